@@ -1,0 +1,1 @@
+"""The blueprint language: parse, model, check, draw. Knows nothing of Spark."""

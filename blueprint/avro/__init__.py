@@ -1,0 +1,1 @@
+"""Avro schemas: loading, resolution with reasons, fingerprints, and their Spark type names."""

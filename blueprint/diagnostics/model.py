@@ -1,0 +1,118 @@
+"""The one data model of every finding: codes, places, causes, remedies. Data only; `renderers` draw it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is: errors refuse a run, warnings and notes do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of a source text.
+
+    Arguments:
+        file: the file as the user would name it (relative to the working directory when below it);
+            texts that are no file carry a name in angle brackets, such as `<arguments>`.
+        line, column: where it begins, from 1; columns count characters.
+        end_line, end_column: where it ends; the column is the first one behind it.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place and what is to be said about it. The headline stands alone; the label is the argument."""
+
+    span: Span
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of the user's own code in a failure that came out of it."""
+
+    span: Span
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of `span` by `replacement`."""
+
+    span: Span
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A mechanical remedy."""
+
+    title: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Arguments:
+        code: stable name of the kind of finding, in kebab case; registered in `codes.py`.
+        severity: of this finding.
+        headline: one sentence that can be read alone; names stand in back-quotes; no full stop.
+        primary: the place to look at first, when there is one.
+        secondary: further places that belong to it, in the order in which they explain it.
+        causes: why it is so, one sentence each ("the writer has `int`, the reader wants `string`").
+        help: what to do, one sentence (or one block of text, lines kept) each; the most likely first.
+        frames: the user's own frames, outermost first, when the user's code raised.
+        fix: a mechanical remedy.
+    """
+
+    code: str
+    severity: Severity
+    headline: str
+    primary: Label | None = None
+    secondary: tuple[Label, ...] = ()
+    causes: tuple[str, ...] = ()
+    help: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    fix: Fix | None = field(default=None)
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """Order of findings in a report: by place, then by code; findings without a place come first."""
+        return (self.primary is not None, self.primary.span if self.primary else None, self.code, self.headline)
+
+
+class Sources:
+    """The texts that spans point into, by the name a span carries. Files are read when first asked for."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def add(self, file: str, text: str) -> None:
+        """Make `text` known under `file`: arguments, generated texts, files already read."""
+        self._lines[file] = text.splitlines()
+
+    def line(self, file: str, number: int) -> str | None:
+        """Line `number` (from 1) of `file`, without its end; None when there is none."""
+        if file not in self._lines:
+            try:
+                self._lines[file] = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError:
+                self._lines[file] = []
+        lines = self._lines[file]
+        return lines[number - 1] if 0 < number <= len(lines) else None

@@ -1,0 +1,1 @@
+"""The command `flow`: parse arguments, call, render."""

@@ -1,0 +1,1 @@
+"""The runtime, and the API that authors import. Importing it starts nothing."""

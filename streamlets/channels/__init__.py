@@ -1,0 +1,1 @@
+"""What carries topics: one sub-package per channel behind the interfaces of `base`."""

@@ -1,0 +1,107 @@
+"""The interfaces of a channel: what carries a topic, and what it gives to the runner, the testkit and the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from blueprint.avro.model import Contract
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from blueprint.plan import InletPlan, OutletPlan, TopicPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """What makes a write happen once: the writer's id (stable over restarts) and a number that only grows."""
+
+    writer: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a reader is behind: records not yet read, and their age in seconds where it is known."""
+
+    records: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a topic, as data that can be stored as JSON and compared only for equality."""
+
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One outlet of a query that writes: which rows of the query's DataFrame go there, and the topic's resource."""
+
+    outlet: OutletPlan
+    rows: Callable[[DataFrame], DataFrame]
+    topic: TopicResource
+
+
+class TopicLostError(Exception):
+    """The topic's folder or table is gone, or is another one than the reader's position speaks of."""
+
+
+class TopicResource(Protocol):
+    """One topic on a channel. Nothing here starts a query."""
+
+    plan: TopicPlan
+
+    def create(self, contracts: Iterable[Contract]) -> None:
+        """Make the topic ready for these writers' contracts; harmless when it is there."""
+
+    def delete(self) -> None:
+        """Delete the topic with all its records."""
+
+    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
+        """A streaming DataFrame of the inlet's schema, its source called `name`."""
+
+    def append(self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn) -> Position:
+        """Write records without Spark; a `txn` already seen writes nothing."""
+
+    def scan(
+        self, reader: Contract | None = None, after: Position | None = None, until: Position | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Records in commit order as the reader's schema has them (None: as written), without Spark."""
+
+    def end(self) -> Position:
+        """Where the topic ends now."""
+
+    def lag(self, at: Position | None) -> Lag:
+        """How much lies behind `at` (None: the beginning)."""
+
+    def maintain(self) -> None:
+        """What keeps looking for news and committing cheap; called by the runner from time to time."""
+
+
+class Channel(Protocol):
+    """A way to carry topics."""
+
+    name: str
+
+    def topic(self, plan: TopicPlan) -> TopicResource:
+        """The resource of one topic."""
+
+    def prepare(self, session: SparkSession) -> None:
+        """Whatever a session needs once before it reads or writes topics of this channel."""
+
+    def writer(
+        self,
+        rows: DataFrame,
+        branches: tuple[Branch, ...],
+        dead_letters: TopicResource | None,
+        *,
+        query: str,
+        streamlet: str,
+        options: Mapping[str, object],
+    ) -> object:
+        """An unstarted `DataStreamWriter` that brings each branch's rows to its topic, idempotent by (query, batch)."""

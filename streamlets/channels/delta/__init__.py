@@ -1,0 +1,1 @@
+"""Topics as Delta tables: Parquet files, a transaction log, no server."""

@@ -1,0 +1,69 @@
+"""`SparkStreamletContext`: what a streamlet's logic may ask of its surroundings, and the binding that joins its ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamWriter
+
+    from blueprint.plan import Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingWrite:
+    """A streaming query that is ready but not started; whoever runs it sets name, checkpoint and trigger.
+
+    Arguments:
+        query: its name within the streamlet, unique and the same at every restart.
+        writer: Spark's writer, with the sink and the output mode set.
+        outlets: names of the outlets it writes; () for a sink of the author's own.
+        trigger: the author's wish, None when there is none; blueprint and settings come before it.
+    """
+
+    query: str
+    writer: DataStreamWriter
+    outlets: tuple[str, ...] = ()
+    trigger: Trigger | None = None
+
+
+class PortBinding(Protocol):
+    """How a logic's ports are joined to data: by the runner to topics, by the testkit to taps, by `--plans` to nothing."""
+
+    def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
+        """A streaming DataFrame of the inlet's schema, its source called `name`."""
+
+    def write(
+        self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
+    ) -> DataStreamWriter:
+        """An unstarted writer that brings each outlet (by name) its rows."""
+
+    def checkpoint_dir(self, name: str) -> str:
+        """The folder of the query `name`'s checkpoint."""
+
+
+@dataclass(frozen=True)
+class SparkStreamletContext:
+    """What a running streamlet knows.
+
+    Arguments:
+        session: the streamlet's own Spark session.
+        streamlet_ref: its name in the blueprint.
+        config: config parameters by key, typed; defaults filled in.
+        volume_mounts: folder by mount name.
+        ports: how its ports are joined.
+    """
+
+    session: SparkSession
+    streamlet_ref: str
+    config: Mapping[str, object]
+    volume_mounts: Mapping[str, Path]
+    ports: PortBinding
+
+    def checkpoint_dir(self, name: str) -> str:
+        """The folder for the checkpoint of a query that the author starts; the same at every restart."""
+        return self.ports.checkpoint_dir(name)

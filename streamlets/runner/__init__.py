@@ -1,0 +1,1 @@
+"""Runs a plan: units, their supervisor, events and status."""

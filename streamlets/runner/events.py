@@ -1,0 +1,81 @@
+"""Everything that happens in a run, as events. Every view (terminal, status file, log) is a projection of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+State = Literal["starting", "running", "backing-off", "stopped", "completed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitId:
+    """What is supervised: a query of a streamlet, or (query empty) a streamlet as a whole."""
+
+    streamlet: str
+    query: str
+
+    def __str__(self) -> str:
+        return f"{self.streamlet}.{self.query}" if self.query else self.streamlet
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """The run began. `time` (here and below) is seconds since the epoch."""
+
+    time: float
+    application: str
+    streamlets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitChanged:
+    """A unit entered a state; `cause` says why in one line, `frames` are the user's, `retry_in` is seconds."""
+
+    time: float
+    unit: UnitId
+    state: State
+    cause: str = ""
+    frames: tuple[str, ...] = ()
+    retry_in: float | None = None
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnitProgressed:
+    """A unit finished a batch.
+
+    Arguments:
+        rows_in, rows_out: of this batch; rows_out by outlet (or sink) name.
+        dead_letters: rows of this batch that broke a contract.
+        late: rows dropped because they came after the watermark.
+        backlog: records not yet read, by inlet, where known.
+        held: rows held in state (windows, joins) after this batch.
+        seconds: how long the batch took.
+        watermark: ISO time, where the query has one.
+    """
+
+    time: float
+    unit: UnitId
+    batch: int
+    rows_in: int
+    rows_out: Mapping[str, int] = field(default_factory=dict)
+    dead_letters: int = 0
+    late: int = 0
+    backlog: Mapping[str, int] = field(default_factory=dict)
+    held: int = 0
+    seconds: float = 0.0
+    watermark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The run is over; `exit_code` as documented."""
+
+    time: float
+    exit_code: int
+    reason: str = ""
+
+
+Event = RunStarted | UnitChanged | UnitProgressed | RunEnded

@@ -1,0 +1,1 @@
+"""Feed inlets, step, read outlets: through the same contracts and real checkpoints."""
