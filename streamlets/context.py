@@ -1,4 +1,4 @@
-"""`SparkStreamletContext`: what a streamlet's logic may ask of its surroundings, and the binding that joins its ports."""
+"""`SparkStreamletContext`: what a streamlet's logic may ask of its surroundings, and how its ports are joined."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StreamingWrite:
 
 
 class PortBinding(Protocol):
-    """How a logic's ports are joined to data: by the runner to topics, by the testkit to taps, by `--plans` to nothing."""
+    """How a logic's ports are joined: by the runner to topics, by the testkit to taps, by `--plans` to nothing."""
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
         """A streaming DataFrame of the inlet's schema, its source called `name`."""
