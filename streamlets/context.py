@@ -1,4 +1,4 @@
-"""`SparkStreamletContext`: what a streamlet's logic may ask of its surroundings, and how its ports are joined."""
+"""`SparkStreamletContext`: what logic may ask of its surroundings, and how its ports are joined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import DataStreamWriter
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from blueprint.plan import Trigger
 
