@@ -1,0 +1,41 @@
+# Everything a developer or a first-time visitor does, in one word each. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+BIN := .venv/bin
+READY := .venv/.ready
+# Spark and its workers get the Java that .ci/java finds or installs, and this environment's Python.
+RUN := JAVA_HOME="$$(.ci/java)" && export JAVA_HOME PATH="$(CURDIR)/$(BIN):$$PATH" &&
+
+help:  ## Say what there is (this list)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Make .venv with all that is needed, and see to Java 17 or newer
+	@.ci/java >/dev/null
+	@echo "Ready: $(BIN)/flow --help"
+
+demo: $(READY)  ## Verify and run the flights example on 336,776 real flights
+	@$(RUN) examples/flights/demo
+
+test: $(READY)  ## Run the tests (ARGS="tests/cli -k word" for some of them)
+	@$(RUN) pytest $(ARGS)
+
+check: $(READY)  ## Lint, formatting, types, layers
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) lint-imports
+
+bench: $(READY)  ## Run the small version of every benchmark
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	@$(RUN) for each in benchmarks/[a-z]*.py; do echo; echo "== $$each"; python "$$each" --small || exit 1; done
+
+clean:  ## Remove what runs and tests leave behind (not .venv)
+	@rm -rf .flow .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse examples/*/.flow examples/*/out
+
+# Made once; made again when the requirements change.
+$(READY): pyproject.toml .ci/venv
+	@.ci/venv
+	@touch $@
