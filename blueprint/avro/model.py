@@ -83,6 +83,9 @@ class _NoDefault:
     def __repr__(self) -> str:
         return "NO_DEFAULT"
 
+    def __reduce__(self) -> str:
+        return "NO_DEFAULT"  # contracts travel to other processes, where it must be the same object again
+
 
 NO_DEFAULT = _NoDefault()
 
@@ -93,7 +96,7 @@ class Field:
 
     name: str
     schema: Schema
-    default: object = NO_DEFAULT
+    default: object = field(default=NO_DEFAULT, hash=False)
     aliases: tuple[str, ...] = ()
     doc: str = ""
     span: Span | None = field(default=None, compare=False)
@@ -124,6 +127,54 @@ class Named:
 
 
 Schema = Primitive | Fixed | Enum | Array | Map | Union | Record | Named
+Definition = Record | Enum | Fixed
+
+UNNAMED = "unnamed"
+"""Namespace of records whose author gave them no name (Spark DDL text); such a record matches one of any name."""
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a full name only stands in for one that nobody gave."""
+    return name.startswith(f"{UNNAMED}.")
+
+
+def short_name(name: str) -> str:
+    """The name without its namespace."""
+    return name.rpartition(".")[2]
+
+
+def namespace_of(name: str) -> str:
+    """The namespace of a full name, "" when it has none."""
+    return name.rpartition(".")[0]
+
+
+def type_text(schema: Schema) -> str:
+    """A type as messages show it: `long (timestamp-micros)`, `array<string>`, `record weather.Reading`."""
+    match schema:
+        case Primitive():
+            return schema.type + _logical_text(schema.logical)
+        case Fixed():
+            return f"fixed {schema.name}({schema.size})" + _logical_text(schema.logical)
+        case Enum():
+            return f"enum {schema.name}"
+        case Array():
+            return f"array<{type_text(schema.items)}>"
+        case Map():
+            return f"map<{type_text(schema.values)}>"
+        case Union():
+            return "[" + ", ".join(type_text(branch) for branch in schema.branches) + "]"
+        case Record():
+            return "record" if is_unnamed(schema.name) else f"record {schema.name}"
+        case Named():
+            return "record" if is_unnamed(schema.name) else schema.name
+
+
+def _logical_text(logical: Logical | None) -> str:
+    if logical is None:
+        return ""
+    if logical.name == "decimal":
+        return f" (decimal({logical.precision}, {logical.scale or 0}))"
+    return f" ({logical.name})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +192,11 @@ class Contract:
     """
 
     record: Record
-    names: dict[str, Record | Enum | Fixed] = field(compare=False)
+    names: dict[str, Definition] = field(compare=False)
     json: str = field(compare=False)
     fingerprint: str
     file: str | None = field(default=None, compare=False)
+
+    def resolve(self, schema: Schema) -> Primitive | Fixed | Enum | Array | Map | Union | Record:
+        """The schema itself, or the definition it names; KeyError for a name the contract does not have."""
+        return self.names[schema.name] if isinstance(schema, Named) else schema
