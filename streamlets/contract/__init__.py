@@ -1,1 +1,7 @@
 """The contract at every port: DataFrames and Arrow batches in, the same out. Knows nothing of channels."""
+
+from streamlets.contract.conform import Conformance, conform, conformance
+from streamlets.contract.errors import ContractError, Misfit
+from streamlets.contract.types import arrow_schema, spark_schema
+
+__all__ = ["Conformance", "ContractError", "Misfit", "arrow_schema", "conform", "conformance", "spark_schema"]

@@ -1,0 +1,102 @@
+"""A field's default as a value: once from Avro's JSON, then as a Spark column (Arrow takes the value itself)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from blueprint.avro.model import Array, Contract, Enum, Fixed, Map, Primitive, Record, Schema, Union
+from streamlets.contract.types import member, optional
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+MILLIS = ("timestamp-millis", "local-timestamp-millis")
+
+
+def default_value(json: object, schema: Schema, contract: Contract) -> object:
+    """The value of a default, as Arrow's builders take it: dicts for records and maps, lists for arrays, bytes
+    (from the JSON text's code points, as the Avro specification says), integers for times (days, microseconds).
+
+    A default of a union belongs to the first branch it can be of.
+    """
+    held, _ = optional(schema, contract)
+    if json is None:
+        return None
+    match held:
+        case Record(fields=fields):
+            assert isinstance(json, dict)
+            return {f.name: default_value(json.get(f.name, f.default), f.schema, contract) for f in fields}
+        case Array(items=items):
+            assert isinstance(json, list)
+            return [default_value(item, items, contract) for item in json]
+        case Map(values=values):
+            assert isinstance(json, dict)
+            return {key: default_value(value, values, contract) for key, value in json.items()}
+        case Union(branches=branches):
+            index = next(i for i, branch in enumerate(branches) if _can_be(json, branch, contract))
+            members: dict[str, object] = {member(i): None for i in range(len(branches))}
+            return members | {member(index): default_value(json, branches[index], contract)}
+        case Primitive(logical=logical) | Fixed(logical=logical) if logical and logical.name == "decimal":
+            unscaled = int.from_bytes(str(json).encode("latin-1"), "big", signed=True)
+            return Decimal(unscaled).scaleb(-(logical.scale or 0))
+        case Fixed() | Primitive(type="bytes"):
+            return str(json).encode("latin-1")
+        case Primitive(logical=logical) if logical and logical.name in MILLIS and isinstance(json, int):
+            return json * 1000
+        case Primitive(type="float" | "double") if isinstance(json, int | str):
+            return float(json)
+        case _:
+            return json
+
+
+def _can_be(json: object, schema: Schema, contract: Contract) -> bool:
+    held, _ = optional(schema, contract)
+    match held:
+        case Record(fields=fields):
+            return isinstance(json, dict) and all(f.name in json or f.has_default for f in fields)
+        case Map():
+            return isinstance(json, dict)
+        case Array():
+            return isinstance(json, list)
+        case Enum(symbols=symbols):
+            return json in symbols
+        case Fixed() | Primitive(type="bytes" | "string"):
+            return isinstance(json, str)
+        case Primitive(type="boolean"):
+            return isinstance(json, bool)
+        case Primitive(type="int"):
+            return isinstance(json, int) and not isinstance(json, bool) and -(2**31) <= json < 2**31
+        case Primitive(type="long"):
+            return isinstance(json, int) and not isinstance(json, bool)
+        case Primitive(type="float" | "double"):
+            return isinstance(json, int | float) and not isinstance(json, bool)
+    return False
+
+
+def column_of(value: object, target: DataType) -> Column:
+    """A value that `default_value` gave, as a column of exactly Spark's type `target`."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import types as t
+
+    if value is None:
+        return F.lit(None).cast(target)
+    match target, value:
+        case t.StructType(fields=fields), dict():
+            return F.struct(*(column_of(value[f.name], f.dataType).alias(f.name) for f in fields))
+        case t.ArrayType(elementType=element), list():
+            return F.array(*(column_of(item, element) for item in value)).cast(target)
+        case t.MapType(keyType=key, valueType=inner), dict():
+            flat = [column for k, v in value.items() for column in (column_of(k, key), column_of(v, inner))]
+            return F.create_map(*flat).cast(target)
+        case t.BinaryType(), bytes():
+            return F.lit(bytearray(value))
+        case t.DateType(), int():
+            return F.date_from_unix_date(F.lit(value))
+        case t.TimestampType(), int():
+            return F.timestamp_micros(F.lit(value).cast("bigint"))
+        case t.TimestampNTZType(), int():
+            since = F.make_dt_interval(secs=F.lit(Decimal(value).scaleb(-6)))
+            return F.lit("1970-01-01T00:00:00").cast("timestamp_ntz") + since
+    return F.lit(value).cast(target)

@@ -1,0 +1,122 @@
+"""Values without parts: which Spark types become which Avro types, what must be checked, what must be changed."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as t
+
+from blueprint.avro.model import Enum, Fixed, Primitive
+from streamlets.contract.fit import Change, Check, Fit
+from streamlets.contract.path import Path
+
+_WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
+    t.ByteType: (t.IntegerType, t.LongType, t.FloatType, t.DoubleType),
+    t.ShortType: (t.IntegerType, t.LongType, t.FloatType, t.DoubleType),
+    t.IntegerType: (t.LongType, t.DoubleType),
+    t.LongType: (),
+    t.FloatType: (t.DoubleType,),
+}
+_DIGITS: dict[type[t.DataType], int] = {t.ByteType: 3, t.ShortType: 5, t.IntegerType: 10, t.LongType: 19}
+_DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
+_UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+_SHOWN = 40  # characters of an offending text that a reason shows
+
+
+def match_leaf(source: t.DataType, target: t.DataType, schema: Primitive | Enum | Fixed) -> Fit | None:
+    """What makes a value of Spark's type `source` one of the schema, whose Spark type is `target`; None: nothing can.
+
+    Only what cannot change a value is done: there is no rounding, no parsing and no formatting.
+    """
+    if isinstance(target, t.DecimalType):
+        return _decimal(source, target)
+    cast = None
+    if isinstance(source, t.StringType) and isinstance(target, t.StringType):
+        cast = None if source == target else _caster(target)  # a collation is not part of a contract
+    elif source != target:
+        if type(target) not in _WIDER.get(type(source), ()):
+            return None
+        cast = _caster(target)
+    logical = schema.logical.name if not isinstance(schema, Enum) and schema.logical else ""
+    match schema:
+        case Enum():
+            return Fit(cast, _symbol_check(schema))
+        case Fixed():
+            return Fit(cast, _size_check(schema))
+        case Primitive() if logical == "uuid" and isinstance(target, t.StringType):
+            return Fit(cast, _uuid_check)
+        case Primitive() if logical in _DAY:
+            return Fit(cast, _time_check(logical))
+        case Primitive() if logical == "timestamp-millis":
+            return Fit(_truncate)
+        case Primitive() if logical == "local-timestamp-millis":
+            return Fit(_truncate_local)
+        case _:
+            return Fit(cast)
+
+
+def _caster(target: t.DataType) -> Change:
+    return lambda column: column.cast(target)
+
+
+def _decimal(source: t.DataType, target: t.DecimalType) -> Fit | None:
+    if isinstance(source, t.DecimalType):
+        digits, scale = source.precision - source.scale, source.scale
+    elif type(source) in _DIGITS:
+        digits, scale = _DIGITS[type(source)], 0
+    else:
+        return None
+    if source == target:
+        return Fit()
+    if digits <= target.precision - target.scale and scale <= target.scale:
+        return Fit(_caster(target))
+
+    def check(column: Column, path: Path) -> Column:
+        # Back in its own type the value must be what it was: only then neither digits nor fractions were lost.
+        same = column.try_cast(target).try_cast(source).eqNullSafe(column)
+        return F.when(~same, path.say(column, f" does not fit decimal({target.precision},{target.scale})"))
+
+    return Fit(lambda column: column.try_cast(target), check)
+
+
+def _symbol_check(enum: Enum) -> Check:
+    symbols = ", ".join(enum.symbols)
+    if len(symbols) > 2 * _SHOWN:
+        symbols = f"{symbols[: 2 * _SHOWN]} …"
+
+    def check(column: Column, path: Path) -> Column:
+        shown = F.substring(column, 1, _SHOWN)
+        return F.when(~column.isin(*enum.symbols), path.say("'", shown, f"' is no symbol of `{enum.name}` ({symbols})"))
+
+    return check
+
+
+def _size_check(fixed: Fixed) -> Check:
+    def check(column: Column, path: Path) -> Column:
+        size = F.length(column)
+        return F.when(size != fixed.size, path.say(size, f" bytes, where `{fixed.name}` has {fixed.size}"))
+
+    return check
+
+
+def _uuid_check(column: Column, path: Path) -> Column:
+    return F.when(~column.rlike(_UUID), path.say("'", F.substring(column, 1, _SHOWN), "' is no UUID"))
+
+
+def _time_check(logical: str) -> Check:
+    def check(column: Column, path: Path) -> Column:
+        return F.when(~column.between(0, _DAY[logical] - 1), path.say(column, f" is no {logical} of a day"))
+
+    return check
+
+
+def _truncate(column: Column) -> Column:
+    return F.date_trunc("millisecond", column)
+
+
+def _truncate_local(column: Column) -> Column:
+    # date_trunc would go through the session's time zone, where a local time may not exist.
+    beyond = F.date_part(F.lit("SECOND"), column) % F.lit(Decimal("0.001"))
+    return column - F.make_dt_interval(secs=beyond)
