@@ -1,5 +1,21 @@
 """Findings: the model every rule and loader speaks, and one small file per renderer."""
 
+from blueprint.diagnostics.codes import CODES, Code, finding
 from blueprint.diagnostics.model import Diagnostic, Edit, Fix, Frame, Label, Severity, Sources, Span
+from blueprint.diagnostics.report import Checked, Report
 
-__all__ = ["Diagnostic", "Edit", "Fix", "Frame", "Label", "Severity", "Sources", "Span"]
+__all__ = [
+    "CODES",
+    "Checked",
+    "Code",
+    "Diagnostic",
+    "Edit",
+    "Fix",
+    "Frame",
+    "Label",
+    "Report",
+    "Severity",
+    "Sources",
+    "Span",
+    "finding",
+]

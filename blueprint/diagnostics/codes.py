@@ -1,0 +1,117 @@
+"""Every code a finding can have: its severity and one line that says what it means. `finding` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from blueprint.diagnostics.model import Diagnostic, Fix, Frame, Label, Severity, Span
+
+_ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a code stands for: the severity its findings have unless told otherwise, and its one-line meaning."""
+
+    severity: Severity
+    meaning: str
+
+
+CODES: dict[str, Code] = {
+    # The blueprint file and its sections
+    "blueprint-not-found": Code(_ERROR, "there is no such blueprint file"),
+    "blueprint-unreadable": Code(_ERROR, "the blueprint is a folder, not text, or not readable"),
+    "blueprint-section-missing": Code(_ERROR, "a section that every blueprint has is missing or empty"),
+    "connections-section": Code(_ERROR, "the 1.x section `connections` is used instead of `topics`"),
+    "unknown-key": Code(_ERROR, "a key that nothing reads"),
+    "wrong-type": Code(_ERROR, "a value is of another type than the key wants"),
+    # Names
+    "streamlet-name": Code(_ERROR, "a streamlet's name is no DNS label"),
+    "topic-id": Code(_ERROR, "a topic's id cannot be used as one"),
+    "topic-name": Code(_ERROR, "a topic's physical name is not allowed"),
+    "topic-name-clash": Code(_ERROR, "two topics would be one and the same outside the blueprint"),
+    "class-path": Code(_ERROR, "the class of a streamlet is not written as a class path"),
+    "port-name": Code(_ERROR, "a port's name is no DNS label"),
+    "query-name": Code(_ERROR, "a query's name cannot be used as one"),
+    # Streamlets
+    "module-not-found": Code(_ERROR, "the module of a streamlet's class cannot be found"),
+    "module-shadowed": Code(_ERROR, "a module of the project is called like one of the framework"),
+    "module-raises": Code(_ERROR, "importing the module of a streamlet's class raises"),
+    "class-not-found": Code(_ERROR, "the module has no such class"),
+    "not-a-streamlet": Code(_ERROR, "the class is no streamlet"),
+    "abstract-streamlet": Code(_ERROR, "the class is abstract"),
+    "constructor-raises": Code(_ERROR, "the constructor of a streamlet raises"),
+    "shape-raises": Code(_ERROR, "the shape of a streamlet cannot be had"),
+    "shape-differs": Code(_ERROR, "a streamlet's shape is not made of the ports it declares"),
+    "streamlet-unreachable": Code(_WARNING, "no ingress or outside topic leads to the streamlet"),
+    # Ports
+    "port-path": Code(_ERROR, "a port path is not `streamlet.port`"),
+    "unknown-streamlet": Code(_ERROR, "a port path names a streamlet that does not exist"),
+    "unknown-port": Code(_ERROR, "a port path names a port that does not exist"),
+    "wrong-direction": Code(_ERROR, "an inlet among the producers, or an outlet among the consumers"),
+    "port-listed-twice": Code(_ERROR, "a port stands twice in one topic"),
+    "port-bound-twice": Code(_ERROR, "a port is bound to several topics"),
+    "port-unconnected": Code(_ERROR, "a port is bound to no topic"),
+    "port-name-shared": Code(_ERROR, "two ports of a streamlet have one name"),
+    # Topics
+    "topic-without-producers": Code(_ERROR, "a managed topic is read and nothing writes it"),
+    "topic-without-consumers": Code(_WARNING, "a topic is written and nothing reads it"),
+    "topic-unused": Code(_WARNING, "a topic has neither producers nor consumers"),
+    "topic-settings-contradict": Code(_ERROR, "settings of a topic contradict each other"),
+    "unknown-channel": Code(_ERROR, "a topic names a channel that does not exist"),
+    "cycle": Code(_ERROR, "streamlets feed each other in a circle"),
+    # Contracts
+    "contract-incompatible": Code(_ERROR, "a consumer cannot read what a producer of its topic may write"),
+    "partition-column": Code(_ERROR, "an outlet is partitioned by a column its schema does not have"),
+    # Parameters and volume mounts
+    "parameter-key": Code(_ERROR, "a config parameter's key is not allowed"),
+    "parameter-declared-twice": Code(_ERROR, "two config parameters of a streamlet have one key"),
+    "parameter-pattern": Code(_ERROR, "the pattern of a config parameter is no regular expression"),
+    "parameter-default": Code(_ERROR, "the default of a config parameter does not fit its type"),
+    "parameter-value": Code(_ERROR, "the value of a config parameter does not fit its type"),
+    "parameter-missing": Code(_ERROR, "a config parameter has neither value nor default"),
+    "unknown-parameter": Code(_ERROR, "a value is given for a config parameter that does not exist"),
+    "volume-mount": Code(_ERROR, "a volume mount is declared wrongly"),
+    "volume-mount-missing": Code(_ERROR, "no folder is given for a volume mount"),
+    "unknown-volume-mount": Code(_ERROR, "a folder is given for a volume mount that does not exist"),
+    # Settings
+    "real-time-channel": Code(_ERROR, "a real-time trigger on a channel that cannot do it"),
+    "retry-settings": Code(_ERROR, "retry settings contradict each other"),
+}
+
+
+def finding(
+    code: str,
+    headline: str,
+    at: Span | Label | None = None,
+    *,
+    label: str = "",
+    also: Iterable[Label] = (),
+    causes: Iterable[str] = (),
+    help: Iterable[str] = (),
+    frames: Iterable[Frame] = (),
+    fix: Fix | None = None,
+    severity: Severity | None = None,
+) -> Diagnostic:
+    """A finding of a registered code.
+
+    Arguments:
+        code: one of `CODES`; KeyError otherwise.
+        headline: one sentence that can be read alone.
+        at: the place to look at first; `label` says what is to be said there (when `at` is a span).
+        also: further places; causes, help, frames, fix: as in `Diagnostic`.
+        severity: when it is not the code's usual one.
+    """
+    primary = Label(at, label) if isinstance(at, Span) else at
+    return Diagnostic(
+        code=code,
+        severity=severity or CODES[code].severity,
+        headline=headline,
+        primary=primary,
+        secondary=tuple(also),
+        causes=tuple(causes),
+        help=tuple(help),
+        frames=tuple(frames),
+        fix=fix,
+    )

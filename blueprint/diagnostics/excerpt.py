@@ -1,0 +1,143 @@
+"""Source excerpts: lines with their numbers, spans underlined, what is to be said beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from blueprint.diagnostics.model import Label, Sources
+from blueprint.diagnostics.paint import Paint
+from blueprint.diagnostics.text import cells, shown, window, wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A label to draw; the primary one with carets, the others with dashes."""
+
+    label: Label
+    primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Underline:
+    """A mark on the grid of one shown line: columns from 0, the end behind the last."""
+
+    start: int
+    end: int
+    message: str
+    primary: bool
+
+
+def gutter_width(marks: Iterable[Mark]) -> int:
+    """How many digits the largest line number takes."""
+    return max((len(str(mark.label.span.line)) for mark in marks), default=1)
+
+
+def excerpts(marks: tuple[Mark, ...], sources: Sources, *, gutter: int, width: int, paint: Paint) -> Iterator[str]:
+    """The lines of all excerpts: one per file, in the order in which the files first come."""
+    files = list(dict.fromkeys(mark.label.span.file for mark in marks))
+    for number, file in enumerate(files):
+        here = [mark for mark in marks if mark.label.span.file == file]
+        place = here[0].label.span
+        arrow = "-->" if number == 0 else ":::"
+        yield f"{' ' * gutter}{paint.frame(arrow)} {shown(file)}:{place.line}:{place.column}"
+        yield from _excerpt(here, sources, gutter=gutter, width=width, paint=paint)
+
+
+def _excerpt(marks: list[Mark], sources: Sources, *, gutter: int, width: int, paint: Paint) -> Iterator[str]:
+    bar = f"{' ' * gutter} {paint.frame('|')}"
+    by_line = sorted(marks, key=lambda mark: (mark.label.span.line, mark.label.span.column))
+    if sources.line(by_line[0].label.span.file, by_line[0].label.span.line) is not None:
+        yield bar
+    previous = None
+    for number, group in groupby(by_line, key=lambda mark: mark.label.span.line):
+        text = sources.line(marks[0].label.span.file, number)
+        if previous is not None and number > previous + 1:
+            yield f"{' ' * gutter}{paint.frame('...')}"
+        previous = number
+        if text is None:  # the place is known, the text is not: its message is all there is to show
+            yield from (f"{bar} {line}" for mark in group for line in wrapped(mark.label.message, width - gutter - 3))
+            continue
+        for first, cut, underlines in _views(text, list(group), width - gutter - 3):
+            yield f"{paint.frame(f'{number:>{gutter}} |')} {_cut(shown(text), first, cut)}".rstrip()
+            yield from (f"{bar} {line}".rstrip() for line in _underlined(underlines, width - gutter - 3, paint))
+
+
+def _views(text: str, marks: list[Mark], width: int) -> Iterator[tuple[int, int, list[_Underline]]]:
+    """A line's windows: one that shows all its marks when that fits, else one for each mark."""
+    spots = [_underline(text, mark) for mark in marks]
+    total = cells(shown(text))
+    start, end = min(spot.start for spot in spots), max(spot.end for spot in spots)
+    if total > width and end - start > width - 2 and len(spots) > 1:
+        for mark in marks:
+            yield from _views(text, [mark], width)
+        return
+    first, cut = window(width, total, start, end)
+    yield first, cut, [_Underline(max(s.start - first, 0), max(min(s.end, cut) - first, s.start - first + 1),
+                                  s.message, s.primary) for s in spots]  # fmt: skip
+
+
+def _underline(text: str, mark: Mark) -> _Underline:
+    span = mark.label.span
+    end_column = span.end_column if span.end_line == span.line else len(text.rstrip()) + 1
+    start = cells(shown(text[: span.column - 1]))
+    end = cells(shown(text[: max(end_column - 1, 0)]))
+    return _Underline(start, max(end, start + 1), mark.label.message, mark.primary)
+
+
+def _cut(text: str, first: int, end: int) -> str:
+    """The columns `first` to `end` of a line; an ellipsis stands where something was left out."""
+    kept, column = [], 0
+    total = cells(text)
+    for character in text:
+        size = cells(character)
+        if column >= first and column + size <= end:
+            kept.append(character)
+        elif column < first < column + size or column < end < column + size:
+            kept.append(" ")  # half of a wide character
+        column += size
+    line = "".join(kept)
+    if first > 0 and line:
+        line = "\u2026" + " " * (cells(line[0]) - 1) + line[1:]
+    if end < total and line:
+        line = line[:-1] + " " * (cells(line[-1]) - 1) + "\u2026"
+    return line
+
+
+def _underlined(spots: list[_Underline], width: int, paint: Paint) -> Iterator[str]:
+    """The row of underlines, the last one's message behind it when it fits; the other messages below, last first."""
+    row, column = "", 0
+    for spot in spots:
+        start = max(spot.start, column)
+        if start < spot.end:
+            row += " " * (start - column) + paint.mark("^" if spot.primary else "-", spot.end - start, spot.primary)
+            column = spot.end
+    waiting = [spot for spot in spots if spot.message]
+    if waiting and waiting[-1] is spots[-1] and column + 1 + cells(shown(spots[-1].message)) <= width:
+        row += " " + paint.said(shown(spots[-1].message), spots[-1].primary)
+        waiting.pop()
+    yield row
+    while waiting:
+        spot = waiting.pop()
+        yield from _below(spot, waiting, width, paint)
+
+
+def _below(spot: _Underline, waiting: list[_Underline], width: int, paint: Paint) -> Iterator[str]:
+    """A message under its underline, with bars for the messages still to come; moved left when it needs room."""
+    lines = wrapped(spot.message, width - spot.start)
+    if len(lines) > 1 and waiting:
+        lines = wrapped(spot.message, max(width - spot.start, 30))
+    start = spot.start
+    if not waiting and cells(shown(spot.message)) > width - start:
+        start = max(0, min(start, width - max(cells(shown(spot.message)), 40)))
+        if cells(shown(spot.message)) <= width:
+            start = width - cells(shown(spot.message))
+        lines = wrapped(spot.message, width - start)
+    for line in lines:
+        row, column = "", 0
+        for other in waiting:
+            if column <= other.start < start:
+                row += " " * (other.start - column) + paint.mark("|", 1, other.primary)
+                column = other.start + 1
+        yield row + " " * (start - column) + paint.said(line, spot.primary)

@@ -1,0 +1,20 @@
+"""The renderers there are, by the name `--format` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from blueprint.diagnostics.concise import render_concise
+from blueprint.diagnostics.full import render_full
+from blueprint.diagnostics.json import render_json
+from blueprint.diagnostics.report import Report
+
+
+class Renderer(Protocol):
+    """Draws a report as text; `color` allows ANSI colours, `width` is the terminal's in columns."""
+
+    def __call__(self, report: Report, *, color: bool = False, width: int = 80) -> str: ...
+
+
+RENDERERS: Mapping[str, Renderer] = {"full": render_full, "concise": render_concise, "json": render_json}

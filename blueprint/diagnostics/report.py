@@ -1,0 +1,73 @@
+"""What renderers draw: findings, the texts they point into, and what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from blueprint.diagnostics.model import Diagnostic, Severity, Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How much was looked at.
+
+    Arguments:
+        streamlets: streamlets of the blueprint; topics: its topics.
+        contracts: schemas of ports that were read.
+        pairs: (writer, reader) pairs whose contracts were compared.
+        settings: single values that were checked against a type.
+    """
+
+    streamlets: int = 0
+    topics: int = 0
+    contracts: int = 0
+    pairs: int = 0
+    settings: int = 0
+
+
+class Report(Protocol):
+    """Anything a renderer can draw; `Verification` is one."""
+
+    @property
+    def blueprint(self) -> str:
+        """The blueprint's file as the user would name it."""
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The findings, sorted."""
+
+    @property
+    def sources(self) -> Sources:
+        """The texts that spans point into."""
+
+    @property
+    def checked(self) -> Checked:
+        """How much was looked at."""
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 topic`, `2 topics`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def verdict(diagnostics: Iterable[Diagnostic]) -> str:
+    """How many findings of each severity, or that there are none."""
+    severities = [diagnostic.severity for diagnostic in diagnostics]
+    parts = [counted(severities.count(s), s.value) for s in Severity if s in severities]
+    return ", ".join(parts) or "no findings"
+
+
+def summary(report: Report) -> str:
+    """One line: the verdict, what was checked, and what was not."""
+    checked = report.checked
+    looked = ", ".join(
+        (
+            counted(checked.streamlets, "streamlet"),
+            counted(checked.topics, "topic"),
+            f"{counted(checked.contracts, 'contract')} in {counted(checked.pairs, 'writer-reader pair')}",
+            counted(checked.settings, "setting"),
+        )
+    )
+    return f"{report.blueprint}: {verdict(report.diagnostics)}; checked {looked}; not checked: the streamlets' logic"
