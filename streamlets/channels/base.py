@@ -11,6 +11,7 @@ from blueprint.avro.model import Contract
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 
@@ -47,8 +48,34 @@ class Branch:
     topic: TopicResource
 
 
+@dataclass(frozen=True, slots=True)
+class BatchWritten:
+    """What a query's batch brought to its topics, told once the topics have it (a replay tells it again).
+
+    Arguments:
+        query: the query's name within the streamlet; batch: Spark's number of the batch.
+        rows: records by outlet name; dead_letters: records that broke a contract.
+        replayed: whether an earlier attempt had decided the batch.
+    """
+
+    streamlet: str
+    query: str
+    batch: int
+    rows: Mapping[str, int]
+    dead_letters: int = 0
+    replayed: bool = False
+
+
 class TopicLostError(Exception):
     """The topic's folder or table is gone, or is another one than the reader's position speaks of."""
+
+
+class TopicWriteError(Exception):
+    """Records could not be stored: no space, no permission. Nothing of them is visible."""
+
+
+class BrokenRowsError(Exception):
+    """Rows break the contract of an outlet whose rows must not; the message has their number and the first one."""
 
 
 class TopicResource(Protocol):
@@ -92,7 +119,7 @@ class Channel(Protocol):
         """The resource of one topic."""
 
     def prepare(self, session: SparkSession) -> None:
-        """Whatever a session needs once before it reads or writes topics of this channel."""
+        """Whatever a session needs once before it reads or writes topics of this channel; harmless when repeated."""
 
     def writer(
         self,
@@ -102,6 +129,25 @@ class Channel(Protocol):
         *,
         query: str,
         streamlet: str,
-        options: Mapping[str, object],
-    ) -> object:
-        """An unstarted `DataStreamWriter` that brings each branch's rows to its topic, idempotent by (query, batch)."""
+        version: str = "",
+        on_batch: Callable[[BatchWritten], None] | None = None,
+    ) -> DataStreamWriter:
+        """An unstarted writer that brings each branch's rows to its topic, idempotent by (query, batch).
+
+        Arguments:
+            rows: the streaming DataFrame of the query; it is executed once a batch, whatever the number of branches.
+            branches: where the rows go; each is exactly-once for itself, and all of one batch come from one execution.
+            dead_letters: where rows go that break a contract, of outlets that say so.
+            query: the name of the query within the streamlet, the same at every restart.
+            version: the streamlet's, noted in dead letters.
+            on_batch: called in the driver after each batch, before Spark commits it.
+
+        The caller sets output mode, name, checkpoint and trigger. In complete mode every batch appends the whole
+        result.
+        """
+
+    def drain(self, streamlet: str) -> None:
+        """Let the streamlet's readers on this channel begin no further batch; the running one goes on to its commit."""
+
+    def resume(self, streamlet: str) -> None:
+        """Take `drain` back; harmless when there was none."""
