@@ -1,0 +1,20 @@
+"""What is told to an author who uses the API in a way it cannot mean: the sentence and the place of the call."""
+
+from __future__ import annotations
+
+from streamlets.declared import Declared, caller_outside
+
+
+class StreamletError(Exception):
+    """The author's code asked for something that cannot be; no restart can mend it.
+
+    Arguments:
+        message: one sentence, with the remedy.
+        place: where the author's code asked for it.
+    """
+
+    def __init__(self, message: str, place: Declared | None = None) -> None:
+        self.message = message
+        self.place = place or caller_outside("streamlets")
+        span = self.place.span
+        super().__init__(f"{message}\n  at {span.file}, line {span.line}")

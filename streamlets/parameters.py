@@ -1,0 +1,145 @@
+"""Config parameters: typed values a streamlet asks for, set by the blueprint, settings or the command line."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Generic, TypeVar
+
+from blueprint.catalog import ParameterType
+from blueprint.quantities import Duration, MemorySize
+from streamlets.declared import declaration_of
+
+T = TypeVar("T")
+
+
+class Parameter(Generic[T]):
+    """A value a streamlet asks for; `T` is what its logic gets from `value(parameter)`.
+
+    Arguments:
+        description: what it is for, one sentence.
+        default: the value when nobody gives one, as Python has it or as the blueprint would write it; left out, a
+            value is required.
+        key: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
+        choices: the values it may have; () when any will do.
+        optional: whether it may stay without a value although it has no default.
+    """
+
+    kind: ParameterType
+
+    def __init__(
+        self,
+        description: str,
+        *,
+        default: object = None,
+        key: str | None = None,
+        choices: Iterable[object] = (),
+        optional: bool = False,
+    ) -> None:
+        self.description = description
+        self.default = None if default is None else as_text(default)
+        self.choices = tuple(as_text(choice) for choice in choices)
+        self.optional = optional
+        self.pattern: str | None = None
+        self.attribute: str | None = None
+        self.declared = declaration_of(self)
+        self._key = key
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        if self.attribute is None:
+            self.attribute = attribute
+
+    @property
+    def key(self) -> str:
+        """As the blueprint writes it."""
+        if self._key is not None:
+            return self._key
+        if self.attribute is None:
+            raise ValueError("a parameter without a key must be an attribute of its streamlet's class")
+        return self.attribute.strip("_").replace("_", "-")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._key or self.attribute or '?'!r})"
+
+
+class IntegerParameter(Parameter[int]):
+    """A whole number of 32 bits."""
+
+    kind = ParameterType.INTEGER
+
+
+class StringParameter(Parameter[str]):
+    """A text."""
+
+    kind = ParameterType.STRING
+
+
+class DoubleParameter(Parameter[float]):
+    """A number."""
+
+    kind = ParameterType.DOUBLE
+
+
+class BooleanParameter(Parameter[bool]):
+    """True or false (HOCON's `yes`, `no`, `on`, `off`, too)."""
+
+    kind = ParameterType.BOOLEAN
+
+
+class RegExpParameter(Parameter[str]):
+    """A text that matches a regular expression from end to end.
+
+    Arguments:
+        pattern: the expression, in Python's syntax; groups are allowed.
+    """
+
+    kind = ParameterType.REGEXP
+
+    def __init__(
+        self,
+        description: str,
+        pattern: str,
+        *,
+        default: object = None,
+        key: str | None = None,
+        optional: bool = False,
+    ) -> None:
+        super().__init__(description, default=default, key=key, optional=optional)
+        self.pattern = pattern
+
+
+class DurationParameter(Parameter[Duration]):
+    """A length of time, such as `5 minutes`. Its value's `sql` is what Spark's windows and watermarks take."""
+
+    kind = ParameterType.DURATION
+
+
+class MemorySizeParameter(Parameter[MemorySize]):
+    """An amount of memory, such as `64 MiB`."""
+
+    kind = ParameterType.MEMORY_SIZE
+
+
+class ObjectParameter(Parameter[Mapping[str, object]]):
+    """An object of the author's own keys."""
+
+    kind = ParameterType.OBJECT
+
+
+def as_text(value: object) -> str:
+    """A Python value as the blueprint would write it."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case Duration() | MemorySize():
+            return str(value)
+        case datetime.timedelta():
+            return str(Duration(round(value / datetime.timedelta(microseconds=1)) * 1000))
+        case int() | float() | Decimal():
+            return str(value)
+        case _:
+            return json.dumps(value)

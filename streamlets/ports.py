@@ -1,0 +1,97 @@
+"""Inlets and outlets: the named, Avro-typed ends of a streamlet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from streamlets.declared import declaration_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+Schema = str | Mapping[str, object] | type
+"""How an author may give a schema: the path of an `.avsc` file relative to the file that declares the port, Spark
+DDL text such as `src string, ts timestamp`, Avro JSON as text or as a dict, or a dataclass."""
+
+
+class _Port:
+    """What inlets and outlets have in common. Ports are equal only to themselves."""
+
+    kind: str
+
+    def __init__(self, name: str | None, schema: Schema | None) -> None:
+        self._name = name
+        self.schema = schema
+        self.attribute: str | None = None
+        self.declared = declaration_of(self)
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        if self.attribute is None:
+            self.attribute = attribute
+
+    @property
+    def name(self) -> str:
+        """As the blueprint writes it: the name given, else the attribute's with `-` for `_`."""
+        if self._name is not None:
+            return self._name
+        if self.attribute is None:
+            raise ValueError(f"an {self.kind} without a name must be an attribute of its streamlet's class")
+        return self.attribute.strip("_").replace("_", "-")
+
+    def __repr__(self) -> str:
+        name = self._name or (self.name if self.attribute else "?")
+        return f"{type(self).__name__}({name!r})"
+
+
+class AvroInlet(_Port):
+    """An end that takes records from a topic.
+
+    Arguments:
+        name: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
+        schema: of the records it wants, in any form of `Schema`; what was written is resolved to it by the rules of
+            the Avro specification. Left out, the configuration gives it (`inlets.<name>`).
+    """
+
+    kind = "inlet"
+
+    def __init__(self, name: str | None = None, *, schema: Schema | None = None) -> None:
+        super().__init__(name, schema)
+
+
+class AvroOutlet(_Port):
+    """An end that gives records to a topic.
+
+    Arguments:
+        name: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
+        schema: of the records it gives, in any form of `Schema`; rows are brought to exactly it. Left out, the
+            configuration gives it (`outlets.<name>`).
+        partition_by: columns, or an expression over the schema's columns, by which records are laid out; records with
+            equal values stay in order.
+        on_invalid: what becomes of a row that breaks the schema: `fail` ends the query before anything of its batch
+            is written, `dead-letters` puts the row with its reason there and goes on.
+        extra: what becomes of columns that the schema does not have: `fail` refuses the query, `drop` leaves them out.
+    """
+
+    kind = "outlet"
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        schema: Schema | None = None,
+        partition_by: str | Column | tuple[str | Column, ...] | list[str | Column] = (),
+        on_invalid: Literal["fail", "dead-letters"] = "fail",
+        extra: Literal["fail", "drop"] = "fail",
+    ) -> None:
+        if on_invalid not in ("fail", "dead-letters"):
+            raise ValueError(f"on_invalid is `fail` or `dead-letters`, not {on_invalid!r}")
+        if extra not in ("fail", "drop"):
+            raise ValueError(f"extra is `fail` or `drop`, not {extra!r}")
+        super().__init__(name, schema)
+        self.partition_by = tuple(partition_by) if isinstance(partition_by, (tuple, list)) else (partition_by,)
+        self.on_invalid = on_invalid
+        self.extra = extra
+
+
+Port = AvroInlet | AvroOutlet
