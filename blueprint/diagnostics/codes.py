@@ -75,7 +75,23 @@ CODES: dict[str, Code] = {
     "volume-mount": Code(_ERROR, "a volume mount is declared wrongly"),
     "volume-mount-missing": Code(_ERROR, "no folder is given for a volume mount"),
     "unknown-volume-mount": Code(_ERROR, "a folder is given for a volume mount that does not exist"),
+    # Texts: HOCON, JSON, YAML
+    "file-not-found": Code(_ERROR, "there is no such file"),
+    "file-unreadable": Code(_ERROR, "a file is a folder, not UTF-8 text, too large, or not readable"),
+    "file-empty": Code(_ERROR, "a file that must say something is empty"),
+    "syntax": Code(_ERROR, "a text breaks the grammar of its format"),
+    "too-deep": Code(_ERROR, "values nest, or refer to each other, deeper than any real file does"),
+    "too-large": Code(_ERROR, "a text stands for more values than any real file does"),
+    "duplicate-key": Code(_ERROR, "a key stands twice in one object of a JSON or YAML text"),
+    "concatenation": Code(_ERROR, "values of different kinds stand side by side as one value"),
+    "unresolved-substitution": Code(_ERROR, "`${...}` names a value that exists nowhere"),
+    "substitution-cycle": Code(_ERROR, "substitutions lead back to themselves"),
+    "include-not-found": Code(_ERROR, "a required include names a file that does not exist"),
+    "include-cycle": Code(_ERROR, "a file includes itself"),
+    "include-unsupported": Code(_ERROR, "an include of a URL, a classpath resource or a properties file"),
     # Settings
+    "unknown-setting": Code(_ERROR, "a setting that does not exist"),
+    "setting-type": Code(_ERROR, "a setting's value is of another type than it wants"),
     "real-time-channel": Code(_ERROR, "a real-time trigger on a channel that cannot do it"),
     "retry-settings": Code(_ERROR, "retry settings contradict each other"),
 }
