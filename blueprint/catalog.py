@@ -33,8 +33,9 @@ class PortDescriptor:
         attribute: the Python attribute that holds it, or None when declared by configuration.
         contract: its records' schema; None when the schema cannot be had (then `problems` says why).
         declared: where.
-        partition_by: column names the outlet's records are laid out by; () when none or an expression.
+        partition_by: column names, or SQL expressions over the columns, that the outlet's records are laid out by.
         on_invalid: what happens to rows that break the contract (outlets).
+        extra: what happens to columns that the contract does not have (outlets).
         problems: findings about its schema.
     """
 
@@ -44,6 +45,7 @@ class PortDescriptor:
     declared: Span
     partition_by: tuple[str, ...] = ()
     on_invalid: Literal["fail", "dead-letters"] = "fail"
+    extra: Literal["fail", "drop"] = "fail"
     problems: tuple[Diagnostic, ...] = ()
 
 

@@ -69,6 +69,7 @@ class OutletPlan:
     topic: str
     partition_by: tuple[str, ...] = ()
     on_invalid: Literal["fail", "dead-letters"] = "fail"
+    extra: Literal["fail", "drop"] = "fail"
 
 
 @dataclass(frozen=True, slots=True)

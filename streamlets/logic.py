@@ -242,17 +242,17 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
 
     def _port(self, port: object, kind: type[Port], called: str) -> Port:
         shape = self.streamlet.shape
-        if isinstance(port, kind) and any(known is port for known in shape.ports):
+        if isinstance(port, kind) and port in shape.ports:
             return port
         wanted = "inlet" if kind is AvroInlet else "outlet"
         names = [f"`{known.name}`" for known in (shape.inlets if kind is AvroInlet else shape.outlets)]
         has = f"it has {', '.join(names)}" if names else "it has none"
         owner = type(self.streamlet).__name__
-        if any(known is port for known in shape.ports):
+        if port in shape.ports:
             raise StreamletError(f"{called} takes an {wanted} of `{owner}` ({has}), and {port!r} is none")
         raise StreamletError(f"{port!r} is no {wanted} of `{owner}`: {has}")
 
-    def _declared(self, thing: object, kind: type, word: str) -> None:
+    def _declared(self, thing: object, kind: type[object], word: str) -> None:
         from streamlets.streamlet import declared
 
         if not any(thing is known for known in declared(self.streamlet, kind)):

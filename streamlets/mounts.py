@@ -26,7 +26,7 @@ class VolumeMount:
         if access_mode not in ("ReadWriteMany", "ReadOnlyMany"):
             raise ValueError(f"access_mode is `ReadWriteMany` or `ReadOnlyMany`, not {access_mode!r}")
         self.path = path
-        self.access_mode = access_mode
+        self.access_mode: Literal["ReadWriteMany", "ReadOnlyMany"] = access_mode
         self.attribute: str | None = None
         self.declared = declaration_of(self)
         self._name = name

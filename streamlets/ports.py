@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from streamlets.declared import declaration_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 Schema = str | Mapping[str, object] | type
 """How an author may give a schema: the path of an `.avsc` file relative to the file that declares the port, Spark
@@ -66,8 +63,8 @@ class AvroOutlet(_Port):
         name: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
         schema: of the records it gives, in any form of `Schema`; rows are brought to exactly it. Left out, the
             configuration gives it (`outlets.<name>`).
-        partition_by: columns, or an expression over the schema's columns, by which records are laid out; records with
-            equal values stay in order.
+        partition_by: columns, or SQL expressions over the schema's columns, by which records are laid out; records
+            with equal values stay in order.
         on_invalid: what becomes of a row that breaks the schema: `fail` ends the query before anything of its batch
             is written, `dead-letters` puts the row with its reason there and goes on.
         extra: what becomes of columns that the schema does not have: `fail` refuses the query, `drop` leaves them out.
@@ -80,7 +77,7 @@ class AvroOutlet(_Port):
         name: str | None = None,
         *,
         schema: Schema | None = None,
-        partition_by: str | Column | tuple[str | Column, ...] | list[str | Column] = (),
+        partition_by: str | Sequence[str] = (),
         on_invalid: Literal["fail", "dead-letters"] = "fail",
         extra: Literal["fail", "drop"] = "fail",
     ) -> None:
@@ -89,9 +86,9 @@ class AvroOutlet(_Port):
         if extra not in ("fail", "drop"):
             raise ValueError(f"extra is `fail` or `drop`, not {extra!r}")
         super().__init__(name, schema)
-        self.partition_by = tuple(partition_by) if isinstance(partition_by, (tuple, list)) else (partition_by,)
-        self.on_invalid = on_invalid
-        self.extra = extra
+        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self.on_invalid: Literal["fail", "dead-letters"] = on_invalid
+        self.extra: Literal["fail", "drop"] = extra
 
 
 Port = AvroInlet | AvroOutlet
