@@ -1,4 +1,4 @@
-"""`ReadPlan`: what has to be done with a writer's data to get a reader's. Data only; `resolution.resolve_plan` makes it.
+"""`ReadPlan`: what turns a writer's data into a reader's. Data only; `resolution.resolve_plan` makes it.
 
 A plan has one node for every place of the reader's schema that takes something from the writer:
 
@@ -94,7 +94,7 @@ class FromDefault:
 
     Arguments:
         name: of the field.
-        schema: the reader's type of it; names inside are looked up in `names`.
+        schema: the reader's type of it; names inside it are the reader's contract's (`Contract.resolve`).
         default: as JSON data, in the form the Avro specification gives defaults (bytes as text of code points 0-255).
         branch: for a union, the number of the branch the default belongs to; else None.
     """

@@ -1,0 +1,68 @@
+"""Where the fields of a class stand in its source text."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+from blueprint.avro.places import shown_path
+from blueprint.diagnostics import Span
+
+
+class ClassPlaces:
+    """Places of classes and their annotated fields; each file is read once.
+
+    Arguments:
+        otherwise: the place given when the source text cannot be had.
+    """
+
+    def __init__(self, otherwise: Span) -> None:
+        self._otherwise = otherwise
+        self._trees: dict[str, ast.Module | None] = {}
+
+    def file_of(self, source: type) -> str | None:
+        """The file of a class as a user would name it."""
+        path = self._path(source)
+        return None if path is None else shown_path(Path(path))
+
+    def of_class(self, source: type) -> Span:
+        """The name of the class in its `class` statement."""
+        path, node = self._node(source)
+        if path is None or node is None:
+            return self._otherwise
+        column = node.col_offset + len("class ") + 1
+        return Span(shown_path(Path(path)), node.lineno, column, node.lineno, column + len(node.name))
+
+    def of_field(self, source: type, field: str) -> Span:
+        """The annotation of a field, name included; bases are searched as well."""
+        for base in source.__mro__:
+            path, node = self._node(base)
+            for statement in node.body if node else ():
+                is_field = isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+                if path and is_field and statement.target.id == field:  # type: ignore[attr-defined]
+                    target, hint = statement.target, statement.annotation  # type: ignore[attr-defined]
+                    end = (hint.end_lineno, hint.end_col_offset + 1)
+                    return Span(shown_path(Path(path)), target.lineno, target.col_offset + 1, *end)
+        return self._otherwise
+
+    def _path(self, source: type) -> str | None:
+        module = sys.modules.get(source.__module__)
+        return getattr(module, "__file__", None)
+
+    def _node(self, source: type) -> tuple[str | None, ast.ClassDef | None]:
+        path = self._path(source)
+        if path is None:
+            return None, None
+        if path not in self._trees:
+            try:
+                self._trees[path] = ast.parse(Path(path).read_bytes())
+            except (OSError, ValueError, SyntaxError):
+                self._trees[path] = None
+        tree: ast.AST | None = self._trees[path]
+        for name in source.__qualname__.split("."):
+            if name == "<locals>" or tree is None:
+                continue
+            kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            tree = next((one for one in ast.walk(tree) if isinstance(one, kinds) and one.name == name), None)
+        return path, tree if isinstance(tree, ast.ClassDef) else None
