@@ -267,7 +267,7 @@ def _launch_failure(log: Path) -> SessionError:
         return SessionError(f"Spark needs Java {_OLDEST_JAVA} or newer, and this is Java {version[1]}", _INSTALL_JAVA)
     said = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in said if re.search(r"(Exception|Error|Invalid)\b.*:|Invalid", line)]
-    cause = (telling or said or ["it said nothing"])[0].removeprefix("Exception in thread \"main\" ")
+    cause = (telling or said or ["it said nothing"])[0].removeprefix('Exception in thread "main" ')
     return SessionError(
         f"Spark's Java process ended at once: {cause}", f"check the settings in `flow.runtimes.spark` and see {log}"
     )
