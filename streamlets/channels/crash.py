@@ -1,0 +1,55 @@
+"""Named crash points: places where a test can have the process killed, as a power cut would.
+
+`STREAMLETS_CRASH_AT=name` kills at the first passage, `name:3` at the third. Without the variable a point costs one
+look at a constant.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Literal
+
+Point = Literal[
+    "after-data-files",  # the batch's files are written, nothing names them yet
+    "during-rename",  # a log entry stands under its temporary name, not yet under its own
+    "after-manifest",  # the batch is decided, no topic has it
+    "after-topic-commit",  # one topic has the batch, the next may not
+    "before-spark-commit",  # all topics have the batch, Spark's checkpoint does not know
+]
+
+VARIABLE = "STREAMLETS_CRASH_AT"
+
+_wanted, _, _nth = os.environ.get(VARIABLE, "").partition(":")
+_remaining = int(_nth or 1)
+
+
+def crash_point(name: Point) -> None:
+    """Kill this process and all it started (the JVM among them) with SIGKILL when the environment asks for it here."""
+    if name == _wanted:
+        _pass()
+
+
+def _pass() -> None:
+    global _remaining
+    _remaining -= 1
+    if _remaining == 0:
+        for process in [*_descendants(os.getpid()), os.getpid()]:
+            os.kill(process, signal.SIGKILL)
+
+
+def _descendants(ancestor: int) -> list[int]:
+    """Children first, so that none outlives its parent long enough to notice."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue  # it ended meanwhile
+    found, fresh = [], [ancestor]
+    while fresh:
+        fresh = [child for child, parent in parents.items() if parent in fresh]
+        found += fresh
+    return found

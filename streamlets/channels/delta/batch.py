@@ -1,0 +1,214 @@
+"""What a query does with each batch: rows to files, files to a manifest, the manifest to one commit per topic.
+
+Each step can be repeated, and a kill between any two of them ends in the same topics. A batch's rows are executed once
+for all that is kept of them: rows that are drawn by chance are neither lost nor doubled.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlets.channels.base import BatchWritten, BrokenRowsError, TopicWriteError, Txn
+from streamlets.channels.crash import crash_point
+from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
+from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.files import write_files
+from streamlets.channels.delta.manifest import Manifest, Manifests
+from streamlets.channels.delta.table import Table, create_table, open_table, table_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from blueprint.avro.model import Contract
+    from blueprint.plan import OutletPlan
+
+STAGED = "_staged"
+_REASON, _ORIGINAL = "_streamlets_reason", "_streamlets_original"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One outlet of the query: which rows go to which topic's folder."""
+
+    outlet: OutletPlan
+    rows: Callable[[DataFrame], DataFrame]
+    topic: Path
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What the batch has brought so far."""
+
+    tables: dict[str, tuple[DataFile, ...]] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    dead_letters: int = 0
+
+    def add(self, table: str, files: tuple[DataFile, ...]) -> int:
+        if files:
+            self.tables[table] = self.tables.get(table, ()) + files
+        return sum(file.records for file in files)
+
+
+@dataclass(slots=True)
+class BatchWriter:
+    """The function of a query's `foreachBatch`.
+
+    Arguments:
+        root: the channel's folder.
+        targets: the outlets; dead_letters: folder of the topic for rows that break a contract.
+        streamlet, query, version: as `Channel.writer`.
+        on_batch: told of every batch; clock: seconds since the epoch.
+    """
+
+    root: Path
+    targets: tuple[Target, ...]
+    dead_letters: Path | None
+    streamlet: str
+    query: str
+    version: str
+    on_batch: Callable[[BatchWritten], None] | None
+    clock: Callable[[], float]
+    _tables: dict[str, Table] = field(default_factory=dict)
+    _broken: set[str] = field(default_factory=set)
+    _id: str = ""
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Bring a batch to its topics; when it has been decided before, execute it for its state's sake only."""
+        try:
+            self._bring(rows, batch)
+        except OSError as error:
+            raise TopicWriteError(f"{self.streamlet}.{self.query}: {error}; nothing of this batch is visible") from None
+
+    def _bring(self, rows: DataFrame, batch: int) -> None:
+        if not self._id:
+            self._begin(rows)
+        manifests = Manifests(self.root / STAGED / self._id)
+        manifests.forget_before(batch)
+        found = manifests.find(batch)
+        if found is None:
+            outcome = self._write(rows, batch)
+            manifest = Manifest(outcome.tables, outcome.rows, outcome.dead_letters)
+            crash_point("after-data-files")
+            decided = manifests.decide(batch, manifest) if manifest.tables else manifest
+            crash_point("after-manifest")
+        else:
+            rows.write.format("noop").mode("append").save()
+            decided = found
+        for name, files in sorted(decided.tables.items()):
+            self._table(name).append(files, Txn(self._id, batch), self.clock)
+            crash_point("after-topic-commit")
+        if self.on_batch is not None:
+            written = BatchWritten(
+                self.streamlet, self.query, batch, decided.rows, decided.dead_letters, replayed=found is not None
+            )
+            self.on_batch(written)
+        crash_point("before-spark-commit")
+
+    def _begin(self, rows: DataFrame) -> None:
+        """Take the id that Spark keeps in the checkpoint: a new checkpoint counts its batches anew, so it is another
+        writer."""
+        session = rows.sparkSession
+        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        key = session.sparkContext.getLocalProperty("sql.streaming.queryId")
+        self._id = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{self.streamlet}.{self.query}-{key}")
+
+    def _write(self, rows: DataFrame, batch: int) -> _Outcome:
+        attempt, outcome = f"{batch}/{uuid.uuid4().hex[:8]}", _Outcome()
+        shared = len(self.targets) > 1
+        if shared:
+            rows = rows.persist()
+        try:
+            for number, target in enumerate(self.targets):
+                self._write_target(target, target.rows(rows), f"{attempt}-{number}", outcome)
+        finally:
+            if shared:
+                rows.unpersist()
+        return outcome
+
+    def _write_target(self, target: Target, rows: DataFrame, attempt: str, outcome: _Outcome) -> None:
+        from streamlets.contract.conform import conformance
+
+        outlet = target.outlet
+        fit = conformance(rows.schema, outlet.contract)
+        table = self._ensure(target.topic, outlet.contract, outlet.partition_by)
+        folder = table.path / "data" / self._id / attempt
+        if fit.reason is None:
+            files = write_files(rows.select(*fit.columns), table.path, folder, outlet.partition_by)
+        else:
+            from pyspark.sql import functions as F  # noqa: N812
+
+            reason = fit.reason.alias(_REASON)
+            original = F.when(fit.reason.isNotNull(), fit.original).alias(_ORIGINAL)
+            tested = rows.select(*fit.columns, reason, original)
+            files = self._write_tested(tested, target, table, folder, attempt, outcome)
+        outcome.rows[outlet.name] = outcome.rows.get(outlet.name, 0) + outcome.add(self._key(table), files)
+
+    def _write_tested(
+        self, tested: DataFrame, target: Target, table: Table, folder: Path, attempt: str, outcome: _Outcome
+    ) -> tuple[DataFile, ...]:
+        """Rows that may break the contract. One pass is enough as long as none does: the good ones are written and the
+        broken ones counted. Otherwise the rows are kept, and split from what is kept."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812
+
+        outlet = target.outlet
+        port = f"{outlet.streamlet}.{outlet.name}"
+        good = F.col(_REASON).isNull()
+        if outlet.on_invalid == "fail" or self.dead_letters is None or outlet.name not in self._broken:
+            seen = Observation(f"streamlets-{uuid.uuid4().hex}")
+            one = F.max(F.when(~good, F.concat_ws("\n", _REASON, _ORIGINAL)))
+            watched = tested.observe(seen, F.count(_REASON).alias("broken"), one.alias("one"))
+            files = write_files(watched.where(good).drop(_REASON, _ORIGINAL), table.path, folder, outlet.partition_by)
+            broken = seen.get
+            if not broken["broken"]:
+                return files
+            shutil.rmtree(folder, ignore_errors=True)
+            if outlet.on_invalid == "fail" or self.dead_letters is None:
+                reason, _, record = str(broken["one"]).partition("\n")
+                raise BrokenRowsError(
+                    f"{broken['broken']} rows break the contract `{outlet.contract.record.name}` of {port}: {reason}; "
+                    f"the row: {record}"
+                )
+            self._broken.add(outlet.name)
+        letters = self._ensure(self.dead_letters, dead_letter_contract(), ())
+        kept = tested.persist()
+        try:
+            files = write_files(kept.where(good).drop(_REASON, _ORIGINAL), table.path, folder, outlet.partition_by)
+            columns = dead_letter_columns(
+                F.col(_ORIGINAL),
+                F.col(_REASON),
+                port=port,
+                coordinates=f"{self.query}/{attempt.partition('/')[0]}",
+                version=self.version,
+            )
+            beside = letters.path / "data" / self._id / attempt
+            dead = write_files(kept.where(~good).select(*columns), letters.path, beside, ())
+        finally:
+            kept.unpersist()
+        if not dead:
+            self._broken.discard(outlet.name)
+        outcome.dead_letters += outcome.add(self._key(letters), dead)
+        return files
+
+    def _ensure(self, topic: Path, contract: Contract, partition_by: tuple[str, ...]) -> Table:
+        """The table of a contract, made when it is not there, and known to be there still."""
+        name = f"{topic.name}/{table_name(contract, partition_by)}"
+        if name not in self._tables:
+            create_table(self.root / name, contract, partition_by, self.clock)
+        table = self._table(name)
+        table.refresh()
+        return table
+
+    def _table(self, name: str) -> Table:
+        if name not in self._tables:
+            self._tables[name] = open_table(self.root / name, files=False)
+        return self._tables[name]
+
+    def _key(self, table: Table) -> str:
+        return table.path.relative_to(self.root).as_posix()

@@ -1,0 +1,194 @@
+"""The delta channel: topics as Delta tables below one folder."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.avro.model import Contract
+from blueprint.plan import InletPlan, TopicPlan
+from streamlets.channels.base import BatchWritten, Branch, Lag, Position, TopicLostError, TopicResource, Txn
+from streamlets.channels.delta import log as topic_log
+from streamlets.channels.delta.append import append_batches
+from streamlets.channels.delta.batch import STAGED, BatchWriter, Target
+from streamlets.channels.delta.log import TopicLog
+from streamlets.channels.delta.offsets import Offset
+from streamlets.channels.delta.records import METADATA, METADATA_DDL, read_slices
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_DRAINS = "_drains"
+
+
+class DeltaChannel:
+    """Topics as Delta tables.
+
+    Arguments:
+        root: the folder that holds a folder for each topic.
+        clock: seconds since the epoch.
+    """
+
+    name = "delta"
+
+    def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.root = root.absolute()
+        self.clock = clock
+        self._run = uuid.uuid4().hex[:12]  # flags of an earlier run must not stop this one
+
+    def topic(self, plan: TopicPlan) -> DeltaTopic:
+        """The resource of one topic."""
+        if plan.name.startswith((".", "_")) or "/" in plan.name:
+            raise ValueError(f"`{plan.name}` cannot name a topic of the delta channel: it would clash with folders")
+        return DeltaTopic(self, plan)
+
+    def prepare(self, session: SparkSession) -> None:
+        """Make the session know the source; a child session does not inherit it."""
+        from streamlets.channels.delta.source import TopicSource
+
+        session.dataSource.register(TopicSource)
+
+    def writer(
+        self,
+        rows: DataFrame,
+        branches: tuple[Branch, ...],
+        dead_letters: TopicResource | None,
+        *,
+        query: str,
+        streamlet: str,
+        version: str = "",
+        on_batch: Callable[[BatchWritten], None] | None = None,
+    ) -> DataStreamWriter:
+        """An unstarted writer; see `Channel.writer`."""
+        batches = BatchWriter(
+            root=self.root,
+            targets=tuple(Target(b.outlet, b.rows, self._folder(b.topic)) for b in branches),
+            dead_letters=self._folder(dead_letters) if dead_letters is not None else None,
+            streamlet=streamlet,
+            query=query,
+            version=version,
+            on_batch=on_batch,
+            clock=self.clock,
+        )
+        return rows.writeStream.foreachBatch(batches)
+
+    def drain(self, streamlet: str) -> None:
+        """Let the streamlet's readers begin no further batch."""
+        flag = self.drain_flag(streamlet)
+        flag.parent.mkdir(parents=True, exist_ok=True)
+        flag.touch()
+
+    def resume(self, streamlet: str) -> None:
+        """Take `drain` back."""
+        self.drain_flag(streamlet).unlink(missing_ok=True)
+
+    def drain_flag(self, streamlet: str) -> Path:
+        """The file whose presence drains a streamlet of this run."""
+        return self.root / _DRAINS / f"{self._run}-{streamlet}"
+
+    def _folder(self, topic: TopicResource) -> Path:
+        if not isinstance(topic, DeltaTopic):
+            raise TypeError(f"a query writes to one channel only; `{topic.plan.id}` is on `{topic.plan.channel}`")
+        return topic.path
+
+
+class DeltaTopic:
+    """One topic: a folder with a table for each writer's contract."""
+
+    def __init__(self, channel: DeltaChannel, plan: TopicPlan) -> None:
+        self.plan = plan
+        self.path = channel.root / plan.name
+        self._channel = channel
+        self._clock = channel.clock
+        self._known: TopicLog | None = None
+
+    def create(self, contracts: Iterable[Contract] = ()) -> None:
+        """Make the topic's folder. Tables come with their first batch, when their layout is known.
+
+        Raises:
+            TopicLostError: the topic is not managed here, and whoever manages it has not made it.
+        """
+        if self.plan.managed:
+            topic_log.create_topic(self.path, self._clock)
+        else:
+            topic_log.topic_id(self.path)
+
+    def delete(self) -> None:
+        """Delete the topic with all its records."""
+        marker = self.path / topic_log.MARKER
+        marker.unlink(missing_ok=True)  # first: half a topic is no topic
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._known = None
+
+    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
+        """A streaming DataFrame of the inlet's schema, its source called `name` (None: not named)."""
+        from pyspark.sql.types import StructField, StructType, _parse_datatype_string
+
+        from streamlets.channels.delta.source import FORMAT, Reading
+        from streamlets.contract.types import spark_schema
+
+        schema = spark_schema(inlet.contract)
+        if metadata:
+            schema = StructType([*schema.fields, StructField(METADATA, _parse_datatype_string(METADATA_DDL))])
+        reading = Reading(
+            topic=str(self.path),
+            contract=inlet.contract.json,
+            drain=str(self._channel.drain_flag(inlet.streamlet)),
+            starting=inlet.starting,
+            max_records=inlet.max_records or 0,
+            cores=session.sparkContext.defaultParallelism,
+            metadata=metadata,
+        )
+        reader = session.readStream.format(FORMAT).schema(schema).options(**reading.to_options())
+        return (reader.name(name) if name else reader).load()
+
+    def append(self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn) -> Position:
+        """Write records without Spark, in one commit; a `txn` already seen writes nothing, and `rows` is not asked."""
+        append_batches(self.path, rows, contract, txn, self._clock)
+        return self.end()
+
+    def scan(
+        self, reader: Contract | None = None, after: Position | None = None, until: Position | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Records in commit order as the reader's schema has them (None: as written), without Spark."""
+        start = Offset.from_position(after) if after is not None else None
+        log = TopicLog(self.path, start)
+        log.refresh()
+        if start is not None:
+            log.check(start)
+        end = Offset.from_position(until) if until is not None else log.end()
+        return read_slices(log.slices(start or Offset(log.id), end), reader)
+
+    def end(self) -> Position:
+        """Where the topic ends now."""
+        return self._log().end().to_position()
+
+    def lag(self, at: Position | None) -> Lag:
+        """How much lies behind `at`: records, and how long the oldest of them has been there."""
+        log = self._log()
+        waiting = log.slices(Offset.from_position(at) if at is not None else Offset(log.id), log.end())
+        if not waiting:
+            return Lag(0, 0.0)
+        return Lag(sum(piece.count for piece in waiting), max(0.0, self._clock() - waiting[0].time / 1000))
+
+    def maintain(self) -> None:
+        """Keep the logs short and sweep what no log names; see `maintenance`."""
+        from streamlets.channels.delta.maintenance import maintain_topic
+
+        maintain_topic(self.path, self._channel.root / STAGED, self._clock)
+
+    def _log(self) -> TopicLog:
+        if self._known is None:
+            self._known = TopicLog(self.path)
+        try:
+            self._known.refresh()
+        except TopicLostError:
+            self._known = None
+            raise
+        return self._known

@@ -1,0 +1,187 @@
+"""A topic as one log: its tables found, read forward and merged in the order of their commits."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamlets.channels.base import TopicLostError
+from streamlets.channels.delta import actions, store
+from streamlets.channels.delta.actions import DataFile, Segment
+from streamlets.channels.delta.offsets import Offset, Place
+from streamlets.channels.delta.table import Table, commit_path, open_table
+from streamlets.channels.delta.table import lost as table_lost
+
+MARKER = "_topic.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Records of one version that lie together in one file: `count` of them from the file's row `row` on.
+
+    `first` is the number of the first one within its version.
+    """
+
+    table: str
+    contract: str
+    path: str
+    row_groups: tuple[int, ...]
+    row: int
+    version: int
+    first: int
+    count: int
+    time: int
+
+
+@dataclass(slots=True)
+class TopicLog:
+    """What a reader knows of a topic. Nothing is listed as long as no table is added.
+
+    Arguments:
+        path: the topic's folder.
+        start: where reading begins; what lies before it is not kept in memory.
+    """
+
+    path: Path
+    start: Offset | None = None
+    id: str = ""
+    tables: dict[str, Table] = field(default_factory=dict)
+    _folder: object = None
+    _marker: object = None
+
+    def check(self, start: Offset) -> None:
+        """Make sure that this is the topic which a place speaks of.
+
+        Raises:
+            TopicLostError: the topic or a table of it is gone, or has been made again since.
+        """
+        if start.topic != self.id:
+            raise TopicLostError(
+                f"topic `{self.path.name}` is not the one that was read from before ({self.path}): it has been "
+                "deleted and made again; put the old folder back, or start anew with --fresh"
+            )
+        for name, (key, _) in start.tables.items():
+            if name not in self.tables or self.tables[name].id != key:
+                raise table_lost(self.path / name)
+
+    def refresh(self) -> None:
+        """Learn of new tables and commits.
+
+        Raises:
+            TopicLostError: the topic or a table of it is gone, or another one is in its place.
+        """
+        if not self.id:
+            self.id, self._marker = topic_id(self.path), store.identity(self.path / MARKER)
+        elif store.identity(self.path / MARKER) != self._marker:
+            raise lost(self.path)
+        for table in self.tables.values():
+            table.refresh()
+        folder = store.identity(self.path)
+        if folder != self._folder:
+            self._find_tables()
+            self._folder = folder
+
+    def _find_tables(self) -> None:
+        for path in sorted(self.path.iterdir()):
+            if path.name not in self.tables and commit_path(path, 0).exists():
+                after = self.start.place(path.name).version - 1 if self.start is not None else 0
+                self.tables[path.name] = open_table(path, files=True, after=after)
+
+    def end(self) -> Offset:
+        """Behind the last record known."""
+        return Offset(self.id, {name: (t.id, Place(t.end, 0)) for name, t in self.tables.items()})
+
+    def advance(self, start: Offset, limit: int, until: Offset) -> Offset:
+        """At most `limit` records on from `start`, not beyond `until`, oldest commits first."""
+        places = {name: start.place(name) for name in until.tables}
+        for piece in self.slices(start, until):
+            if limit <= 0:
+                break
+            taken = min(limit, piece.count)
+            limit -= taken
+            places[piece.table] = Place(piece.version, piece.first + taken)
+        ended = {name: self._normal(name, place, until.place(name)) for name, place in places.items()}
+        return Offset(self.id, {name: (self.tables[name].id, place) for name, place in ended.items()})
+
+    def _normal(self, table: str, place: Place, until: Place) -> Place:
+        """One way to say each place: the end of a version is the beginning of the next that has records."""
+        after = [
+            Place(s.version, s.first) for _, s, _ in self._segments(table) if (s.version, s.first + s.count) > place
+        ]
+        return min(until, max(place, min(after))) if after else until
+
+    def slices(self, start: Offset, end: Offset) -> list[Slice]:
+        """Where the records from `start` to `end` lie, oldest commits first."""
+        return sorted(
+            (s for name in self.tables for s in self._slices(name, start.place(name), end.place(name))),
+            key=lambda s: (s.time, s.table, s.version, s.first),
+        )
+
+    def count(self, start: Offset, end: Offset) -> int:
+        """How many records lie from `start` to `end`; no data is read."""
+        return sum(piece.count for piece in self.slices(start, end))
+
+    def forget(self, before: Offset) -> None:
+        """Let go of what lies before a place nobody will ask for again."""
+        for name, table in self.tables.items():
+            place, files = before.place(name), table.files or {}
+            for path in [p for p, f in files.items() if f.segments[-1].version < place.version]:
+                del files[path]
+
+    def _segments(self, table: str) -> Iterator[tuple[DataFile, Segment, int]]:
+        for file in (self.tables[table].files or {}).values():
+            row = 0
+            for segment in file.segments:
+                yield file, segment, row
+                row += segment.count
+
+    def _slices(self, name: str, start: Place, end: Place) -> Iterator[Slice]:
+        table = self.tables[name]
+        for file, segment, row in self._segments(name):
+            low = max(segment.first, start.number) if segment.version == start.version else segment.first
+            high = segment.first + segment.count
+            if segment.version == end.version:
+                high = min(high, end.number)
+            if start.version <= segment.version <= end.version and low < high:
+                yield Slice(
+                    table=name,
+                    contract=table.contract,
+                    path=str(table.path / file.path),
+                    row_groups=file.row_groups,
+                    row=row + low - segment.first,
+                    version=segment.version,
+                    first=low,
+                    count=high - low,
+                    time=segment.time,
+                )
+
+
+def create_topic(path: Path, clock: Callable[[], float]) -> None:
+    """Make a topic's folder and give it an id, or leave the one that is there."""
+    path.mkdir(parents=True, exist_ok=True)
+    marker = {"id": str(uuid.uuid4()), "created": int(clock() * 1000), "format": 1}
+    if not (path / MARKER).exists():
+        store.put_if_absent(path / MARKER, actions.encode([marker]))
+
+
+def topic_id(path: Path) -> str:
+    """The id of the topic in a folder.
+
+    Raises:
+        TopicLostError: there is no topic.
+    """
+    data = store.read(path / MARKER)
+    if data is None:
+        raise lost(path)
+    return str(json.loads(data)["id"])
+
+
+def lost(path: Path) -> TopicLostError:
+    """The error for a topic that is gone or has been replaced."""
+    return TopicLostError(
+        f"topic `{path.name}`: its folder is gone or another one is in its place ({path}); put the folder back, or "
+        "start anew with --fresh"
+    )

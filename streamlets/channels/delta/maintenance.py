@@ -1,0 +1,147 @@
+"""What keeps a topic cheap however long it runs: checkpoints of its logs, cleaning behind them, sweeping of orphans.
+
+Nothing a reader may need is removed: the records' place in the log travels with the files (`Segment`), so whoever comes
+to a cleaned log goes on from the checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamlets.channels.delta import store
+from streamlets.channels.delta.manifest import Manifest
+from streamlets.channels.delta.table import LOG, Table, checkpoint_path, commit_path, open_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SWEPT = "_swept"
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """How often and how late.
+
+    Arguments:
+        checkpoint_every: commits from one checkpoint to the next.
+        keep_log: seconds that commits before a checkpoint stay; a writer must not be held up longer than that
+            between its look at the log and its commit.
+        keep_orphans: seconds after which a file that nothing names is taken for the rest of a failed attempt.
+        sweep_every: seconds from one search for orphans to the next.
+    """
+
+    checkpoint_every: int = 100
+    keep_log: float = 3600.0
+    keep_orphans: float = 86400.0
+    sweep_every: float = 3600.0
+
+
+def maintain_topic(topic: Path, staged: Path, clock: Callable[[], float], upkeep: Upkeep | None = None) -> None:
+    """Look after each table of a topic; costs next to nothing when there is nothing to do."""
+    upkeep = upkeep or Upkeep()
+    for path in sorted(topic.iterdir()):
+        if commit_path(path, 0).exists():
+            if commit_path(path, last_checkpoint(path) + upkeep.checkpoint_every).exists():
+                write_checkpoint(open_table(path, files=True))
+                _clean_log(path, clock() - upkeep.keep_log)
+            marker = store.identity(path / SWEPT)
+            if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
+                _sweep(path, staged, clock() - upkeep.keep_orphans)
+
+
+def last_checkpoint(table: Path) -> int:
+    """The version of a table's last checkpoint, 0 when it has none."""
+    pointer = store.read(table / LOG / "_last_checkpoint")
+    return int(json.loads(pointer)["version"]) if pointer else 0
+
+
+def write_checkpoint(table: Table) -> None:
+    """Write the state of a table that has been read with its files, so that reading may begin there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    entries = [json.loads(line) for line in (store.read(commit_path(table.path, 0)) or b"").splitlines()]
+    fixed: dict[str, Any] = {key: entry[key] for entry in entries for key in entry if key != "commitInfo"}
+    metadata = fixed["metaData"]
+    metadata["configuration"] = list(metadata["configuration"].items())
+    metadata["format"]["options"] = []
+    rows: list[dict[str, Any]] = [{"protocol": fixed["protocol"]}, {"metaData": metadata}]
+    rows += [{"txn": {"appId": writer, "version": number}} for writer, number in sorted(table.txns.items())]
+    for file in (table.files or {}).values():
+        add: dict[str, Any] = file.to_add(data_change=False)
+        rows.append(
+            {"add": {**add, "tags": list(add["tags"].items()), "partitionValues": list(file.partition.items())}}
+        )
+    path = checkpoint_path(table.path, table.version)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        pq.write_table(pa.Table.from_pylist(rows, schema=_checkpoint_schema()), temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    pointer = {"version": table.version, "size": len(rows)}
+    store.replace(table.path / LOG / "_last_checkpoint", json.dumps(pointer).encode())
+
+
+def _checkpoint_schema() -> pa.Schema:
+    """The columns of a checkpoint as the Delta protocol names them."""
+    import pyarrow as pa
+
+    text, number, texts = pa.string(), pa.int64(), pa.map_(pa.string(), pa.string())
+    add = [("path", text), ("partitionValues", texts), ("size", number), ("modificationTime", number),
+           ("dataChange", pa.bool_()), ("stats", text), ("tags", texts)]  # fmt: skip
+    metadata = [("id", text), ("name", text), ("description", text), ("schemaString", text),
+                ("format", pa.struct([("provider", text), ("options", texts)])), ("createdTime", number),
+                ("partitionColumns", pa.list_(text)), ("configuration", texts)]  # fmt: skip
+    protocol = [("minReaderVersion", pa.int32()), ("minWriterVersion", pa.int32()),
+                ("readerFeatures", pa.list_(text)), ("writerFeatures", pa.list_(text))]  # fmt: skip
+    remove = [("path", text), ("deletionTimestamp", number), ("dataChange", pa.bool_())]
+    return pa.schema(
+        [
+            ("txn", pa.struct([("appId", text), ("version", number), ("lastUpdated", number)])),
+            ("add", pa.struct(add)),
+            ("remove", pa.struct(remove)),
+            ("metaData", pa.struct(metadata)),
+            ("protocol", pa.struct(protocol)),
+        ]
+    )
+
+
+def _clean_log(table: Path, before: float) -> None:
+    """Remove commits and checkpoints older than the last checkpoint and `before`; version 0 stays."""
+    kept = last_checkpoint(table)
+    for path in sorted((table / LOG).iterdir()):  # oldest first, so that what is left has no gap above it
+        number = path.name.partition(".")[0]
+        if number.isdigit() and 0 < int(number) < kept and path.stat().st_mtime < before:
+            path.unlink(missing_ok=True)
+
+
+def _sweep(table: Path, staged: Path, before: float) -> None:
+    """Remove data files that neither the log nor a manifest names, once they are old enough."""
+    old = [path for path in _files(table / "data") if path.stat().st_mtime < before]
+    if old:
+        known = set(open_table(table, files=True).files or {})
+        known |= {file for name, file in _staged_files(staged) if name == f"{table.parent.name}/{table.name}"}
+        for path in old:
+            if path.name.startswith(".") or path.relative_to(table).as_posix() not in known:
+                path.unlink(missing_ok=True)
+    (table / SWEPT).touch()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            yield Path(parent, name)
+
+
+def _staged_files(staged: Path) -> Iterator[tuple[str, str]]:
+    for path in staged.glob("*/*.json"):
+        data = store.read(path)
+        if data is not None:
+            for table, files in Manifest.from_json(data).tables.items():
+                yield from ((table, file.path) for file in files)

@@ -1,0 +1,54 @@
+"""Data files: which files a write left, and their records back as Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlets.channels.delta.actions import DataFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_RECORDS = 65536
+
+
+def data_file(table: Path, path: Path, partition: dict[str, str | None] | None = None) -> DataFile:
+    """A Parquet file below a table's folder, its record counts from its footer."""
+    import pyarrow.parquet as pq
+
+    footer = pq.read_metadata(path)
+    groups = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
+    return DataFile(path.relative_to(table).as_posix(), path.stat().st_size, groups, partition or {})
+
+
+def read_rows(
+    path: str, row_groups: Sequence[int], row: int, count: int, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """`count` records of a file from the row `row` on, in order; row groups outside are not read.
+
+    Columns that the file does not have are left out.
+    """
+    import pyarrow.parquet as pq
+
+    wanted, begins = [], 0
+    skip = row
+    for group, records in enumerate(row_groups):
+        if begins + records <= row:
+            skip -= records
+        elif begins < row + count:
+            wanted.append(group)
+        begins += records
+    with pq.ParquetFile(path, memory_map=True) as file:
+        present = set(file.schema_arrow.names)
+        columns = [name for name in columns if name in present]
+        for batch in file.iter_batches(BATCH_RECORDS, row_groups=wanted, columns=columns, use_threads=False):
+            if skip >= batch.num_rows:
+                skip -= batch.num_rows
+                continue
+            part = batch.slice(skip, min(count, batch.num_rows - skip))
+            skip, count = 0, count - part.num_rows
+            yield part
+            if count == 0:
+                return

@@ -1,0 +1,129 @@
+"""Records of a topic as a reader's schema has them: slices of files, resolved from their writer's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from blueprint.avro.loading import parse_contract
+from blueprint.avro.model import Contract
+from streamlets.channels.delta.log import Slice
+from streamlets.channels.delta.parquet import read_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+METADATA = "_meta"
+
+
+def read_slices(
+    slices: Iterable[Slice], reader: Contract | None, *, metadata: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The records of slices, in their order.
+
+    Arguments:
+        reader: whose schema they are to have; None for their writer's.
+        metadata: add the column `_meta`.
+    """
+    shapes: dict[str, tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]] = {}
+    for piece in slices:
+        if piece.contract not in shapes:
+            shapes[piece.contract] = _shape(piece.contract, reader)
+        columns, shape = shapes[piece.contract]
+        done = 0
+        for batch in read_rows(piece.path, piece.row_groups, piece.row, piece.count, columns):
+            shaped = shape(batch)
+            yield with_metadata(shaped, piece, done) if metadata else shaped
+            done += batch.num_rows
+
+
+def _shape(writer_json: str, reader: Contract | None) -> tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]:
+    """Which columns to read, and what makes them the reader's."""
+    from streamlets.contract.types import arrow_schema
+
+    writer = parse_contract(writer_json)
+    stored = arrow_schema(writer)
+
+    def restore(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return fitted(batch, stored)
+
+    if reader is None or reader.fingerprint == writer.fingerprint:
+        return stored.names, restore
+    from streamlets.contract.resolve import resolver
+
+    resolve = resolver(writer, reader)
+    return stored.names, lambda batch: resolve(restore(batch))
+
+
+def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with exactly these columns and types; a column it does not have is null."""
+    import pyarrow as pa
+
+    if batch.schema.equals(schema):
+        return batch
+    columns = []
+    for field in schema:
+        number = batch.schema.get_field_index(field.name)
+        column = batch.column(number) if number >= 0 else pa.nulls(batch.num_rows, field.type)
+        columns.append(column if column.type.equals(field.type) else column.cast(field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def metadata_type() -> pa.DataType:
+    """The channel-neutral `_meta` column: where a record stands (unique within the topic), its number there, when it
+    was committed, and what only some channels have: key and headers."""
+    import pyarrow as pa
+
+    return pa.struct(
+        [
+            pa.field("position", pa.string()),
+            pa.field("sequence", pa.int64()),
+            pa.field("timestamp", pa.timestamp("us", tz="UTC")),
+            pa.field("key", pa.binary()),
+            pa.field("headers", pa.map_(pa.string(), pa.binary())),
+        ]
+    )
+
+
+METADATA_DDL = "struct<position:string,sequence:bigint,timestamp:timestamp,key:binary,headers:map<string,binary>>"
+
+
+def with_metadata(batch: pa.RecordBatch, piece: Slice, done: int) -> pa.RecordBatch:
+    """The batch, which begins `done` records into the slice, with its `_meta` column."""
+    import pyarrow as pa
+
+    rows, kind = batch.num_rows, metadata_type()
+    columns = [
+        pa.array([f"{piece.table}/{piece.version}"] * rows, pa.string()),
+        pa.array(range(piece.first + done, piece.first + done + rows), pa.int64()),
+        pa.array([piece.time * 1000] * rows, pa.timestamp("us", tz="UTC")),
+        pa.nulls(rows, pa.binary()),
+        pa.nulls(rows, kind.field("headers").type),
+    ]
+    meta = pa.StructArray.from_arrays(columns, fields=list(kind))
+    return pa.RecordBatch.from_arrays([*batch.columns, meta], schema=batch.schema.append(pa.field(METADATA, kind)))
+
+
+def parts(slices: Sequence[Slice], cores: int) -> list[list[Slice]]:
+    """The slices dealt out for parallel reading: runs of about equal size, no more than there are cores, and one alone
+    when there is little."""
+    total = sum(piece.count for piece in slices)
+    number = max(1, min(cores, total // _WORTH_A_TASK))
+    share = -(-total // number) if total else 0
+    dealt: list[list[Slice]] = [[]]
+    room = share
+    for piece in slices:
+        rest = piece
+        while rest.count:
+            if not room:
+                dealt.append([])
+                room = share
+            taken = min(room, rest.count)
+            dealt[-1].append(replace(rest, count=taken))
+            rest = replace(rest, row=rest.row + taken, first=rest.first + taken, count=rest.count - taken)
+            room -= taken
+    return [part for part in dealt if part]
+
+
+_WORTH_A_TASK = 20_000

@@ -1,0 +1,144 @@
+"""The Python data source that streams a topic into Spark.
+
+Spark runs the reader in a process of its own and asks it for news about every 10 ms; the records are read by tasks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from blueprint.avro.loading import parse_contract
+from streamlets.channels.delta.log import Slice, TopicLog
+from streamlets.channels.delta.offsets import Offset
+from streamlets.channels.delta.records import fitted, parts, read_slices
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+FORMAT = "streamlets_delta_topic"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader is told, as data source options.
+
+    Arguments:
+        topic: the topic's folder.
+        contract: the reader's schema, as JSON text.
+        drain: the file whose presence means that no further batch is to begin.
+        starting: where a new checkpoint begins, `earliest` or `latest`.
+        max_records: of one batch; 0 for no limit.
+        cores: how many tasks to cut a batch into, at most.
+        metadata: whether to add `_meta`.
+    """
+
+    topic: str
+    contract: str
+    drain: str
+    starting: str
+    max_records: int
+    cores: int
+    metadata: bool
+
+    def to_options(self) -> dict[str, str]:
+        """As options, which Spark carries as text under lower-case keys."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {"reading": json.dumps(fields)}
+
+    @classmethod
+    def from_options(cls, options: dict[str, str]) -> Reading:
+        """Read back what `to_options` gave."""
+        return cls(**json.loads(options["reading"]))
+
+
+class TopicSource(DataSource):
+    """A topic of the delta channel as a streaming source."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return FORMAT
+
+    def streamReader(self, schema: StructType) -> TopicReader:  # noqa: N802
+        """Spark's question for a reader."""
+        return TopicReader(Reading.from_options(dict(self.options)), schema)
+
+
+@dataclass
+class Part(InputPartition):
+    """What one task reads."""
+
+    slices: list[Slice]
+
+
+class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Looks for news and cuts batches; `read` runs in the tasks."""
+
+    def __init__(self, reading: Reading, schema: StructType) -> None:
+        self._reading = reading
+        self._schema = schema
+        self._log: TopicLog | None = None
+        self._until: Offset | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Where a new checkpoint begins."""
+        log = self._refreshed(None)
+        return (log.end() if self._reading.starting == "latest" else Offset(log.id)).to_dict()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Fix the end of a bounded run."""
+        self._until = self._refreshed(None).end()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """The inlet's limit."""
+        limit = self._reading.max_records
+        return ReadMaxRows(limit) if limit else ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """The end of the next batch; `start` when there is no news, or when the streamlet is being drained."""
+        if Path(self._reading.drain).exists():
+            return start
+        begin = Offset.from_dict(start)
+        log = self._refreshed(begin)
+        until = self._until or log.end()
+        if isinstance(limit, ReadMaxRows):
+            until = log.advance(begin, limit.max_rows, until)
+        return begin.joined(until).to_dict()
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
+        """The topic's end, for the query's progress."""
+        return self._log.end().to_dict() if self._log is not None else None
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Part]:
+        """The batch, cut for the tasks."""
+        begin = Offset.from_dict(start)
+        log = self._refreshed(begin)
+        log.forget(begin)
+        slices = log.slices(begin, Offset.from_dict(end))
+        return [Part(part) for part in parts(slices, self._reading.cores)] or [Part([])]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The records of one part."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        assert isinstance(partition, Part)
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        contract = parse_contract(self._reading.contract)
+        for batch in read_slices(partition.slices, contract, metadata=self._reading.metadata):
+            yield fitted(batch, schema)
+
+    def _refreshed(self, start: Offset | None) -> TopicLog:
+        if self._log is None:
+            self._log = TopicLog(Path(self._reading.topic), start)
+        self._log.refresh()
+        if start is not None:
+            self._log.check(start)
+        return self._log

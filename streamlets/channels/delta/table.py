@@ -1,0 +1,235 @@
+"""One Delta table of a topic: the records of one writer's schema. Its log is read forward and never listed.
+
+A table remembers the last version it has seen, so looking for news is one look for the next commit file; a log that
+was cleaned meanwhile is passed by its last checkpoint. Version 0 holds the table's identity and is never cleaned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlets.channels.base import TopicLostError, Txn
+from streamlets.channels.delta import actions, store
+from streamlets.channels.delta.actions import Commit, DataFile
+
+if TYPE_CHECKING:
+    from blueprint.avro.model import Contract
+
+LOG = "_delta_log"
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as far as it has been read; `refresh` reads on.
+
+    Arguments:
+        path: its folder; the name of the folder is the table's name within the topic.
+        id: made when the table was made; another table in the same place has another one.
+        contract: the writer's Avro schema, as JSON text.
+        partition_by: columns its files are laid out by.
+        version: the last version read.
+        txns: the highest sequence of each writer.
+        files: data files by path, from the version on that reading began at; None for those who only write.
+        end: the version after the last one that brought records.
+    """
+
+    path: Path
+    id: str
+    contract: str
+    partition_by: tuple[str, ...]
+    version: int = 0
+    txns: dict[str, int] = field(default_factory=dict)
+    files: dict[str, DataFile] | None = None
+    end: int = 1
+    _time: int = 0
+    _identity: object = None
+    _checkpoint: object = None
+
+    @property
+    def name(self) -> str:
+        """The name of the table within its topic."""
+        return self.path.name
+
+    def refresh(self) -> bool:
+        """Read what was committed since; whether there was anything.
+
+        Raises:
+            TopicLostError: the table is gone, or another one is in its place.
+        """
+        if store.identity(commit_path(self.path, 0)) != self._identity:
+            raise lost(self.path)
+        before = self.version
+        while True:
+            data = store.read(commit_path(self.path, self.version + 1))
+            if data is not None:
+                self._apply(actions.decode(self.version + 1, data))
+            elif not self._pass_cleaned_log():
+                return self.version != before
+
+    def append(self, files: Iterable[DataFile], txn: Txn, clock: Callable[[], float]) -> bool:
+        """Commit files under a transaction; False, and nothing, when the table has seen it before.
+
+        Raises:
+            TopicLostError: as `refresh`.
+        """
+        files = tuple(files)
+        while True:
+            self.refresh()
+            if self.txns.get(txn.writer, -1) >= txn.sequence:
+                return False
+            time = max(int(clock() * 1000), self._time)  # a topic's records never go back in time
+            numbered = actions.with_segments(files, self.version + 1, time)
+            if self.commit(self.version + 1, actions.encode_append(numbered, txn, time)):
+                return True
+
+    def commit(self, version: int, data: bytes) -> bool:
+        """Put a commit if its version is free; not read in yet."""
+        try:
+            return store.put_if_absent(commit_path(self.path, version), data)
+        except FileNotFoundError:
+            raise lost(self.path) from None
+
+    def _apply(self, commit: Commit) -> None:
+        self.version = commit.version
+        if commit.txn is not None:
+            self.txns[commit.txn.writer] = max(commit.txn.sequence, self.txns.get(commit.txn.writer, -1))
+        for path in commit.removed:
+            if self.files is not None:
+                self.files.pop(path, None)
+        for file in commit.added:
+            self._add(file)
+
+    def _add(self, file: DataFile) -> None:
+        last = file.segments[-1]
+        self.end, self._time = max(self.end, last.version + 1), max(self._time, last.time)
+        if self.files is not None:
+            self.files[file.path] = file
+
+    def _pass_cleaned_log(self) -> bool:
+        """When the log before the last checkpoint may have been cleaned: go on from there."""
+        pointer = self.path / LOG / "_last_checkpoint"
+        found = store.identity(pointer)
+        if found == self._checkpoint:
+            return False
+        self._checkpoint = found
+        version = int(json.loads(store.read(pointer) or b'{"version": 0}')["version"])
+        if version <= self.version or commit_path(self.path, self.version + 1).exists():
+            return commit_path(self.path, self.version + 1).exists()
+        self.load_checkpoint(version)
+        return True
+
+    def load_checkpoint(self, version: int) -> None:
+        """Take over the state that a checkpoint holds."""
+        import pyarrow.parquet as pq
+
+        path = checkpoint_path(self.path, version)
+        rows = pq.read_table(path, columns=["txn", "add"], use_threads=False, memory_map=True)
+        if self.files is not None:
+            self.files.clear()
+        for row in rows.column("add").drop_null().to_pylist():
+            self._add(DataFile.from_add({**row, "tags": dict(row["tags"]), "partitionValues": row["partitionValues"]}))
+        for row in rows.column("txn").drop_null().to_pylist():
+            self.txns[row["appId"]] = row["version"]
+        self.version = version
+
+
+def open_table(path: Path, *, files: bool, after: int = 0) -> Table:
+    """The table in a folder, read to its end.
+
+    Arguments:
+        files: whether to know its data files, which readers need and writers do not.
+        after: the version up to which the caller needs nothing.
+
+    Raises:
+        TopicLostError: there is no table.
+    """
+    first = commit_path(path, 0)
+    identity, data = store.identity(first), store.read(first)
+    if data is None:
+        raise lost(path)
+    metadata = next(entry["metaData"] for entry in map(json.loads, data.splitlines()) if "metaData" in entry)
+    table = Table(
+        path=path,
+        id=metadata["id"],
+        contract=metadata["configuration"][actions.CONTRACT],
+        partition_by=tuple(metadata["partitionColumns"]),
+        files={} if files else None,
+        _identity=identity,
+    )
+    pointer = store.read(path / LOG / "_last_checkpoint")
+    checkpoint = int(json.loads(pointer)["version"]) if pointer else 0
+    if after and commit_path(path, after).exists():
+        table.version, table.end = after, after + 1
+    elif checkpoint:
+        table.load_checkpoint(checkpoint)
+    table.refresh()
+    return table
+
+
+def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], clock: Callable[[], float]) -> None:
+    """Make the table of a contract, or leave the one that is there.
+
+    Raises:
+        TopicLostError: the topic's folder is not there.
+    """
+    if commit_path(path, 0).exists():
+        return
+    try:
+        path.mkdir(exist_ok=True)
+        (path / LOG).mkdir(exist_ok=True)
+    except FileNotFoundError:
+        raise lost(path) from None
+    from streamlets.contract.types import spark_schema
+
+    schema = spark_schema(contract).json()
+    zoneless = '"timestamp_ntz"' in schema  # a type of its own in the protocol
+    features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]} if zoneless else {}
+    time = int(clock() * 1000)
+    metadata = {
+        "id": str(uuid.uuid4()),
+        "name": path.parent.name,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema,
+        "partitionColumns": list(partition_by),
+        "configuration": {actions.CONTRACT: contract.json},
+        "createdTime": time,
+    }
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7} if zoneless else _PLAIN_PROTOCOL
+    info = {"timestamp": time, "operation": "CREATE TABLE", "engineInfo": "streamlets"}
+    entries = [{"commitInfo": info}, {"protocol": {**protocol, **features}}, {"metaData": metadata}]
+    store.put_if_absent(commit_path(path, 0), actions.encode(entries))
+
+
+_PLAIN_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
+def table_name(contract: Contract, partition_by: tuple[str, ...]) -> str:
+    """The name of the table for a writer's contract and layout: the fingerprint, led out by the layout's where there
+    is one, because a table has one layout for all its files."""
+    if not partition_by:
+        return contract.fingerprint
+    return f"{contract.fingerprint}-{hashlib.sha256(json.dumps(partition_by).encode()).hexdigest()[:8]}"
+
+
+def commit_path(table: Path, version: int) -> Path:
+    """Where a version's commit stands."""
+    return table / LOG / f"{version:020}.json"
+
+
+def checkpoint_path(table: Path, version: int) -> Path:
+    """Where a version's checkpoint stands."""
+    return table / LOG / f"{version:020}.checkpoint.parquet"
+
+
+def lost(table: Path) -> TopicLostError:
+    """The error for a table that is gone or has been replaced."""
+    return TopicLostError(
+        f"topic `{table.parent.name}`: its table `{table.name}` is gone or another one is in its place ({table}); "
+        "put the folder back, or start anew with --fresh"
+    )
