@@ -66,6 +66,8 @@ CODES: dict[str, Code] = {
     "partition-column": Code(_ERROR, "an outlet is partitioned by a column its schema does not have"),
     # Schemas
     "schema-no-schema": Code(_ERROR, "what is given as a schema is none"),
+    "schema-missing": Code(_ERROR, "a port has a schema neither from its class nor from the configuration"),
+    "schema-given-twice": Code(_ERROR, "the configuration sets the schema of a port whose class gives it"),
     "schema-not-found": Code(_ERROR, "there is no such schema file"),
     "schema-unreadable": Code(_ERROR, "a schema file is a folder, empty, not text, or not readable"),
     "schema-syntax": Code(_ERROR, "a schema is no JSON"),

@@ -40,14 +40,15 @@ class TopicBinding:
     on_batch: Callable[[BatchWritten], None] | None = None
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
-        """A streaming DataFrame of the inlet's schema, its source called `name`.
+        """A streaming DataFrame of the inlet's schema, its source called `name` (unnamed without source evolution).
 
         Raises:
             StreamletError: no topic is joined to the inlet.
         """
         for plan in self.plan.inlets:
             if plan.name == inlet:
-                return self.topics[plan.topic].read(self.session, plan, name=name, metadata=metadata)
+                source = name if self.plan.source_evolution else ""
+                return self.topics[plan.topic].read(self.session, plan, name=source, metadata=metadata)
         raise StreamletError(f"no topic is joined to the inlet `{self.plan.ref}.{inlet}`")
 
     def write(

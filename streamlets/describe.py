@@ -1,0 +1,188 @@
+"""From a class path and its settings to a descriptor: what the language may know of streamlets (`ProjectCatalog`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blueprint.avro.loading import load_contract
+from blueprint.catalog import (
+    ChannelTraits,
+    LoadFailure,
+    LoadFailureKind,
+    ParameterDescriptor,
+    PortDescriptor,
+    PortSetting,
+    StreamletDescriptor,
+    StreamletRequest,
+    VolumeMountDescriptor,
+)
+from blueprint.diagnostics import Diagnostic, Span
+from blueprint.diagnostics.codes import finding
+from streamlets.loading import found_at, load_streamlet, raised
+from streamlets.mounts import VolumeMount
+from streamlets.parameters import Parameter
+from streamlets.ports import AvroInlet, AvroOutlet
+from streamlets.project import Project, project_at
+from streamlets.scanning import streamlet_classes
+from streamlets.shape import StreamletShape
+from streamlets.streamlet import SparkStreamlet, declared
+
+if TYPE_CHECKING:
+    pass
+
+
+class ProjectCatalog:
+    """Answers the language's questions about the streamlets of a project, and about the channels there are.
+
+    A class is described once, however many streamlets are of it.
+    """
+
+    def __init__(self) -> None:
+        self._described: dict[object, StreamletDescriptor | LoadFailure] = {}
+        self._classes: dict[Project, tuple[str, ...]] = {}
+
+    def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
+        """Describe the streamlet as configured; never raises for what a user did."""
+        key = (request.folder, request.class_name, _frozen(request.inlets), _frozen(request.outlets))
+        if key not in self._described:
+            self._described[key] = self._describe(request)
+        return self._described[key]
+
+    def classes(self, folder: str) -> tuple[str, ...]:
+        """The class paths of all streamlets found in a project's folder, sorted; nothing is imported for it."""
+        project = project_at(folder)
+        if project not in self._classes:
+            self._classes[project] = streamlet_classes(project)
+        return self._classes[project]
+
+    def channels(self) -> Mapping[str, ChannelTraits]:
+        """The channels there are, by name."""
+        return {"delta": ChannelTraits(name="delta", topic_keys={}, real_time=False)}
+
+    def _describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
+        project = project_at(request.folder)
+        loaded = load_streamlet(request.class_name, project, lambda: self.classes(request.folder))
+        if isinstance(loaded, LoadFailure):
+            return loaded
+        return descriptor(loaded, request, project)
+
+
+def descriptor(
+    streamlet: SparkStreamlet, request: StreamletRequest, project: Project
+) -> StreamletDescriptor | LoadFailure:
+    """The descriptor of an instance as configured.
+
+    Arguments:
+        request: its settings; its class name is what the descriptor carries.
+    """
+    own = type(streamlet)
+    try:
+        shape = streamlet.shape
+        description, labels = streamlet.description, tuple(streamlet.labels)
+    except Exception as error:  # noqa: BLE001 - it is the author's code
+        return raised(LoadFailureKind.SHAPE_RAISES, error, project, found_at(own))
+    differs = _differs(streamlet, shape)
+    if differs is not None:
+        return LoadFailure(LoadFailureKind.SHAPE_DIFFERS, differs, declared=found_at(own))
+    inlets = [_inlet(inlet, request.inlets.get(inlet.name), project) for inlet in shape.inlets]
+    outlets = [_outlet(outlet, request.outlets.get(outlet.name), project) for outlet in shape.outlets]
+    parameters = [_parameter(parameter) for parameter in declared(streamlet, Parameter)]
+    mounts = [_mount(mount) for mount in declared(streamlet, VolumeMount)]
+    return StreamletDescriptor(
+        class_name=request.class_name,
+        description=description,
+        labels=labels,
+        inlets=tuple(sorted(inlets, key=lambda port: port.name)),
+        outlets=tuple(sorted(outlets, key=lambda port: port.name)),
+        parameters=tuple(sorted(parameters, key=lambda parameter: parameter.key)),
+        volume_mounts=tuple(sorted(mounts, key=lambda mount: mount.name)),
+        declared=found_at(own),
+    )
+
+
+def _differs(streamlet: SparkStreamlet, shape: object) -> str | None:
+    owner = type(streamlet).__name__
+    if not isinstance(shape, StreamletShape):
+        return f"the shape of `{owner}` is a `{type(shape).__name__}`, not a `StreamletShape`"
+    ports = (*declared(streamlet, AvroInlet), *declared(streamlet, AvroOutlet))
+    unknown = [port for port in shape.ports if port not in ports]
+    if unknown:
+        return f"the shape of `{owner}` holds {unknown[0]!r}, which is no attribute of the class"
+    left_out = [port for port in ports if port not in shape.ports]
+    if left_out:
+        return f"the shape of `{owner}` leaves out `{left_out[0].attribute}`, which the class declares"
+    if len(set(shape.ports)) < len(shape.ports):
+        return f"the shape of `{owner}` holds a port twice"
+    return None
+
+
+def _inlet(inlet: AvroInlet, setting: PortSetting | None, project: Project) -> PortDescriptor:
+    contract, problems = _contract(inlet, setting, project)
+    return PortDescriptor(
+        name=inlet.name,
+        attribute=inlet.attribute,
+        contract=contract,
+        declared=inlet.declared.span,
+        problems=problems,
+    )
+
+
+def _outlet(outlet: AvroOutlet, setting: PortSetting | None, project: Project) -> PortDescriptor:
+    contract, problems = _contract(outlet, setting, project)
+    return PortDescriptor(
+        name=outlet.name,
+        attribute=outlet.attribute,
+        contract=contract,
+        declared=outlet.declared.span,
+        partition_by=outlet.partition_by,
+        on_invalid=outlet.on_invalid,
+        extra=outlet.extra,
+        problems=problems,
+    )
+
+
+def _contract(
+    port: AvroInlet | AvroOutlet, setting: PortSetting | None, project: Project
+) -> tuple[Any, tuple[Diagnostic, ...]]:
+    span = port.declared.span
+    if port.schema is not None and setting is not None:
+        headline = f"the schema of the {port.kind} `{port.name}` is set, but its class gives it one already"
+        return None, (finding("schema-given-twice", headline, setting.span, help=("take the setting out",)),)
+    if setting is not None:
+        folder = Path(setting.span.file).parent if _is_file(setting.span) else project.folder
+        loaded = load_contract(setting.schema, base_folder=folder, declared=setting.span)
+    elif port.schema is not None:
+        source = dict(port.schema) if isinstance(port.schema, Mapping) else port.schema
+        loaded = load_contract(source, base_folder=Path(port.declared.file).parent, declared=span)
+    else:
+        headline = f"the {port.kind} `{port.name}` has no schema: its class leaves it to the configuration"
+        remedy = f"give one beside `class`, such as `{port.kind}s.{port.name} = schemas/Record.avsc`"
+        return None, (finding("schema-missing", headline, span, help=(remedy,)),)
+    return loaded.contract, loaded.problems
+
+
+def _is_file(span: Span) -> bool:
+    return not span.file.startswith("<")
+
+
+def _parameter(parameter: Parameter[Any]) -> ParameterDescriptor:
+    return ParameterDescriptor(
+        key=parameter.key,
+        description=parameter.description,
+        type=parameter.kind,
+        default=parameter.default,
+        declared=parameter.declared.span,
+        pattern=parameter.pattern,
+        choices=parameter.choices,
+        optional=parameter.optional,
+    )
+
+
+def _mount(mount: VolumeMount) -> VolumeMountDescriptor:
+    return VolumeMountDescriptor(mount.name, mount.path, mount.access_mode, mount.declared.span)
+
+
+def _frozen(settings: Mapping[str, PortSetting]) -> frozenset[tuple[str, PortSetting]]:
+    return frozenset(settings.items())

@@ -1,0 +1,112 @@
+"""The streamlet classes of a project, found in its text: nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlets.project import Project
+
+_BASES = frozenset({"streamlets.SparkStreamlet", "streamlets.streamlet.SparkStreamlet"})
+_SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
+_MOST_BYTES = 2_000_000
+"""Larger files are generated data, and parsing them takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    path: str
+    bases: tuple[str, ...]
+    has_logic: bool
+
+
+def streamlet_classes(project: Project) -> tuple[str, ...]:
+    """The class paths of all streamlets that can be run: classes with a `Logic` (or `create_logic`), sorted."""
+    classes = {found.path: found for module, file in _modules(project) for found in _classes(module, file)}
+    return tuple(sorted(path for path in classes if _is_streamlet(path, classes) and _has_logic(path, classes)))
+
+
+def _is_streamlet(path: str, classes: dict[str, _Class], seen: frozenset[str] = frozenset()) -> bool:
+    if path in _BASES:
+        return True
+    if path in seen or path not in classes:
+        return False
+    return any(_is_streamlet(base, classes, seen | {path}) for base in classes[path].bases)
+
+
+def _has_logic(path: str, classes: dict[str, _Class], seen: frozenset[str] = frozenset()) -> bool:
+    if path in seen or path not in classes:
+        return False
+    found = classes[path]
+    return found.has_logic or any(_has_logic(base, classes, seen | {path}) for base in found.bases)
+
+
+def _modules(project: Project) -> Iterator[tuple[str, Path]]:
+    seen: set[Path] = set()
+    for root in reversed(project.roots):  # `src` first: its modules are not `src.x`
+        for folder, folders, files in os.walk(root):
+            folders[:] = sorted(name for name in folders if name.isidentifier() and name not in _SKIPPED)
+            for name in sorted(files):
+                file = Path(folder, name)
+                stem, suffix = os.path.splitext(name)  # noqa: PTH122 - `with_suffix` would be as long
+                if suffix != ".py" or not stem.isidentifier() or file in seen or not project.owns(str(file)):
+                    continue
+                seen.add(file)
+                steps = (*Path(folder).relative_to(root).parts, *([] if stem == "__init__" else [stem]))
+                if steps:
+                    yield ".".join(steps), file
+
+
+def _classes(module: str, file: Path) -> Iterator[_Class]:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            return
+        text = file.read_bytes()
+        tree = ast.parse(text) if b"class " in text else ast.Module([], [])
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    names = dict(_imports(tree, module, file.name == "__init__.py"))
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            path = f"{module}.{node.name}"
+            bases = tuple(_dotted(base, names) for base in node.bases)
+            yield _Class(path, bases, any(_is_logic(item) for item in node.body))
+            names[node.name] = path
+
+
+def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0],) * 2
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".") if is_package else module.split(".")[:-1]
+            above = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join((*above, *([node.module] if node.module else [])))
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{origin}.{alias.name}"
+
+
+def _dotted(node: ast.expr, names: dict[str, str]) -> str:
+    match node:
+        case ast.Name(id=name):
+            return names.get(name, name)
+        case ast.Attribute(value=value, attr=name):
+            return f"{_dotted(value, names)}.{name}"
+        case ast.Subscript(value=value):
+            return _dotted(value, names)
+        case _:
+            return ""
+
+
+def _is_logic(node: ast.stmt) -> bool:
+    match node:
+        case ast.ClassDef(name="Logic") | ast.FunctionDef(name="create_logic"):
+            return True
+        case ast.Assign(targets=[ast.Name(id="Logic")]) | ast.AnnAssign(target=ast.Name(id="Logic")):
+            return True
+        case _:
+            return False
