@@ -1,0 +1,346 @@
+"""Can a reader read all that a writer may write? `check` says so with every reason why not, and where.
+
+The rules are those of the Avro specification 1.12, "Schema Resolution", applied to every record the writer's schema
+allows; beyond them come warnings, for pairs that the specification lets pass and that still may surprise.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from blueprint.avro.matching import choose_branch, field_in, names_match, promotes, same_kind
+from blueprint.avro.model import (
+    Array,
+    Contract,
+    Definition,
+    Enum,
+    Field,
+    Fixed,
+    Logical,
+    Map,
+    Primitive,
+    Record,
+    Schema,
+    Union,
+    is_unnamed,
+    namespace_of,
+    type_text,
+)
+from blueprint.diagnostics import Severity, Span
+
+if TYPE_CHECKING:
+    from blueprint.avro.changes import Change
+
+
+class Rule(enum.StrEnum):
+    """Which rule a pair breaks. The first six are the specification's; the others are warnings beyond it."""
+
+    TYPES_DIFFER = "types-differ"  # "both schemas have same primitive type", or promotion, or both of one kind
+    BRANCH_NOT_READ = "branch-not-read"  # "if writer's is a union, but reader's is not"
+    NO_BRANCH = "no-branch"  # "if reader's is a union ... if none match, an error is signalled"
+    NAMES_DIFFER = "names-differ"  # "whose (unqualified) names match"
+    SIZES_DIFFER = "sizes-differ"  # "both schemas are fixed whose sizes ... match"
+    SYMBOLS_MISSING = "symbols-missing"  # "if the writer's symbol is not present in the reader's enum"
+    FIELD_WITHOUT_DEFAULT = "field-without-default"  # "has no default value, and writer's schema does not have a field"
+    LOGICAL_TYPES_DIFFER = "logical-types-differ"
+    DECIMALS_DIFFER = "decimals-differ"
+    BYTES_AS_STRING = "bytes-as-string"
+    PRECISION_LOST = "precision-lost"
+    NAMESPACES_DIFFER = "namespaces-differ"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a type stands in a schema: in which field of which record (full name), and which way inside.
+
+    Arguments:
+        steps: from the field's type inwards: `items`, `values`, or the number of a union's branch (from 0).
+    """
+
+    record: str
+    field: str
+    steps: tuple[str | int, ...] = ()
+
+    def inside(self, step: str | int) -> Place:
+        """The place one step further in."""
+        return replace(self, steps=(*self.steps, step))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing that stands between a writer and a reader.
+
+    Arguments:
+        path: the field, by the reader's names from the root: `position.lat`, `tags[]` (items), `labels{}` (values),
+            `value<string>` (a branch of the writer's union); "" for the record itself.
+        rule: which rule is broken.
+        writer_type, reader_type: the types as messages show them; the writer's is "" for a field it does not have.
+        severity: error by the specification, or warning beyond it.
+        message: one sentence.
+        writer_span, reader_span: where the types were written, None where that is not known.
+        writer_place, reader_place: the places in the schemas, None for the root record.
+        writer_name, reader_name: full names of the two named types compared, "" when they are not named.
+        changes: what would do, each alone: the reader's smallest change, then the writer's, as far as there is one.
+    """
+
+    path: str
+    rule: Rule
+    writer_type: str
+    reader_type: str
+    severity: Severity
+    message: str
+    writer_span: Span | None
+    reader_span: Span | None
+    writer_place: Place | None = None
+    reader_place: Place | None = None
+    writer_name: str = ""
+    reader_name: str = ""
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What stays the same of a reason when a schema is changed elsewhere."""
+        return self.path, self.writer_type
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a check found, in the order of the reader's fields."""
+
+    reasons: tuple[Reason, ...]
+
+    @property
+    def compatible(self) -> bool:
+        """Whether every record of the writer can be read."""
+        return not self.errors
+
+    @property
+    def errors(self) -> tuple[Reason, ...]:
+        """The reasons why some record cannot be read."""
+        return tuple(reason for reason in self.reasons if reason.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Reason, ...]:
+        """What the specification lets pass and may still surprise."""
+        return tuple(reason for reason in self.reasons if reason.severity is Severity.WARNING)
+
+
+def check(writer: Contract, reader: Contract, *, suggest: bool = True) -> Resolution:
+    """Every reason why the reader cannot read some record of the writer, and every warning.
+
+    A named type used in several places is compared once per pair of names, at its first place, so that one mistake
+    gives one reason.
+
+    Arguments:
+        suggest: whether to look for changes that would do; each was tried, and takes its reason away without a new one.
+    """
+    walk = _Walk(writer, reader)
+    walk.compare(writer.record, reader.record, _At("", None, None))
+    if not suggest or not any(reason.severity is Severity.ERROR for reason in walk.reasons):
+        return Resolution(tuple(walk.reasons))
+    from blueprint.avro.suggestions import with_changes
+
+    return Resolution(with_changes(writer, reader, tuple(walk.reasons)))
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a walk is, in both schemas."""
+
+    path: str
+    writer: Place | None
+    reader: Place | None
+
+    def both(self, step: str, mark: str) -> _At:
+        assert self.writer and self.reader  # only a record is at the root
+        return _At(self.path + mark, self.writer.inside(step), self.reader.inside(step))
+
+    def writer_branch(self, number: int, mark: str) -> _At:
+        assert self.writer
+        return replace(self, path=self.path + mark, writer=self.writer.inside(number))
+
+    def reader_branch(self, number: int) -> _At:
+        assert self.reader
+        return replace(self, reader=self.reader.inside(number))
+
+    def field(self, writer: Record, source: Field, reader: Record, wanted: Field) -> _At:
+        path = f"{self.path}.{wanted.name}" if self.path else wanted.name
+        return _At(path, Place(writer.name, source.name), Place(reader.name, wanted.name))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One comparison of two contracts."""
+
+    writer: Contract
+    reader: Contract
+    reasons: list[Reason] = field(default_factory=list)
+    _seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def compare(self, writer: Schema, reader: Schema, at: _At, *, branch: bool = False) -> None:
+        """Compare two types; `branch`: the writer's is a branch of a union, and the reader's is no union."""
+        written, read = self.writer.resolve(writer), self.reader.resolve(reader)
+        if isinstance(written, Union):
+            self._from_union(written, reader, at)
+        elif isinstance(read, Union):
+            self._into_union(written, read, at)
+        elif isinstance(written, Primitive) and isinstance(read, Primitive):
+            self._primitives(written, read, at, branch=branch)
+        elif not same_kind(written, read):
+            self._types_differ(written, read, at, branch=branch)
+        elif isinstance(written, Array) and isinstance(read, Array):
+            self.compare(written.items, read.items, at.both("items", "[]"))
+        elif isinstance(written, Map) and isinstance(read, Map):
+            self.compare(written.values, read.values, at.both("values", "{}"))
+        elif isinstance(written, Record | Enum | Fixed) and isinstance(read, Record | Enum | Fixed):
+            self._definitions(written, read, at)
+
+    def _from_union(self, written: Union, reader: Schema, at: _At) -> None:
+        several = sum(not _is_null(branch) for branch in written.branches) > 1
+        alone = not isinstance(self.reader.resolve(reader), Union)
+        for number, branch in enumerate(written.branches):
+            mark = f"<{_branch_text(self.writer.resolve(branch))}>" if several and not _is_null(branch) else ""
+            self.compare(branch, reader, at.writer_branch(number, mark), branch=alone)
+
+    def _into_union(self, written: Schema, read: Union, at: _At) -> None:
+        number = choose_branch(written, read, self.reader)
+        if number is not None:
+            self.compare(written, read.branches[number], at.reader_branch(number))
+            return
+        message = f"the writer may write `{type_text(written)}`, which no branch of the reader's union reads"
+        self._say(Rule.NO_BRANCH, written, read, at, message)
+
+    def _types_differ(self, written: Schema, read: Schema, at: _At, *, branch: bool) -> None:
+        verb = "may write" if branch else "has"
+        message = f"the writer {verb} `{type_text(written)}`, the reader wants `{type_text(read)}`"
+        self._say(Rule.BRANCH_NOT_READ if branch else Rule.TYPES_DIFFER, written, read, at, message)
+
+    def _primitives(self, written: Primitive, read: Primitive, at: _At, *, branch: bool) -> None:
+        if written.type != read.type and not promotes(written, read):
+            self._types_differ(written, read, at, branch=branch)
+            return
+        if (written.type, read.type) == ("bytes", "string"):
+            message = "the writer has `bytes`, the reader wants `string`: bytes that are no UTF-8 cannot be read"
+            self._say(Rule.BYTES_AS_STRING, written, read, at, message)
+        elif (written.type, read.type) in (("int", "float"), ("long", "float"), ("long", "double")):
+            message = f"the writer has `{written.type}`, the reader wants `{read.type}`, which rounds large numbers"
+            self._say(Rule.PRECISION_LOST, written, read, at, message)
+        self._logical(written, read, at)
+
+    def _logical(self, written: Primitive | Fixed, read: Primitive | Fixed, at: _At) -> None:
+        old, new = written.logical, read.logical
+        if old == new:
+            return
+        if old and new and old.name == new.name == "decimal":
+            if (old.precision, old.scale or 0) != (new.precision, new.scale or 0):
+                message = f"the writer has {_decimal_text(old)}, the reader wants {_decimal_text(new)}"
+                self._say(Rule.DECIMALS_DIFFER, written, read, at, message)
+            return
+        message = f"the writer has `{type_text(written)}`, the reader wants `{type_text(read)}`"
+        self._say(Rule.LOGICAL_TYPES_DIFFER, written, read, at, message)
+
+    def _definitions(self, written: Definition, read: Definition, at: _At) -> None:
+        if (written.name, read.name) in self._seen:
+            return
+        self._seen.add((written.name, read.name))
+        if not names_match(written, read):
+            message = f"the writer's `{written.name}` is not the reader's `{read.name}`"
+            self._say(Rule.NAMES_DIFFER, written, read, at, message)
+        elif _namespaces_differ(written, read):
+            message = f"the writer's `{written.name}` is read as `{read.name}`, of another namespace"
+            self._say(Rule.NAMESPACES_DIFFER, written, read, at, message)
+        if isinstance(written, Record) and isinstance(read, Record):
+            self._records(written, read, at)
+        elif isinstance(written, Enum) and isinstance(read, Enum):
+            self._enums(written, read, at)
+        elif isinstance(written, Fixed) and isinstance(read, Fixed):
+            if written.size != read.size:
+                message = f"the writer's `{written.name}` has {written.size} bytes, the reader's {read.size}"
+                self._say(Rule.SIZES_DIFFER, written, read, at, message)
+            self._logical(written, read, at)
+
+    def _records(self, written: Record, read: Record, at: _At) -> None:
+        for wanted in read.fields:
+            source = field_in(written, wanted)
+            if source is not None:
+                self.compare(source.schema, wanted.schema, at.field(written, source, read, wanted))
+            elif not wanted.has_default:
+                self._field_missing(written, read, wanted, at)
+
+    def _field_missing(self, written: Record, read: Record, wanted: Field, at: _At) -> None:
+        self.reasons.append(
+            Reason(
+                path=f"{at.path}.{wanted.name}" if at.path else wanted.name,
+                rule=Rule.FIELD_WITHOUT_DEFAULT,
+                writer_type="",
+                reader_type=type_text(self.reader.resolve(wanted.schema)),
+                severity=Severity.ERROR,
+                message=f"the writer has no field `{wanted.name}`, and the reader has no default for it",
+                writer_span=written.span,
+                reader_span=wanted.span,
+                writer_place=at.writer,
+                reader_place=Place(read.name, wanted.name),
+                writer_name=written.name,
+                reader_name=read.name,
+            )
+        )
+
+    def _enums(self, written: Enum, read: Enum, at: _At) -> None:
+        missing = [symbol for symbol in written.symbols if symbol not in read.symbols]
+        if missing and read.default is None:
+            listed = ", ".join(f"`{symbol}`" for symbol in missing)
+            message = f"the writer may write {listed}, which the reader's `{read.name}` does not have"
+            self._say(Rule.SYMBOLS_MISSING, written, read, at, message)
+
+    def _say(self, rule: Rule, written: Schema, read: Schema, at: _At, message: str) -> None:
+        named = (Record, Enum, Fixed)
+        self.reasons.append(
+            Reason(
+                path=at.path,
+                rule=rule,
+                writer_type=type_text(written),
+                reader_type=type_text(read),
+                severity=Severity.WARNING if rule in _WARNINGS else Severity.ERROR,
+                message=message,
+                writer_span=written.span,
+                reader_span=read.span,
+                writer_place=at.writer,
+                reader_place=at.reader,
+                writer_name=written.name if isinstance(written, named) else "",
+                reader_name=read.name if isinstance(read, named) else "",
+            )
+        )
+
+
+_WARNINGS = frozenset(
+    (
+        Rule.LOGICAL_TYPES_DIFFER,
+        Rule.DECIMALS_DIFFER,
+        Rule.BYTES_AS_STRING,
+        Rule.PRECISION_LOST,
+        Rule.NAMESPACES_DIFFER,
+    )
+)
+
+
+def _is_null(schema: Schema) -> bool:
+    return isinstance(schema, Primitive) and schema.type == "null"
+
+
+def _branch_text(schema: Schema) -> str:
+    """How a path names a branch: a named type by its name, others by their type."""
+    return schema.name if isinstance(schema, Record | Enum | Fixed) else type_text(schema)
+
+
+def _namespaces_differ(written: Definition, read: Definition) -> bool:
+    """Whether both have a namespace, not the same, and no alias says that this is meant."""
+    if is_unnamed(written.name) or is_unnamed(read.name) or written.name in read.aliases:
+        return False
+    old, new = namespace_of(written.name), namespace_of(read.name)
+    return bool(old and new) and old != new
+
+
+def _decimal_text(logical: Logical) -> str:
+    return f"`decimal({logical.precision}, {logical.scale or 0})`"
