@@ -1,0 +1,25 @@
+"""Writes a picture in Graphviz' language."""
+
+from __future__ import annotations
+
+from blueprint.render.picture import Picture
+
+
+def dot(picture: Picture) -> str:
+    """The picture as DOT text: boxes are streamlets, plain names are topics, ports are written at the lines' ends."""
+    kinds = {node.id: node.kind for node in picture.nodes}
+    lines = [f"digraph {_quoted(picture.name)} {{", "  rankdir=TB", '  node [fontname="sans-serif"]']
+    for node in picture.nodes:
+        shape = "box" if node.kind == "streamlet" else "plaintext"
+        faulty = ", color=red, style=dashed" if node.faulty else ""
+        tooltip = f", tooltip={_quoted(node.detail)}" if node.detail else ""
+        lines.append(f"  {_quoted(node.id)} [label={_quoted(node.name)}, shape={shape}{faulty}{tooltip}]")
+    for edge in picture.edges:
+        end = "taillabel" if kinds[edge.source] == "streamlet" else "headlabel"
+        port = f" [{end}={_quoted(edge.port)}]" if edge.port else ""
+        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)}{port}")
+    return "\n".join([*lines, "}"])
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

@@ -1,0 +1,13 @@
+"""Writes a picture as JSON, for programs that draw or count for themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import json as _json
+
+from blueprint.render.picture import Picture
+
+
+def json(picture: Picture) -> str:
+    """The picture as JSON: `name`, `nodes` (id, kind, name, detail, faulty) and `edges` (source, target, port)."""
+    return _json.dumps(dataclasses.asdict(picture), indent=2, ensure_ascii=False)
