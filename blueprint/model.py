@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from blueprint.diagnostics import Span
-from blueprint.hocon.values import ObjectValue
+from blueprint.hocon.values import ObjectValue, Value
 
 Role = Literal["producer", "consumer"]
+
+DEAD_LETTERS = "dead-letters"
+"""The implicit outlet of a streamlet whose records may break a contract; it may stay unbound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class Blueprint:
         file: as the user would name it; folder: where modules and relative paths start from.
         allow_cycles: whether streamlets may feed each other in a circle.
         settings: the `flow` section beside it.
+        connections: the section of 1.x, when it is used.
+        topics_broken: whether topics could not be read, so that missing connections prove nothing.
         broken: names of streamlets whose entries cannot be read; what refers to them is not questioned.
     """
 
@@ -85,4 +90,6 @@ class Blueprint:
     topics: Mapping[str, TopicEntry]
     allow_cycles: bool = False
     settings: ObjectValue | None = None
+    connections: Value | None = None
+    topics_broken: bool = False
     broken: frozenset[str] = field(default_factory=frozenset)

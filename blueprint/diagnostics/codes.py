@@ -20,8 +20,6 @@ class Code:
 
 CODES: dict[str, Code] = {
     # The blueprint file and its sections
-    "blueprint-not-found": Code(_ERROR, "there is no such blueprint file"),
-    "blueprint-unreadable": Code(_ERROR, "the blueprint is a folder, not text, or not readable"),
     "blueprint-section-missing": Code(_ERROR, "a section that every blueprint has is missing or empty"),
     "connections-section": Code(_ERROR, "the 1.x section `connections` is used instead of `topics`"),
     "unknown-key": Code(_ERROR, "a key that nothing reads"),
@@ -63,6 +61,7 @@ CODES: dict[str, Code] = {
     "cycle": Code(_ERROR, "streamlets feed each other in a circle"),
     # Contracts
     "contract-incompatible": Code(_ERROR, "a consumer cannot read what a producer of its topic may write"),
+    "contract-risk": Code(_WARNING, "a consumer may read something else than a producer of its topic writes"),
     "partition-column": Code(_ERROR, "an outlet is partitioned by a column its schema does not have"),
     # Schemas
     "schema-no-schema": Code(_ERROR, "what is given as a schema is none"),

@@ -130,9 +130,8 @@ def _below(spot: _Underline, waiting: list[_Underline], width: int, paint: Paint
         lines = wrapped(spot.message, max(width - spot.start, 30))
     start = spot.start
     if not waiting and cells(shown(spot.message)) > width - start:
-        start = max(0, min(start, width - max(cells(shown(spot.message)), 40)))
-        if cells(shown(spot.message)) <= width:
-            start = width - cells(shown(spot.message))
+        need = cells(shown(spot.message))
+        start = width - need if need <= width else min(start, max(0, width - 40))
         lines = wrapped(spot.message, width - start)
     for line in lines:
         row, column = "", 0

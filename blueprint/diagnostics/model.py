@@ -98,21 +98,31 @@ class Diagnostic:
 
 
 class Sources:
-    """The texts that spans point into, by the name a span carries. Files are read when first asked for."""
+    """The texts that spans point into, by the name a span carries. Files are read when first asked for.
 
-    def __init__(self) -> None:
+    Arguments:
+        folder: what relative names start from; the working directory of the process when left out.
+    """
+
+    def __init__(self, folder: Path | str = "") -> None:
+        self._folder = Path(folder)
         self._lines: dict[str, list[str]] = {}
 
     def add(self, file: str, text: str) -> None:
         """Make `text` known under `file`: arguments, generated texts, files already read."""
-        self._lines[file] = text.splitlines()
+        self._lines[file] = _lines(text)
 
     def line(self, file: str, number: int) -> str | None:
         """Line `number` (from 1) of `file`, without its end; None when there is none."""
         if file not in self._lines:
             try:
-                self._lines[file] = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+                self._lines[file] = _lines((self._folder / file).read_text(encoding="utf-8", errors="replace"))
             except OSError:
                 self._lines[file] = []
         lines = self._lines[file]
         return lines[number - 1] if 0 < number <= len(lines) else None
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as spans count them: only `\\n` ends one (and a `\\r` before it belongs to the end)."""
+    return [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]

@@ -1,0 +1,332 @@
+"""From a configuration tree to the blueprint's model, with a finding for everything that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from blueprint.diagnostics import Diagnostic, Edit, Fix, Label, Span, finding
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
+from blueprint.model import Blueprint, PortPath, StreamletEntry, TopicEntry, port_path
+from blueprint.spelling import alternatives, near
+
+_SKELETON = """blueprint {
+  streamlets {
+    source = my_module.MyIngress
+    sink   = my_module.MyEgress
+  }
+  topics {
+    records { producers = [source.out], consumers = [sink.in] }
+  }
+}"""
+
+_SECTIONS = ("streamlets", "topics", "allow-cycles")
+
+
+def load(root: Value, file: str, folder: str) -> tuple[Blueprint, list[Diagnostic]]:
+    """Read the model out of a resolved tree.
+
+    Arguments:
+        root: the tree; file: its name in findings; folder: where the blueprint lies.
+    """
+    reader = _Reader(file)
+    blueprint = reader.section(root, "blueprint", near_keys=(), whole=_start(file))
+    if blueprint is None:
+        return Blueprint(file, folder, {}, {}), reader.findings
+    settings = root.fields.get("flow") if isinstance(root, ObjectValue) else None
+    fields = reader.recovered(blueprint, _SECTIONS, "the blueprint", passed=("connections",))
+    streamlets = reader.streamlets(blueprint, fields.get("streamlets"))
+    connections = blueprint.fields.get("connections")
+    return (
+        Blueprint(
+            file=file,
+            folder=folder,
+            streamlets=streamlets,
+            topics=reader.topics(fields.get("topics")),
+            allow_cycles=reader.boolean(fields.get("allow-cycles"), "allow-cycles"),
+            settings=settings if isinstance(settings, ObjectValue) else None,
+            connections=connections,
+            topics_broken=reader.topics_broken or connections is not None,
+            broken=frozenset(reader.broken),
+        ),
+        reader.findings,
+    )
+
+
+def _start(file: str) -> Span:
+    return Span(file, 1, 1, 1, 1)
+
+
+class _Reader:
+    """Reads sections, gathers findings, and goes on with what a mistake most probably meant."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.findings: list[Diagnostic] = []
+        self.broken: set[str] = set()
+        self.topics_broken = False
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Keep a finding."""
+        self.findings.append(diagnostic)
+
+    def section(self, root: Value, name: str, *, near_keys: Iterable[str], whole: Span) -> ObjectValue | None:
+        """The object `name` of the root; a misspelt one is told and taken."""
+        fields = root.fields if isinstance(root, ObjectValue) else {}
+        value = fields.get(name)
+        if value is None:
+            close = [key for key in near(name, fields) if isinstance(fields[key], ObjectValue)]
+            if close:
+                key = close[0]
+                self.add(self._misspelt(fields[key], key, name, "the file"))
+                value = fields[key]
+        if value is None:
+            self.add(
+                finding(
+                    "blueprint-section-missing",
+                    f"the file has no section `{name}`",
+                    whole,
+                    help=(f"a blueprint looks like this:\n{_SKELETON}",),
+                )
+            )
+        elif not isinstance(value, ObjectValue):
+            self.add(_wrong_type(value, f"`{name}`", "an object"))
+        return value if isinstance(value, ObjectValue) else None
+
+    def recovered(
+        self, block: ObjectValue, known: tuple[str, ...], where: str, *, passed: Iterable[str] = ()
+    ) -> dict[str, Value]:
+        """The known fields of a block; unknown keys are told, and misspelt ones taken for what they meant."""
+        fields = {key: value for key, value in block.fields.items() if key in known}
+        for key, value in block.fields.items():
+            if key in known or key in passed:
+                continue
+            close = near(key, [name for name in known if name not in fields])
+            if close:
+                self.add(self._misspelt(value, key, close[0], where))
+                fields[close[0]] = value
+            else:
+                self.add(
+                    finding(
+                        "unknown-key",
+                        f"{where} has no key `{key}`",
+                        key_span_of(value),
+                        help=(f"known keys are {alternatives(known)}",),
+                    )
+                )
+        return fields
+
+    def _misspelt(self, value: Value, key: str, meant: str, where: str) -> Diagnostic:
+        span = key_span_of(value)
+        return finding(
+            "unknown-key",
+            f"{where} has no key `{key}`",
+            span,
+            help=(f"did you mean `{meant}`?",),
+            fix=Fix(f"write `{meant}`", (Edit(span, meant),)) if _is_written(span, key) else None,
+        )
+
+    def boolean(self, value: Value | None, name: str) -> bool:
+        """A truth value, false when absent."""
+        if value is None:
+            return False
+        if isinstance(value, Scalar) and value.text in ("true", "yes", "on", "false", "no", "off"):
+            return value.text in ("true", "yes", "on")
+        self.add(_wrong_type(value, f"`{name}`", "`true` or `false`"))
+        return False
+
+    def streamlets(self, blueprint: ObjectValue, section: Value | None) -> dict[str, StreamletEntry]:
+        """The streamlets that can be read; the names of the others go to `broken`."""
+        if section is not None and not isinstance(section, ObjectValue):
+            self.add(_wrong_type(section, "`streamlets`", "an object of names and classes"))
+            self.topics_broken = True
+            return {}
+        if section is None or not section.fields:
+            what = "is empty" if section is not None else "is missing"
+            self.add(
+                finding(
+                    "blueprint-section-missing",
+                    f"the section `streamlets` of the blueprint {what}",
+                    key_span_of(section if section is not None else blueprint),
+                    help=(f"a blueprint looks like this:\n{_SKELETON}",),
+                )
+            )
+            self.topics_broken = True
+            return {}
+        entries = {}
+        for ref, value in section.fields.items():
+            entry = self._streamlet(ref, value)
+            if entry is not None:
+                entries[ref] = entry
+            else:
+                self.broken.add(ref)
+        return entries
+
+    def _streamlet(self, ref: str, value: Value) -> StreamletEntry | None:
+        if isinstance(value, Scalar) and isinstance(value.value, str):
+            return StreamletEntry(ref, key_span_of(value), value.text, span_of(value))
+        if not isinstance(value, ObjectValue):
+            self.add(_wrong_type(value, f"the streamlet `{ref}`", "a class path or an object with `class`"))
+            return None
+        return self._streamlet_block(ref, value)
+
+    def _streamlet_block(self, ref: str, block: ObjectValue) -> StreamletEntry | None:
+        name = block.fields.get("class")
+        rest = {key: value for key, value in block.fields.items() if key != "class"}
+        if name is None and (dotted := _dotted_streamlet(ref, block)) is not None:
+            self.add(dotted)
+            self.broken.update(f"{ref}.{key}" for key in block.fields)
+            return None
+        if name is None:
+            close = [key for key in near("class", rest) if isinstance(rest[key], Scalar)]
+            if not close:
+                self.add(
+                    finding(
+                        "class-path",
+                        f"the streamlet `{ref}` has no class",
+                        key_span_of(block),
+                        help=(f"write `{ref} {{ class = my_module.MyStreamlet, ... }}`",),
+                    )
+                )
+                return None
+            name = rest.pop(close[0])
+            self.add(self._misspelt(name, close[0], "class", f"the streamlet `{ref}`"))
+        if not (isinstance(name, Scalar) and isinstance(name.value, str)):
+            self.add(_wrong_type(name, f"the class of `{ref}`", "a class path"))
+            return None
+        settings = ObjectValue(rest, block.origins)
+        return StreamletEntry(ref, key_span_of(block), name.text, span_of(name), settings)
+
+    def topics(self, section: Value | None) -> dict[str, TopicEntry]:
+        """The topics that can be read."""
+        if section is None:
+            return {}
+        if not isinstance(section, ObjectValue):
+            self.add(_wrong_type(section, "`topics`", "an object of topics"))
+            self.topics_broken = True
+            return {}
+        entries: dict[str, TopicEntry] = {}
+        for id, value in section.fields.items():
+            if isinstance(value, ObjectValue):
+                entries |= {entry.id: entry for entry in self._topic(id, value)}
+            else:
+                self.add(_wrong_type(value, f"the topic `{id}`", "an object with `producers` and `consumers`"))
+                self.topics_broken = True
+        return entries
+
+    def _topic(self, id: str, block: ObjectValue) -> Iterable[TopicEntry]:
+        """The topic, and the topics that an unquoted dot in their id has put inside it."""
+        inner = {key: value for key, value in block.fields.items() if _looks_like_topic(value)}
+        for key, value in inner.items():
+            assert isinstance(value, ObjectValue)
+            full = f"{id}.{key}"
+            span = key_span_of(value)
+            self.add(
+                finding(
+                    "topic-id",
+                    f"the topic id `{full}` must be quoted",
+                    span,
+                    label="an unquoted dot begins an object inside an object",
+                    help=(f'write `"{full}" {{ ... }}`',),
+                    fix=Fix("quote the id", (Edit(span, f'"{full}"'),)) if _is_written(span, full) else None,
+                )
+            )
+            yield from self._topic(full, value)
+        rest = {key: value for key, value in block.fields.items() if key not in inner}
+        if rest or not inner:
+            lists = {key: self._port_list(id, key, rest) for key in ("producers", "consumers")}
+            yield TopicEntry(
+                id, key_span_of(block), lists["producers"], lists["consumers"], ObjectValue(rest, block.origins)
+            )
+
+    def _port_list(self, id: str, key: str, rest: dict[str, Value]) -> tuple[PortPath, ...]:
+        """Take a list of port paths out of `rest`."""
+        value = rest.pop(key, None)
+        if value is None:
+            close = [name for name in near(key, rest) if isinstance(rest[name], ListValue)]
+            if not close:
+                return ()
+            value = rest.pop(close[0])
+            self.add(self._misspelt(value, close[0], key, f"the topic `{id}`"))
+        if isinstance(value, Scalar) and isinstance(value.value, str):
+            span = span_of(value)
+            self.add(
+                finding(
+                    "wrong-type",
+                    f"`{key}` of the topic `{id}` must be a list of port paths",
+                    span,
+                    label="this is a single text",
+                    help=(f"write `{key} = [{value.text}]`",),
+                    fix=Fix("make it a list", (Edit(span, f"[{value.text}]"),)),
+                )
+            )
+            return (port_path(value.text, span),)
+        if not isinstance(value, ListValue):
+            self.add(_wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths"))
+            self.topics_broken = True
+            return ()
+        return tuple(self._port_paths(id, key, value.items))
+
+    def _port_paths(self, id: str, key: str, items: Iterable[Value]) -> Iterable[PortPath]:
+        for item in items:
+            if isinstance(item, Scalar) and item.value is not None:
+                yield port_path(item.text, span_of(item))
+            else:
+                self.add(_wrong_type(item, f"an entry of `{key}` of the topic `{id}`", "a port path"))
+                self.topics_broken = True
+
+
+def _looks_like_topic(value: Value) -> bool:
+    return isinstance(value, ObjectValue) and any(
+        key in ("producers", "consumers") or (isinstance(inner, ObjectValue) and _looks_like_topic(inner))
+        for key, inner in value.fields.items()
+    )
+
+
+def _dotted_streamlet(ref: str, block: ObjectValue) -> Diagnostic | None:
+    """The finding for `a.b = my.Class`, which HOCON reads as `b` inside `a`."""
+    for key, value in block.fields.items():
+        named = isinstance(value, ObjectValue) and "class" in value.fields
+        if named or (isinstance(value, Scalar) and isinstance(value.value, str) and "." in value.text):
+            span = key_span_of(value)
+            if span.column == key_span_of(block).column and span.line == key_span_of(block).line:
+                dotted = f"{ref}.{key}"
+                return finding(
+                    "streamlet-name",
+                    f"`{dotted}` cannot be the name of a streamlet",
+                    span,
+                    label="names have no dots",
+                    help=(f"did you mean `{dotted.replace('.', '-')}`?",),
+                )
+    return None
+
+
+def _is_written(span: Span, key: str) -> bool:
+    """Whether the key stands there bare, so that an edit may replace it."""
+    return span.line == span.end_line and span.end_column - span.column == len(key)
+
+
+def _wrong_type(value: Value, what: str, wanted: str) -> Diagnostic:
+    return finding(
+        "wrong-type",
+        f"{what} must be {wanted}",
+        span_of(value),
+        label=f"this is {described(value)}",
+        also=(Label(origin.via, "comes from here") for origin in value.origins[-1:] if origin.via),
+    )
+
+
+def described(value: Value) -> str:
+    """What a value is, in words: `a list`, `a number`."""
+    match value:
+        case ListValue():
+            return "a list"
+        case ObjectValue():
+            return "an object"
+        case Scalar(value=None):
+            return "null"
+        case Scalar(value=bool()):
+            return "true or false"
+        case Scalar(value=int() | float()):
+            return "a number"
+        case _:
+            return "a text"

@@ -1,0 +1,137 @@
+"""Values of config parameters: the one reader that verification, runs and tests share."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+from blueprint.catalog import ParameterDescriptor, ParameterType
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain
+from blueprint.quantities import QuantityError, duration, memory_size
+from blueprint.spelling import alternatives, near
+
+_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
+_INT32 = 2**31
+
+WANTED = {
+    ParameterType.INTEGER: "a whole number",
+    ParameterType.STRING: "a text",
+    ParameterType.DOUBLE: "a number",
+    ParameterType.BOOLEAN: "`true` or `false`",
+    ParameterType.REGEXP: "a text that matches the pattern",
+    ParameterType.DURATION: "a duration such as `5 minutes`",
+    ParameterType.MEMORY_SIZE: "a memory size such as `64 MiB`",
+    ParameterType.OBJECT: "an object",
+}
+
+
+class ParameterError(ValueError):
+    """The value does not fit the parameter; the message says why, `help` what would do where that is known."""
+
+    def __init__(self, message: str, *help: str) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+def parameter_value(parameter: ParameterDescriptor, value: Value) -> object:
+    """The value as logic gets it: int, str, float, bool, `Duration`, `MemorySize` or dict.
+
+    Raises:
+        ParameterError: the value does not fit the parameter's type, pattern or choices.
+    """
+    match value:
+        case ObjectValue() if parameter.type is ParameterType.OBJECT:
+            return plain(value)
+        case Scalar(value=None):
+            raise ParameterError(f"`null` is not {WANTED[parameter.type]}")
+        case Scalar(text=text):
+            return parameter_text(parameter, text)
+        case ListValue():
+            raise ParameterError(f"a list is not {WANTED[parameter.type]}")
+        case _:
+            raise ParameterError(f"an object is not {WANTED[parameter.type]}")
+
+
+def parameter_text(parameter: ParameterDescriptor, text: str) -> object:
+    """The same for a value given as text: a default, or a value of the testkit."""
+    value = _typed(parameter, text)
+    if parameter.choices and text not in parameter.choices:
+        close = near(text, parameter.choices)
+        raise ParameterError(
+            f"`{text}` is none of the choices",
+            f"write {alternatives(parameter.choices)}",
+            *((f"did you mean {alternatives(close)}?",) if close else ()),
+        )
+    return value
+
+
+def parameter_default(parameter: ParameterDescriptor) -> object:
+    """The default's value; None when there is none. Raises as `parameter_text`."""
+    return None if parameter.default is None else parameter_text(parameter, parameter.default)
+
+
+def _typed(parameter: ParameterDescriptor, text: str) -> object:
+    match parameter.type:
+        case ParameterType.STRING:
+            return text
+        case ParameterType.INTEGER:
+            return _integer(text)
+        case ParameterType.DOUBLE:
+            return _double(text)
+        case ParameterType.BOOLEAN:
+            return _boolean(text)
+        case ParameterType.REGEXP:
+            return _matching(parameter.pattern or "", text)
+        case ParameterType.DURATION | ParameterType.MEMORY_SIZE:
+            try:
+                return duration(text) if parameter.type is ParameterType.DURATION else memory_size(text)
+            except QuantityError as error:
+                raise ParameterError(str(error)) from None
+        case ParameterType.OBJECT:
+            return _object(text)
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,20}", text.strip()):
+        raise ParameterError(f"`{text}` is not a whole number")
+    number = int(text)
+    if not -_INT32 <= number < _INT32:
+        raise ParameterError(f"`{text}` is not a whole number of 32 bits ({-_INT32} to {_INT32 - 1})")
+    return number
+
+
+def _double(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or "_" in text:
+        raise ParameterError(f"`{text}` is not a number")
+    return number
+
+
+def _boolean(text: str) -> bool:
+    if text.strip() not in _TRUE + _FALSE:
+        raise ParameterError(f"`{text}` is neither true nor false", f"write {alternatives(_TRUE + _FALSE)}")
+    return text.strip() in _TRUE
+
+
+def _matching(pattern: str, text: str) -> str:
+    try:
+        matches = re.fullmatch(pattern, text) is not None
+    except re.error as error:
+        raise ParameterError(f"the pattern `{pattern}` is no regular expression: {error}") from None
+    if not matches:
+        raise ParameterError(f"`{text}` does not match the pattern `{pattern}` from end to end")
+    return text
+
+
+def _object(text: str) -> object:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ParameterError(f"`{text}` is not an object")
+    return value

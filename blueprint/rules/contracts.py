@@ -1,0 +1,135 @@
+"""Rules about contracts: each reader can read all that each writer of its topic may write."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from blueprint.avro.model import Contract
+from blueprint.avro.resolution import Reason, check
+from blueprint.catalog import PortDescriptor
+from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.diagnostics.report import counted
+from blueprint.rules.draft import Draft
+from blueprint.spelling import did_you_mean
+from blueprint.wiring import Binding
+
+_COLUMN = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A writer and a reader of one topic whose contracts are known."""
+
+    writer: Binding
+    reader: Binding
+    written: PortDescriptor
+    read: PortDescriptor
+    writer_contract: Contract
+    reader_contract: Contract
+
+
+def pairs(draft: Draft) -> Iterator[Pair]:
+    """Every writer with every reader of its topic."""
+    sides: dict[str, tuple[list[Binding], list[Binding]]] = defaultdict(lambda: ([], []))
+    for binding in draft.wiring.bindings:
+        sides[binding.topic][binding.key.role == "consumer"].append(binding)
+    for writers, readers in sides.values():
+        for writer in writers:
+            for reader in readers:
+                written, read = writer.port, reader.port
+                if written is None or read is None or written.contract is None or read.contract is None:
+                    continue
+                yield Pair(writer, reader, written, read, written.contract, read.contract)
+
+
+def contracts(draft: Draft) -> Iterator[Diagnostic]:
+    """Avro schema resolution from each writer to each reader; ports declared at the same places are told once."""
+    groups: dict[object, list[Pair]] = defaultdict(list)
+    for pair in pairs(draft):
+        if pair.writer_contract != pair.reader_contract:
+            alike = (
+                pair.written.declared,
+                pair.read.declared,
+                pair.writer_contract.fingerprint,
+                pair.reader_contract.fingerprint,
+            )
+            groups[alike].append(pair)
+    for alike_pairs in groups.values():
+        first = alike_pairs[0]
+        resolution = check(first.writer_contract, first.reader_contract)
+        if resolution.errors:
+            yield _finding("contract-incompatible", alike_pairs, resolution.errors)
+        else:
+            for reason in resolution.reasons:
+                yield _finding("contract-risk", alike_pairs, (reason,))
+
+
+def _finding(code: str, alike: list[Pair], reasons: tuple[Reason, ...]) -> Diagnostic:
+    pair = alike[0]
+    reader, writer = pair.reader.key.path, pair.writer.key.path
+    if code == "contract-incompatible":
+        headline = f"`{reader}` cannot read what `{writer}` writes to `{pair.reader.topic}`{_where(reasons)}"
+    else:
+        headline = (
+            f"`{reader}` may read something else than `{writer}` writes to `{pair.reader.topic}`{_where(reasons)}"
+        )
+    causes = [reason.message for reason in reasons]
+    if len(alike) > 1:
+        causes.append(f"the same holds for {counted(len(alike) - 1, 'further pair')} of a writer and a reader")
+    return finding(
+        code,
+        headline,
+        pair.reader.path.span,
+        label="read here",
+        also=_places(pair, reasons),
+        causes=causes,
+        help=tuple(dict.fromkeys(change.message for reason in reasons for change in reason.changes)),
+    )
+
+
+def _where(reasons: tuple[Reason, ...]) -> str:
+    paths = [reason.path for reason in reasons]
+    if not paths[0]:
+        return ""
+    if len(paths) == 1:
+        return f": field `{paths[0]}`"
+    return f": field `{paths[0]}` and {counted(len(paths) - 1, 'other')}"
+
+
+def _places(pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[Label]:
+    """The wiring, the two declarations, then the fields in the schemas; each place once."""
+    yield Label(pair.writer.path.span, "written here")
+    yield Label(pair.written.declared, f"the outlet `{pair.writer.key.port}` is declared here")
+    yield Label(pair.read.declared, f"the inlet `{pair.reader.key.port}` is declared here")
+    told = {pair.written.declared, pair.read.declared}
+    for reason in reasons:
+        sides = (("the writer has", reason.writer_type, reason.writer_span),
+                 ("the reader wants", reason.reader_type, reason.reader_span))  # fmt: skip
+        for said, type, span in sides:
+            if span is not None and span not in told:
+                told.add(span)
+                yield Label(span, f"{said} `{type}`" if type else "the writer has no such field")
+
+
+def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
+    """The columns an outlet is laid out by are fields of its records; expressions are left to Spark."""
+    told = set()
+    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
+        for outlet in descriptor.outlets if descriptor is not None else ():
+            if outlet.contract is None:
+                continue
+            names = [field.name for field in outlet.contract.record.fields]
+            lower = {name.lower() for name in names}  # Spark does not tell upper from lower case
+            for column in outlet.partition_by:
+                if not _COLUMN.fullmatch(column) or column.lower() in lower or (outlet.declared, column) in told:
+                    continue
+                told.add((outlet.declared, column))
+                yield finding(
+                    "partition-column",
+                    f"the outlet `{outlet.name}` is partitioned by `{column}`, which its records do not have",
+                    outlet.declared,
+                    help=did_you_mean(column, names) or (f"its fields are {', '.join(f'`{n}`' for n in names)}",),
+                )

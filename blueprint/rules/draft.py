@@ -1,0 +1,78 @@
+"""What rules look at: an application as far as it could be read, and the form of a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from blueprint.catalog import ChannelTraits, LoadFailure, StreamletDescriptor
+from blueprint.diagnostics import Diagnostic, Span
+from blueprint.graph import ApplicationGraph
+from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
+from blueprint.model import Blueprint
+from blueprint.wiring import Wiring
+
+_NOTHING = ObjectValue({}, ())
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """What the settings make of a topic, as far as rules ask.
+
+    Arguments:
+        name: its physical name; channel: what carries it; cluster: which brokers, "" for the usual ones.
+        managed: whether the application creates and deletes it.
+    """
+
+    name: str
+    channel: str
+    managed: bool
+    cluster: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An application under verification.
+
+    Arguments:
+        described: what the catalog said of each streamlet's class, by streamlet.
+        settings: what blueprint, files and arguments together say under `flow`.
+        topics: what that makes of each topic, by id.
+        channels: the channels there are, by name.
+    """
+
+    blueprint: Blueprint
+    described: Mapping[str, StreamletDescriptor | LoadFailure]
+    wiring: Wiring
+    graph: ApplicationGraph
+    settings: ObjectValue = _NOTHING
+    topics: Mapping[str, TopicFacts] = field(default_factory=dict)
+    channels: Mapping[str, ChannelTraits] = field(default_factory=dict)
+
+    def descriptor(self, ref: str) -> StreamletDescriptor | None:
+        """The descriptor of a streamlet; None when its class gives none or it does not exist."""
+        described = self.described.get(ref)
+        return described if isinstance(described, StreamletDescriptor) else None
+
+    def given(self, ref: str, section: str) -> Mapping[str, Value]:
+        """What the settings give a streamlet in a section such as `parameters`, by key; null counts as not given."""
+        value = self.settings.get("streamlets", ref, section)
+        return value.fields if isinstance(value, ObjectValue) else {}
+
+    def topic_setting(self, id: str, *path: str) -> Value | None:
+        """A setting of a topic, None when it is not set."""
+        return self.settings.get("topics", id, *path)
+
+    def topic_span(self, id: str, *path: str) -> Span:
+        """Where a setting of a topic stands; the topic's own place when it is not set."""
+        value = self.topic_setting(id, *path)
+        return span_of(value) if value is not None else self.blueprint.topics[id].key
+
+    def topic_key(self, id: str, *path: str) -> Span:
+        """Where the key of a topic's setting stands; the topic's own place when it is not set."""
+        value = self.topic_setting(id, *path)
+        return key_span_of(value) if value is not None else self.blueprint.topics[id].key
+
+
+Rule = Callable[[Draft], Iterable[Diagnostic]]
+"""A rule looks at a draft and tells what is wrong; it never raises for what a user did."""

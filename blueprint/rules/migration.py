@@ -1,0 +1,79 @@
+"""The rule about 1.x blueprints: the section `connections` is answered by the `topics` that say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from blueprint.diagnostics import Diagnostic, Edit, Fix, Span, finding
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
+from blueprint.rules.draft import Draft
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def connections(draft: Draft) -> Iterator[Diagnostic]:
+    """`connections` was the wiring of 1.x; one finding shows it rewritten."""
+    value = draft.blueprint.connections
+    if value is None:
+        return
+    topics = _rewritten(draft, value)
+    key = key_span_of(value)
+    yield finding(
+        "connections-section",
+        "the section `connections` is of blueprints 1.x: streamlets are joined by `topics` now",
+        key,
+        help=(f"write instead:\n{topics}",),
+        fix=_fix(draft, value, topics),
+    )
+
+
+def _fix(draft: Draft, value: Value, topics: str) -> Fix | None:
+    """Replace the section in place, when it stands in one piece and there are no topics yet."""
+    if len(value.origins) != 1 or draft.blueprint.topics:
+        return None
+    key, span = key_span_of(value), span_of(value)
+    if key.file != span.file:
+        return None
+    indent = "\n" + " " * (key.column - 1)
+    whole = Span(key.file, key.line, key.column, span.end_line, span.end_column)
+    return Fix("write `topics`", (Edit(whole, topics.replace("\n", indent)),))
+
+
+def _rewritten(draft: Draft, value: Value) -> str:
+    wires = [
+        (_full(draft, outlet, "producer"), [_full(draft, inlet, "consumer") for inlet in inlets])
+        for outlet, inlets in _wires(value, ())
+    ]
+    ports = [outlet.rpartition(".")[2] for outlet, _ in wires]
+    lines = []
+    for outlet, inlets in wires:
+        streamlet, _, port = outlet.rpartition(".")
+        id = port if ports.count(port) == 1 and _BARE.fullmatch(port) else f"{streamlet}-{port}"
+        lines.append(f"  {_quoted(id)} {{ producers = [{outlet}], consumers = [{', '.join(inlets)}] }}")
+    return "\n".join(["topics {", *lines, "}"])
+
+
+def _wires(value: Value, path: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+    """Outlet paths (keys, nested by their dots) with the inlet paths of their lists."""
+    if isinstance(value, ObjectValue):
+        for key, inner in value.fields.items():
+            yield from _wires(inner, (*path, key))
+    elif path:
+        items = value.items if isinstance(value, ListValue) else (value,)
+        yield ".".join(path), [item.text for item in items if isinstance(item, Scalar)]
+
+
+def _full(draft: Draft, path: str, role: str) -> str:
+    """A path with its port: 1.x let it out when the streamlet has one port only."""
+    if "." in path:
+        return path
+    descriptor = draft.descriptor(path)
+    ports = (descriptor.outlets if role == "producer" else descriptor.inlets) if descriptor is not None else ()
+    if len(ports) == 1:
+        return f"{path}.{ports[0].name}"
+    return f"{path}.{'out' if role == 'producer' else 'in'}"
+
+
+def _quoted(id: str) -> str:
+    return id if _BARE.fullmatch(id) else f'"{id}"'

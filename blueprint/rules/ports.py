@@ -1,0 +1,251 @@
+"""Rules about port paths: that each names a port, of the right direction, once, and that no port is left over."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from blueprint.catalog import PortDescriptor
+from blueprint.diagnostics import Diagnostic, Edit, Fix, Label, finding
+from blueprint.model import DEAD_LETTERS, PortPath, Role
+from blueprint.rules.draft import Draft
+from blueprint.spelling import alternatives, listing, near
+from blueprint.wiring import PortKey, Stray
+
+_KIND: dict[Role, str] = {"producer": "outlet", "consumer": "inlet"}
+
+
+def malformed_paths(draft: Draft) -> Iterator[Diagnostic]:
+    """A port path is `streamlet.port`."""
+    for stray in _strays(draft, "malformed"):
+        path = stray.path
+        yield finding(
+            "port-path",
+            f"`{path.text}` is no port path" if path.text.strip() else "an empty text is no port path",
+            path.span,
+            label=f"wants `streamlet.{_KIND[stray.role]}`",
+            help=_meant(stray),
+            fix=_replacement(path, stray.meant),
+        )
+
+
+def unknown_streamlets(draft: Draft) -> Iterator[Diagnostic]:
+    """The streamlet of a path exists; one unknown name used several times is told once."""
+    uses: dict[str, list[Stray]] = defaultdict(list)
+    for stray in _strays(draft, "unknown-streamlet"):
+        uses[stray.path.streamlet].append(stray)
+    for name, strays in uses.items():
+        first, *others = strays
+        close = near(name, draft.blueprint.streamlets)
+        if not close and first.meant is not None:
+            close = (first.meant.streamlet,)
+        yield finding(
+            "unknown-streamlet",
+            f"there is no streamlet `{name}`",
+            first.path.span,
+            also=(Label(stray.path.span, "also named here") for stray in others),
+            help=(f"did you mean {alternatives(close)}?",)
+            if close
+            else (f"the streamlets are {listing(sorted(draft.blueprint.streamlets)[:8])}",)
+            if draft.blueprint.streamlets
+            else (),
+            fix=_fix([(stray.path, f"{close[0]}.{stray.path.port}") for stray in strays]) if close else None,
+        )
+
+
+def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
+    """The port of a path exists."""
+    for stray in _strays(draft, "unknown-port"):
+        path, kind = stray.path, _KIND[stray.role]
+        descriptor = draft.descriptor(path.streamlet)
+        assert descriptor is not None
+        ports = {port.name: port for port in (descriptor.outlets if stray.role == "producer" else descriptor.inlets)}
+        close = near(path.port, ports) or ((stray.meant.port,) if stray.meant else ())
+        if ports:
+            has = f"`{descriptor.class_name}` has the {kind}{'s' if len(ports) > 1 else ''} {listing(ports)}"
+        else:
+            has = f"`{descriptor.class_name}` has no {kind}s"
+        yield finding(
+            "unknown-port",
+            f"`{path.streamlet}` has no {kind} `{path.port}`",
+            path.span,
+            also=(Label(ports[name].declared, "declared here") for name in close[:1]),
+            causes=(has,),
+            help=(f"did you mean {alternatives(f'{path.streamlet}.{name}' for name in close)}?",) if close else (),
+            fix=_fix([(path, f"{path.streamlet}.{close[0]}")]) if close else None,
+        )
+
+
+def wrong_directions(draft: Draft) -> Iterator[Diagnostic]:
+    """Producers are outlets and consumers inlets; a topic that has the two lists swapped is told once."""
+    by_topic: dict[str, list[Stray]] = defaultdict(list)
+    for stray in _strays(draft, "wrong-direction"):
+        by_topic[stray.topic].append(stray)
+    for id, strays in by_topic.items():
+        entry = draft.blueprint.topics[id]
+        if len(strays) == len(entry.paths) and entry.producers and entry.consumers:
+            yield _swapped(draft, id, strays)
+            continue
+        for stray in strays:
+            is_kind, wanted = _KIND["consumer" if stray.role == "producer" else "producer"], _KIND[stray.role]
+            yield finding(
+                "wrong-direction",
+                f"`{stray.path.text}` is an {is_kind} and cannot be a {stray.role} of `{id}`",
+                stray.path.span,
+                label=f"wants an {wanted}",
+                also=_declarations(draft, stray, is_kind),
+                help=_direction_help(stray),
+            )
+
+
+def _swapped(draft: Draft, id: str, strays: list[Stray]) -> Diagnostic:
+    first = strays[0]
+    return finding(
+        "wrong-direction",
+        f"the producers and consumers of `{id}` are swapped",
+        first.path.span,
+        label="this is an inlet",
+        also=[Label(s.path.span, "this is an outlet") for s in strays if s.role == "consumer"][:1]
+        + list(_declarations(draft, first, "inlet")),
+        help=("outlets are producers, inlets are consumers",),
+    )
+
+
+def _direction_help(stray: Stray) -> tuple[str, ...]:
+    other = "consumers" if stray.role == "producer" else "producers"
+    if stray.meant is not None and stray.meant.path != f"{stray.path.streamlet}.{stray.path.port}":
+        return (f"did you mean `{stray.meant.path}`?",)
+    return (f"put it among the {other} of the topic",)
+
+
+def _declarations(draft: Draft, stray: Stray, kind: str) -> Iterator[Label]:
+    key = PortKey(stray.path.streamlet, "consumer" if kind == "inlet" else "producer", stray.path.port)
+    if key in draft.wiring.ports:
+        yield Label(draft.wiring.ports[key].declared, f"declared as an {kind}")
+
+
+def ports_listed_twice(draft: Draft) -> Iterator[Diagnostic]:
+    """A port stands once in a topic."""
+    for stray in _strays(draft, "listed-twice"):
+        entry = draft.blueprint.topics[stray.topic]
+        first = next(
+            path
+            for role, path in entry.paths
+            if role == stray.role and (path.streamlet, path.port) == (stray.path.streamlet, stray.path.port)
+        )
+        yield finding(
+            "port-listed-twice",
+            f"`{stray.path.text}` stands twice among the {stray.role}s of `{stray.topic}`",
+            stray.path.span,
+            also=(Label(first.span, "first here"),),
+            help=_meant(stray) or ("leave one of them out",),
+        )
+
+
+def ports_bound_twice(draft: Draft) -> Iterator[Diagnostic]:
+    """A port belongs to one topic."""
+    places: dict[PortKey, list[tuple[str, PortPath]]] = defaultdict(list)
+    for binding in draft.wiring.bindings:
+        places[binding.key].append((binding.topic, binding.path))
+    for key, uses in places.items():
+        if len(uses) > 1:
+            topics = [topic for topic, _ in uses]
+            yield finding(
+                "port-bound-twice",
+                f"the {_KIND[key.role]} `{key.path}` is bound to the topics {listing(topics)}",
+                uses[1][1].span,
+                label=f"bound to `{topics[1]}`",
+                also=(Label(path.span, f"bound to `{topic}`") for topic, path in (uses[0], *uses[2:])),
+                help=(
+                    "keep one; several streamlets may read one topic"
+                    if key.role == "producer"
+                    else "keep one; several outlets may write one topic",
+                ),
+            )
+
+
+def unconnected_ports(draft: Draft) -> Iterator[Diagnostic]:
+    """Every port is bound to a topic. An outlet and an inlet that a missing topic would join are told together."""
+    if draft.blueprint.topics_broken:
+        return
+    missing = [key for key in draft.wiring.unconnected if key.port != DEAD_LETTERS]
+    if missing and not draft.blueprint.topics:
+        yield _no_topics(draft, missing)
+        return
+    inlets = [key for key in missing if key.role == "consumer"]
+    for key in missing:
+        if key.role == "consumer":
+            continue
+        fitting = [inlet for inlet in inlets if _same_record(draft.wiring.ports[key], draft.wiring.ports[inlet])]
+        for inlet in fitting:
+            inlets.remove(inlet)
+        yield _unconnected(draft, key, fitting)
+    for key in inlets:
+        yield _unconnected(draft, key, [])
+
+
+def _unconnected(draft: Draft, key: PortKey, fitting: list[PortKey]) -> Diagnostic:
+    entry, port = draft.blueprint.streamlets[key.streamlet], draft.wiring.ports[key]
+    kind = _KIND[key.role]
+    if fitting:
+        headline = f"no topic joins the {kind} `{key.path}` to the inlet {listing(other.path for other in fitting)}"
+    else:
+        headline = f"the {kind} `{key.path}` is bound to no topic"
+    return finding(
+        "port-unconnected",
+        headline,
+        entry.key,
+        also=(
+            Label(port.declared, f"the {kind} is declared here"),
+            *(Label(draft.wiring.ports[other].declared, "the inlet is declared here") for other in fitting[:1]),
+        ),
+        help=(f"add a topic:\n{_topic_text(key, fitting)}",),
+    )
+
+
+def _topic_text(key: PortKey, others: Iterable[PortKey]) -> str:
+    sides: dict[Role, list[str]] = {"producer": [], "consumer": []}
+    for each in (key, *others):
+        sides[each.role].append(each.path)
+    lists = ", ".join(f"{role}s = [{', '.join(paths)}]" for role, paths in sides.items() if paths)
+    return f"{key.port} {{ {lists} }}"
+
+
+def _no_topics(draft: Draft, missing: list[PortKey]) -> Diagnostic:
+    entry = draft.blueprint.streamlets[missing[0].streamlet]
+    outlets = [key for key in missing if key.role == "producer"]
+    lines = [f"  {_topic_text(key, ())}" for key in outlets or missing]
+    return finding(
+        "blueprint-section-missing",
+        "the blueprint has no topics, and its streamlets have ports",
+        entry.key,
+        label=f"`{missing[0].path}` is bound to no topic",
+        help=("add a section:\n" + "\n".join(["topics {", *lines, "}"]),),
+    )
+
+
+def _same_record(outlet: PortDescriptor, inlet: PortDescriptor) -> bool:
+    if outlet.contract is None or inlet.contract is None:
+        return False
+    return outlet.contract.record.name == inlet.contract.record.name
+
+
+def _strays(draft: Draft, kind: str) -> Iterator[Stray]:
+    return (stray for stray in draft.wiring.strays if stray.kind == kind)
+
+
+def _meant(stray: Stray) -> tuple[str, ...]:
+    return (f"did you mean `{stray.meant.path}`?",) if stray.meant is not None else ()
+
+
+def _replacement(path: PortPath, meant: PortKey | None) -> Fix | None:
+    return _fix([(path, meant.path)]) if meant is not None else None
+
+
+def _fix(edits: list[tuple[PortPath, str]]) -> Fix | None:
+    """Replace paths where they stand bare: not quoted, not put together of parts."""
+    for path, _ in edits:
+        span = path.span
+        if span.line != span.end_line or span.end_column - span.column != len(path.text):
+            return None
+    return Fix(f"write `{edits[0][1]}`", tuple(Edit(path.span, text) for path, text in edits))

@@ -1,0 +1,93 @@
+"""Rules about streamlets: that their classes can be had, and what the catalog found wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from blueprint.catalog import LoadFailure, LoadFailureKind
+from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.graph import Node
+from blueprint.model import StreamletEntry
+from blueprint.rules.draft import Draft
+from blueprint.spelling import alternatives
+
+_CODES: Mapping[LoadFailureKind, tuple[str, str]] = {
+    LoadFailureKind.MODULE_NOT_FOUND: ("module-not-found", "the module of `{name}` cannot be found"),
+    LoadFailureKind.MODULE_SHADOWED: ("module-shadowed", "the module of `{name}` cannot be had under its name"),
+    LoadFailureKind.MODULE_RAISES: ("module-raises", "importing the module of `{name}` raises"),
+    LoadFailureKind.CLASS_NOT_FOUND: ("class-not-found", "there is no class `{name}`"),
+    LoadFailureKind.NOT_A_STREAMLET: ("not-a-streamlet", "`{name}` is no streamlet"),
+    LoadFailureKind.ABSTRACT: ("abstract-streamlet", "`{name}` is abstract"),
+    LoadFailureKind.CONSTRUCTOR_RAISES: ("constructor-raises", "the constructor of `{name}` raises"),
+    LoadFailureKind.SHAPE_RAISES: ("shape-raises", "the shape of `{name}` cannot be had"),
+    LoadFailureKind.SHAPE_DIFFERS: ("shape-differs", "the shape of `{name}` is not made of its ports"),
+}
+
+_HELP: Mapping[LoadFailureKind, str] = {
+    LoadFailureKind.MODULE_NOT_FOUND: "modules are looked for in the blueprint's folder, then in its `src`",
+    LoadFailureKind.NOT_A_STREAMLET: "a streamlet is a class that extends `SparkStreamlet`",
+    LoadFailureKind.ABSTRACT: "name a class that has everything, or give this one what it lacks",
+    LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is made without arguments and without side effects; "
+    "state lives in its logic",
+    LoadFailureKind.SHAPE_DIFFERS: "leave the shape out: it is then made of the ports declared",
+}
+
+
+def load_failures(draft: Draft) -> Iterator[Diagnostic]:
+    """Every streamlet's class can be imported, made and described; streamlets that fail alike are told together."""
+    groups: dict[object, tuple[LoadFailure, list[StreamletEntry]]] = {}
+    for ref, described in draft.described.items():
+        if isinstance(described, LoadFailure):
+            alike = (described.kind, described.message, described.frames)
+            groups.setdefault(alike, (described, []))[1].append(draft.blueprint.streamlets[ref])
+    for failure, entries in groups.values():
+        first, *others = entries
+        code, headline = _CODES[failure.kind]
+        also = [Label(entry.class_span, "and here") for entry in others]
+        if failure.declared is not None:
+            also.append(Label(failure.declared, "declared here"))
+        near = (f"did you mean {alternatives(failure.near)}?",) if failure.near else ()
+        yield finding(
+            code,
+            headline.format(name=first.class_name),
+            first.class_span,
+            also=also,
+            causes=(failure.message,) if failure.message else (),
+            help=(*near, *((_HELP[failure.kind],) if failure.kind in _HELP else ())),
+            frames=failure.frames,
+        )
+
+
+def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
+    """What the catalog found wrong with a streamlet or the schemas of its ports; once for a class used twice."""
+    told = []
+    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
+        if descriptor is None:
+            continue
+        ports = (*descriptor.inlets, *descriptor.outlets)
+        for problem in (*descriptor.problems, *(problem for port in ports for problem in port.problems)):
+            if problem not in told:
+                told.append(problem)
+                yield problem
+
+
+def unreachable_streamlets(draft: Draft) -> Iterator[Diagnostic]:
+    """Records can come to every streamlet: from an ingress or from a topic that others fill.
+
+    Only streamlets in or behind a circle can be cut off, so this asks nothing of a blueprint without one.
+    """
+    if not draft.blueprint.allow_cycles or draft.blueprint.topics_broken:
+        return
+    fed = {edge.target for edge in draft.graph.edges}
+    starts = {Node("streamlet", ref) for ref in draft.graph.streamlets} - fed
+    starts |= {Node("topic", id) for id in draft.graph.topics} - fed
+    starts |= {Node("topic", id) for id, facts in draft.topics.items() if not facts.managed}
+    reached = draft.graph.reachable(starts)
+    for ref, entry in draft.blueprint.streamlets.items():
+        if Node("streamlet", ref) not in reached:
+            yield finding(
+                "streamlet-unreachable",
+                f"no record can come to `{ref}`: no ingress or outside topic leads to it",
+                entry.key,
+                help=("begin the circle with an ingress that writes one of its topics",),
+            )
