@@ -45,7 +45,10 @@ def append_batches(
         with pq.ParquetWriter(file, schema) as writer:
             for batch in rows:
                 writer.write_batch(fitted(batch, schema))
-        table.append([data_file(path, file)], txn, clock)
+        written = data_file(path, file)
+        if not written.records:
+            file.unlink()
+        table.append([written] if written.records else [], txn, clock)
     except OSError as error:
         file.unlink(missing_ok=True)
         raise TopicWriteError(f"topic `{topic.name}`: {error}; nothing of it is visible") from None

@@ -1,0 +1,175 @@
+"""A pass-through chain of three streamlets over two Delta topics, beside the same in plain PySpark with Parquet files.
+
+    python benchmarks/chain.py [ROWS] [--rounds N] [--parts]
+
+Each round runs both, one after the other, in one Spark session; the ratio is that of the best rounds. Every stage is
+one bounded query: the first writes ROWS records of four columns, the others pass them on, the last one to Parquet
+files in both. `--parts` prints each stage's time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from blueprint.avro.loading import parse_contract
+from blueprint.plan import InletPlan, OutletPlan, TopicPlan
+from streamlets.channels.base import Branch
+from streamlets.channels.delta import DeltaChannel
+
+RECORD = {
+    "type": "record",
+    "name": "Reading",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "src", "type": "string"},
+        {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "value", "type": "double"},
+    ],
+}
+CONTRACT = parse_contract(json.dumps(RECORD))
+
+
+def main() -> None:
+    """Run the rounds and print the ratio."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("rows", nargs="?", type=int, default=1_000_000)
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--parts", action="store_true")
+    given = arguments.parse_args()
+    session = spark()
+    best: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="chain-") as folder:
+        for round_ in range(given.rounds):
+            for name, chain in (("files", files_chain), ("delta", delta_chain)):
+                root = Path(folder) / f"{name}-{round_}"
+                started = time.perf_counter()
+                stages = chain(session.newSession(), root, given.rows)
+                took = time.perf_counter() - started
+                best[name] = min(best.get(name, took), took)
+                parts = "  ".join(f"{seconds:6.2f}" for seconds in stages) if given.parts else ""
+                print(f"round {round_ + 1}  {name:5}  {took:7.2f} s  {parts}", flush=True)
+                check(session, root / "out", given.rows)
+                shutil.rmtree(root)
+    print(f"\n{given.rows:,} rows, best of {given.rounds}: files {best['files']:.2f} s, delta {best['delta']:.2f} s")
+    print(f"ratio {best['delta'] / best['files']:.2f}")
+    session.stop()
+
+
+def spark() -> SparkSession:
+    """A session on two cores, set as the runner sets its own."""
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.memory", "4g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.streaming.queryEvolution.enableSourceEvolution", "true")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def readings(session: SparkSession, rows: int) -> DataFrame:
+    """One batch of `rows` records."""
+    source = session.readStream.format("rate-micro-batch").option("rowsPerBatch", rows).option("numPartitions", 2)
+    return (
+        source.name("source")
+        .load()
+        .select(
+            F.col("value").alias("id"),
+            F.concat(F.lit("gauge-"), F.col("value") % 1000).alias("src"),
+            F.col("timestamp").alias("ts"),
+            (F.col("value") * 0.37).alias("value"),
+        )
+    )
+
+
+def files_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
+    """The chain in plain PySpark: file sink and file source."""
+
+    def pass_on(source: DataFrame, stage: str) -> Any:
+        return source.writeStream.format("parquet").option("path", str(root / stage))
+
+    def read(stage: str) -> DataFrame:
+        return session.readStream.schema(SCHEMA).name(stage).parquet(str(root / stage))
+
+    return [
+        timed(lambda: once(pass_on(readings(session, rows), "first"), root / "c0")),
+        timed(lambda: once(pass_on(read("first"), "second"), root / "c1", bounded=True)),
+        timed(lambda: once(pass_on(read("second"), "out"), root / "c2", bounded=True)),
+    ]
+
+
+def delta_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
+    """The chain over two topics of the delta channel."""
+    channel = DeltaChannel(root / "topics")
+    channel.prepare(session)
+    first, second = (channel.topic(TopicPlan(n, n, "delta", True, (), (), {})) for n in ("first", "second"))
+    first.create()
+    second.create()
+
+    def write(source: DataFrame, streamlet: str, topic: Any) -> Any:
+        outlet = OutletPlan(streamlet, "out", None, CONTRACT, topic.plan.id)
+        return channel.writer(source, (Branch(outlet, lambda d: d, topic),), None, query="out", streamlet=streamlet)
+
+    def read(topic: Any, streamlet: str) -> DataFrame:
+        return topic.read(session, InletPlan(streamlet, "in", None, CONTRACT, topic.plan.id), name="in")
+
+    sink = read(second, "c").writeStream.format("parquet").option("path", str(root / "out"))
+    return [
+        timed(lambda: once(write(readings(session, rows), "a", first), root / "c0")),
+        timed(lambda: once(write(read(first, "b"), "b", second), root / "c1", bounded=True)),
+        timed(lambda: once(sink, root / "c2", bounded=True)),
+    ]
+
+
+def once(writer: Any, checkpoint: Path, *, bounded: bool = False) -> None:
+    """Run a query to its end; one that has no end, for its first batch with rows."""
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    if bounded:
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return
+    query = writer.trigger(processingTime="1 hour").start()
+    while not any(progress["numInputRows"] for progress in query.recentProgress):
+        if query.exception() is not None:
+            raise query.exception()
+        time.sleep(0.01)
+    query.stop()
+
+
+def timed(run: Callable[[], None]) -> float:
+    """How long it takes, in seconds."""
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
+
+
+def check(session: SparkSession, out: Path, rows: int) -> None:
+    """Every row once."""
+    found = session.read.parquet(str(out)).agg(F.count("*"), F.sum("id")).first()
+    assert found is not None and tuple(found) == (rows, rows * (rows - 1) // 2), found
+
+
+SCHEMA = "id long, src string, ts timestamp, value double"
+
+if __name__ == "__main__":
+    main()

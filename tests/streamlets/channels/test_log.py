@@ -1,0 +1,292 @@
+"""A topic's log without Spark: commits, positions, limits, cleaned logs, lost folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made, topic_plan
+
+from streamlets.channels.base import Lag, TopicLostError, Txn
+from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.log import TopicLog
+from streamlets.channels.delta.maintenance import Upkeep, last_checkpoint, maintain_topic
+from streamlets.channels.delta.offsets import Offset, Place
+from streamlets.channels.delta.table import LOG, open_table
+
+EAGER = Upkeep(checkpoint_every=3, keep_log=-1e12, keep_orphans=-1e12, sweep_every=-1)
+
+
+def test_records_come_back_in_commit_order(tmp_path: Path) -> None:
+    """What was appended is scanned in the order of the commits."""
+    topic = made(tmp_path)
+    for number in range(5):
+        add(topic, number, range(number * 10, number * 10 + 10))
+    assert ids_of(topic.scan()) == list(range(50))
+
+
+def test_a_transaction_happens_once(tmp_path: Path) -> None:
+    """The same transaction again writes nothing and does not even ask for its records."""
+    topic = made(tmp_path)
+    add(topic, 7, [1, 2])
+    end = topic.end()
+
+    def unasked():  # type: ignore[no-untyped-def]
+        raise AssertionError
+        yield
+
+    assert topic.append(unasked(), READING, Txn("w", 7)) == end
+    assert topic.append(unasked(), READING, Txn("w", 3)) == end
+    assert topic.append([batch([3])], READING, Txn("another", 3)) != end
+    assert ids_of(topic.scan()) == [1, 2, 3]
+
+
+def test_an_empty_append_leaves_no_record_but_its_transaction(tmp_path: Path) -> None:
+    """A transaction without records is remembered like any other, and the topic's end stays readable."""
+    topic = made(tmp_path)
+    topic.append([], READING, Txn("w", 1))
+    add(topic, 1, [1])
+    add(topic, 2, [2])
+    assert ids_of(topic.scan()) == [2]
+
+
+def test_lag_counts_what_lies_behind_a_position(tmp_path: Path) -> None:
+    """Lag is the number of records not read yet and the age of the oldest one; 0 at the end."""
+    topic = made(tmp_path)
+    assert topic.lag(None) == Lag(0, 0.0)
+    add(topic, 1, range(10))
+    middle = topic.end()
+    add(topic, 2, range(5))
+    assert topic.lag(None).records == 15
+    lag = topic.lag(middle)
+    assert lag.records == 5
+    assert lag.seconds is not None and lag.seconds > 0
+    assert topic.lag(topic.end()) == Lag(0, 0.0)
+
+
+def test_scan_between_two_positions(tmp_path: Path) -> None:
+    """A scan begins behind `after` and ends at `until`."""
+    topic = made(tmp_path)
+    ends = []
+    for number in range(4):
+        add(topic, number, [number])
+        ends.append(topic.end())
+    assert ids_of(topic.scan(after=ends[0], until=ends[2])) == [1, 2]
+    assert ids_of(topic.scan(after=ends[3])) == []
+
+
+def test_each_writer_schema_has_its_own_table(tmp_path: Path) -> None:
+    """Two contracts on one topic make two Delta tables; a scan as written yields both schemas."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    add(topic, 2, [2], WIDER)
+    tables = {p.name for p in topic.path.iterdir() if p.is_dir()}
+    assert tables == {READING.fingerprint, WIDER.fingerprint}
+    assert [b.schema.names for b in topic.scan()] == [["id", "src"], ["id", "src", "value"]]
+
+
+def test_delta_rs_reads_our_tables(tmp_path: Path) -> None:
+    """Another Delta implementation reads the same rows, and finds the contract in the table's configuration."""
+    topic = made(tmp_path)
+    for number in range(10):
+        add(topic, number, [number])
+    table = DeltaTable(topic.path / READING.fingerprint)
+    assert sorted(table.to_pyarrow_table().column("id").to_pylist()) == list(range(10))
+    assert table.metadata().configuration["streamlets.contract"] == READING.json
+    assert table.version() == 10
+
+
+def test_delta_rs_reads_a_cleaned_log(tmp_path: Path) -> None:
+    """Our checkpoints are Delta checkpoints: with the log before them cleaned, another implementation still reads."""
+    topic = made(tmp_path)
+    for number in range(10):
+        add(topic, number, [number])
+        maintain_topic(topic.path, tmp_path / "_staged", Clock(), EAGER)
+    folder = topic.path / READING.fingerprint
+    assert last_checkpoint(folder) == 9
+    assert not (folder / LOG / f"{5:020}.json").exists()
+    table = DeltaTable(folder)
+    assert sorted(table.to_pyarrow_table().column("id").to_pylist()) == list(range(10))
+    assert table.transaction_version("w") == 9
+
+
+def test_two_writers_at_once(tmp_path: Path) -> None:
+    """Writers that commit at the same time each get their versions; nothing is lost or doubled."""
+    topic = made(tmp_path)
+
+    def write(writer: int) -> None:
+        own = DeltaChannel(tmp_path).topic(topic_plan("readings"))
+        for number in range(20):
+            own.append([batch([writer * 100 + number])], READING, Txn(f"w{writer}", number))
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ids_of(topic.scan())) == sorted(w * 100 + n for w in range(4) for n in range(20))
+    assert DeltaTable(topic.path / READING.fingerprint).version() == 80
+
+
+def test_a_writer_left_behind_by_cleaning_finds_its_transactions(tmp_path: Path) -> None:
+    """A table whose next commits were cleaned goes on from the checkpoint: versions and transactions are right."""
+    topic = made(tmp_path)
+    add(topic, 0, [0])
+    slow = open_table(topic.path / READING.fingerprint, files=False)
+    for number in range(1, 10):
+        add(topic, number, [number])
+    maintain_topic(topic.path, tmp_path / "_staged", Clock(), EAGER)
+    assert slow.version == 1
+    slow.refresh()
+    assert (slow.version, slow.txns) == (10, {"w": 9})
+    assert not slow.append([], Txn("w", 9), Clock())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    commits=st.lists(st.tuples(st.sampled_from([READING, WIDER]), st.integers(0, 6)), min_size=1, max_size=12),
+    limits=st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    upkeep_at=st.sets(st.integers(0, 11), max_size=3),
+)
+def test_limited_steps_cover_a_topic_exactly(commits, limits, upkeep_at) -> None:  # type: ignore[no-untyped-def]
+    """Whatever the commits, limits and cleaning: steps never exceed their limit, overlap or leave anything out, keep
+    the order of commits, end at the topic's end, and a reader that starts anew from any step's place agrees."""
+    with tempfile.TemporaryDirectory() as folder:
+        topic = made(Path(folder))
+        expected: list[int] = []
+        for number, (of, count) in enumerate(commits):
+            ids = range(number * 10, number * 10 + count)
+            add(topic, number, ids, of)
+            expected += ids
+            if number in upkeep_at:
+                maintain_topic(topic.path, Path(folder) / "_staged", Clock(), EAGER)
+        log = TopicLog(topic.path)
+        log.refresh()
+        place, seen = Offset(log.id), []
+        for step in range(1000):
+            limit = limits[step % len(limits)]
+            after = place.joined(log.advance(place, limit, log.end()))
+            if after == place:
+                break
+            found = ids_of(topic.scan(after=place.to_position(), until=after.to_position()))
+            assert len(found) <= limit
+            assert log.count(place, after) == len(found)
+            anew = TopicLog(topic.path, after)
+            anew.refresh()
+            anew.check(after)
+            assert anew.end() == log.end()
+            assert anew.count(after, anew.end()) == log.count(after, log.end())
+            seen += found
+            place = Offset.from_dict(json.loads(json.dumps(after.to_dict())))
+        assert seen == expected
+        assert place == log.end()
+
+
+def test_looking_for_news_lists_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that knows the topic finds news without listing a folder."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    log = TopicLog(topic.path)
+    log.refresh()
+    add(topic, 2, [2])
+
+    def listed(*_: object) -> None:
+        raise AssertionError("a folder was listed")
+
+    monkeypatch.setattr(Path, "iterdir", listed)
+    monkeypatch.setattr(os, "scandir", listed)
+    monkeypatch.setattr(os, "listdir", listed)
+    log.refresh()
+    assert log.end().place(READING.fingerprint) == Place(3, 0)
+
+
+def test_a_deleted_topic_is_told_in_one_line(tmp_path: Path) -> None:
+    """Readers, writers and the end of a topic whose folder was deleted say so, and how to go on."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    log = TopicLog(topic.path)
+    log.refresh()
+    shutil.rmtree(topic.path)
+    for ask in (log.refresh, topic.end, lambda: add(topic, 2, [2])):
+        with pytest.raises(TopicLostError, match="topic `readings`: its .*gone.*--fresh") as error:
+            ask()
+        assert "\n" not in str(error.value)
+    assert not topic.path.exists()
+
+
+def test_a_deleted_table_is_told(tmp_path: Path) -> None:
+    """A reader whose table was deleted below it does not wait for news for ever."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    log = TopicLog(topic.path)
+    log.refresh()
+    shutil.rmtree(topic.path / READING.fingerprint)
+    with pytest.raises(TopicLostError, match=f"its table `{READING.fingerprint}` is gone"):
+        log.refresh()
+
+
+def test_a_topic_made_again_is_another_topic(tmp_path: Path) -> None:
+    """A position does not fit a topic that was deleted and made again under the same name."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    place = topic.end()
+    topic.delete()
+    topic.create()
+    add(topic, 2, [2])
+    with pytest.raises(TopicLostError, match="not the one that was read from before"):
+        list(topic.scan(after=place))
+
+
+def test_creating_again_keeps_the_topic(tmp_path: Path) -> None:
+    """Creating a topic that is there changes nothing."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    end = topic.end()
+    topic.create()
+    assert made(tmp_path).end() == end
+
+
+def test_an_external_topic_is_not_made(tmp_path: Path) -> None:
+    """A topic that is managed elsewhere and is not there is an error, not made."""
+    topic = DeltaChannel(tmp_path).topic(topic_plan("theirs", managed=False))
+    with pytest.raises(TopicLostError, match="theirs"):
+        topic.create()
+    assert not topic.path.exists()
+
+
+def test_orphans_are_swept_and_named_files_are_not(tmp_path: Path) -> None:
+    """Sweeping removes files that neither the log nor a manifest names, and no other."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    data = topic.path / READING.fingerprint / "data"
+    orphan, staged = data / "q" / "0" / "part-0.parquet", data / "q" / "1" / "part-1.parquet"
+    for path in (orphan, staged):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"rest")
+    from streamlets.channels.delta.actions import DataFile
+    from streamlets.channels.delta.manifest import Manifest, Manifests
+
+    file = DataFile("data/q/1/part-1.parquet", 4, (1,))
+    Manifests(tmp_path / "_staged" / "q").decide(1, Manifest({f"readings/{READING.fingerprint}": (file,)}))
+    maintain_topic(topic.path, tmp_path / "_staged", lambda: 4e9, Upkeep())
+    assert not orphan.exists()
+    assert staged.exists()
+    assert ids_of(topic.scan()) == [1]
+
+
+def test_maintenance_leaves_young_files_alone(tmp_path: Path) -> None:
+    """A file that may belong to a batch under way stays, whatever the log says."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    young = topic.path / READING.fingerprint / "data" / "part-0.parquet"
+    young.write_bytes(b"under way")
+    topic.maintain()
+    assert young.exists()
