@@ -1,0 +1,84 @@
+"""What commands that work on an application have in common: where its blueprint is, and the settings given with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from blueprint.catalog import Catalog
+    from blueprint.verify import Verification
+
+_NAMES = ("blueprint.conf", "blueprint.yaml", "blueprint.yml", "blueprint.json")
+_SETTING = re.compile(r"[\w.\"-]+\s*\+?=")
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An application as named on the command line.
+
+    Arguments:
+        blueprint: its file, which need not be there (verification says so).
+        conf: files of settings, later ones win.
+        settings: `key=value` arguments.
+    """
+
+    blueprint: Path
+    conf: tuple[str, ...]
+    settings: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where the blueprint lies."""
+        return self.blueprint.parent
+
+    def verify(self, catalog: Catalog | None = None) -> Verification:
+        """Verify it, against the streamlets of its folder unless another catalog is given."""
+        from blueprint.verify import verify
+        from streamlets.describe import ProjectCatalog
+
+        return verify(
+            self.blueprint,
+            catalog=catalog if catalog is not None else ProjectCatalog(),
+            conf_files=self.conf,
+            arguments=self.settings,
+            environment=os.environ,
+            working_directory=Path.cwd(),
+        )
+
+
+def application_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `[PATH] [KEY=VALUE]...` and `--conf`; `application` makes an `Application` of `given` and `conf`."""
+    command = click.option(
+        "--conf", multiple=True, metavar="FILE", help="A file of settings; may be given again, later ones win."
+    )(command)
+    return click.argument("given", nargs=-1, metavar="[PATH] [KEY=VALUE]...")(command)
+
+
+def application(given: Sequence[str], conf: Sequence[str]) -> Application:
+    """The application that arguments name: a blueprint or its folder (this one when left out), and settings.
+
+    Raises:
+        click.UsageError: there is more than one path.
+    """
+    settings = tuple(each for each in given if _SETTING.match(each) and not Path(each).exists())
+    paths = [each for each in given if each not in settings]
+    if len(paths) > 1:
+        raise click.UsageError(
+            f"one application at a time: `{paths[0]}` or `{paths[1]}`? Settings are written `key=value`"
+        )
+    return Application(blueprint_at(Path(paths[0]) if paths else Path()), tuple(conf), settings)
+
+
+def blueprint_at(path: Path) -> Path:
+    """The blueprint of a path: the file itself, or the one in the folder."""
+    if not path.is_dir():
+        return path
+    found = [path / name for name in _NAMES if (path / name).exists()]
+    return found[0] if found else path / _NAMES[0]
