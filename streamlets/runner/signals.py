@@ -1,0 +1,37 @@
+"""What SIGINT and SIGTERM mean while an application runs: the first asks for a drain, the second for the end."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_WATCHED = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stopping_on_signals(drain: Callable[[], None], stop: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """Call `drain` at the first signal and `stop` at each later one; both must be quick and safe in a handler.
+
+    Gives a function that takes the signals back after somebody else (Spark) has put its own handlers.
+    To be entered in the main thread, before anything that may take long.
+    """
+    count = 0
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        (drain if count == 1 else stop)()
+
+    def take() -> None:
+        for number in _WATCHED:
+            signal.signal(number, on_signal)
+
+    before = [signal.getsignal(number) for number in _WATCHED]
+    take()
+    try:
+        yield take
+    finally:
+        for number, handler in zip(_WATCHED, before, strict=True):
+            signal.signal(number, handler)
