@@ -1,1 +1,27 @@
 """Feed inlets, step, read outlets: through the same contracts and real checkpoints."""
+
+from streamlets.testkit.application import ApplicationUnderTest
+from streamlets.testkit.failures import StepFailedError, TestkitError
+from streamlets.testkit.kit import Testkit
+from streamlets.testkit.preview import preview
+from streamlets.testkit.records import RecordError
+from streamlets.testkit.session import start_session
+from streamlets.testkit.stepping import QueryStep, Step
+from streamlets.testkit.taps import InletTap, OutletTap, TopicTap
+from streamlets.testkit.under_test import StreamletUnderTest
+
+__all__ = [
+    "ApplicationUnderTest",
+    "InletTap",
+    "OutletTap",
+    "QueryStep",
+    "RecordError",
+    "Step",
+    "StepFailedError",
+    "StreamletUnderTest",
+    "Testkit",
+    "TestkitError",
+    "TopicTap",
+    "preview",
+    "start_session",
+]

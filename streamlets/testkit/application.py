@@ -1,0 +1,124 @@
+"""A whole application under test: verified, put on topics of the test's own, stepped in topological order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.avro.model import Contract
+from blueprint.plan import ApplicationPlan, StreamletPlan
+from blueprint.spelling import did_you_mean
+from streamlets.channels.base import Channel, TopicResource
+from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.loading import StreamletNotLoadedError, streamlet_of
+from streamlets.project import project_at
+from streamlets.testkit.failures import TestkitError, refuse
+from streamlets.testkit.stepping import Step
+from streamlets.testkit.taps import TopicTap
+from streamlets.testkit.under_test import StreamletUnderTest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class ApplicationUnderTest:
+    """An application, stepped by hand.
+
+    Attributes:
+        plan: what it runs by.
+    """
+
+    def __init__(
+        self,
+        plan: ApplicationPlan,
+        open_session: Callable[[StreamletPlan], SparkSession],
+        topics: Mapping[str, TopicResource],
+        channels: Mapping[str, Channel],
+        checkpoints: Path,
+    ) -> None:
+        self.plan = plan
+        self._topics = topics
+        self._taps: dict[str, TopicTap] = {}
+        project = project_at(plan.folder)
+        try:
+            self._streamlets = {
+                own.ref: StreamletUnderTest(
+                    streamlet_of(own.class_name, project), own, open_session, topics, channels, checkpoints
+                )
+                for own in plan.streamlets
+            }
+        except StreamletNotLoadedError as error:
+            raise TestkitError(f"the application cannot be run: {error}") from None
+
+    def streamlet(self, ref: str) -> StreamletUnderTest:
+        """One of its streamlets, to feed, step and read alone.
+
+        Raises:
+            TestkitError: there is none of the name.
+        """
+        if ref not in self._streamlets:
+            raise TestkitError(_no("streamlet", ref, self._streamlets))
+        return self._streamlets[ref]
+
+    def topic(self, topic_id: str) -> TopicTap:
+        """One of its topics, to put records in and take records out.
+
+        Records are of the first consumer's schema, or of the first producer's where there is no consumer.
+
+        Raises:
+            TestkitError: there is none of the name.
+        """
+        if topic_id not in self._topics:
+            raise TestkitError(_no("topic", topic_id, self._topics))
+        if topic_id not in self._taps:
+            self._taps[topic_id] = TopicTap(self._topics[topic_id], self._contract(topic_id))
+        return self._taps[topic_id]
+
+    def step(self) -> dict[str, Step]:
+        """Step every streamlet once, producers before consumers; what each did, by its name.
+
+        Raises:
+            StreamletError, StepFailedError: as `StreamletUnderTest.step`.
+        """
+        return {ref: streamlet.step() for ref, streamlet in self._streamlets.items()}
+
+    def restart(self) -> None:
+        """Begin all streamlets anew from their checkpoints."""
+        for streamlet in self._streamlets.values():
+            streamlet.restart()
+
+    def _contract(self, topic_id: str) -> Contract:
+        readers = [port.contract for own in self.plan.streamlets for port in own.inlets if port.topic == topic_id]
+        writers = [port.contract for own in self.plan.streamlets for port in own.outlets if port.topic == topic_id]
+        return next(iter((*readers, *writers)), dead_letter_contract())
+
+
+def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Sequence[str]) -> ApplicationPlan:
+    """Verify a blueprint by the code of `flow verify`; its topics become the test's own, whatever carries them else.
+
+    Raises:
+        TestkitError: there is an error; the message holds every one.
+    """
+    from blueprint.verify import verify
+    from streamlets.describe import ProjectCatalog
+
+    verification = verify(
+        blueprint,
+        catalog=ProjectCatalog(),
+        conf_files=conf,
+        arguments=arguments,
+        environment=os.environ,
+        working_directory=Path.cwd(),
+    )
+    if verification.plan is None:
+        raise refuse(f"{verification.blueprint} is not valid:", verification.diagnostics)
+    topics = tuple(replace(topic, channel="delta", managed=True) for topic in verification.plan.topics)
+    return replace(verification.plan, topics=topics)
+
+
+def _no(what: str, name: str, known: Mapping[str, object]) -> str:
+    hint = " ".join(did_you_mean(name, known)) or f"there are: {', '.join(sorted(known)) or 'none'}"
+    return f"there is no {what} `{name}`; {hint}"

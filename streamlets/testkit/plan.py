@@ -1,0 +1,133 @@
+"""The plan of a single streamlet under test: each of its ports on a topic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from blueprint.catalog import LoadFailure, PortDescriptor, PortSetting, StreamletDescriptor, StreamletRequest
+from blueprint.parameters import ParameterError, parameter_default, parameter_text
+from blueprint.plan import InletPlan, OutletPlan, Retry, StreamletPlan, TopicPlan
+from blueprint.spelling import did_you_mean
+from streamlets.declared import Declared
+from streamlets.describe import descriptor
+from streamlets.parameters import as_text
+from streamlets.project import project_at
+from streamlets.streamlet import SparkStreamlet
+from streamlets.testkit.failures import TestkitError, refuse
+
+DEAD_LETTERS = "dead-letters"
+
+
+def plan_of(
+    streamlet: SparkStreamlet,
+    *,
+    ref: str,
+    place: Declared,
+    parameters: Mapping[str, object],
+    schemas: Mapping[str, str],
+    volume_mounts: Mapping[str, str | Path],
+    max_records: Mapping[str, int],
+    spark: Mapping[str, str],
+) -> tuple[StreamletPlan, tuple[TopicPlan, ...]]:
+    """The plan and its topics: one for each port, and one for dead letters when an outlet sends rows there.
+
+    Arguments:
+        place: where it was asked for; schema paths in `schemas` start there.
+
+    Raises:
+        TestkitError: the streamlet, its schemas or a parameter's value are not valid.
+    """
+    described = _described(streamlet, ref, place, schemas)
+    _known("parameter", parameters, (parameter.key for parameter in described.parameters))
+    _known("volume mount", volume_mounts, (mount.name for mount in described.volume_mounts))
+    _known("inlet", max_records, (port.name for port in described.inlets))
+    outlets = tuple(_outlet(ref, port) for port in described.outlets)
+    letters = any(outlet.on_invalid == "dead-letters" for outlet in outlets)
+    plan = StreamletPlan(
+        ref=ref,
+        class_name=described.class_name,
+        descriptor=described,
+        parameters=_values(described, parameters),
+        inlets=tuple(_inlet(ref, port, max_records.get(port.name)) for port in described.inlets),
+        outlets=outlets,
+        trigger=None,
+        retry=Retry(enabled=False),
+        spark=spark,
+        volume_mounts={name: str(folder) for name, folder in volume_mounts.items()},
+        queries={},
+        dead_letters=DEAD_LETTERS if letters else None,
+    )
+    topics = [_topic(inlet.topic, (), (f"{ref}.{inlet.name}",)) for inlet in plan.inlets]
+    topics += [_topic(outlet.topic, (f"{ref}.{outlet.name}",), ()) for outlet in plan.outlets]
+    return plan, (*topics, *((_topic(DEAD_LETTERS, (ref,), ()),) if letters else ()))
+
+
+def _described(streamlet: SparkStreamlet, ref: str, place: Declared, schemas: Mapping[str, str]) -> StreamletDescriptor:
+    own = type(streamlet)
+    settings = {name: PortSetting(schema, place.span) for name, schema in schemas.items()}
+    inlets = {inlet.name for inlet in streamlet.shape.inlets}
+    _known("port", schemas, (port.name for port in streamlet.shape.ports))
+    request = StreamletRequest(
+        ref=ref,
+        class_name=f"{own.__module__}.{own.__qualname__}",
+        folder=str(Path(place.file).parent),
+        inlets={name: setting for name, setting in settings.items() if name in inlets},
+        outlets={name: setting for name, setting in settings.items() if name not in inlets},
+    )
+    described = descriptor(streamlet, request, project_at(request.folder))
+    if isinstance(described, LoadFailure):
+        raise TestkitError(f"`{own.__name__}` cannot be run: {described.message}")
+    problems = [p for port in (*described.inlets, *described.outlets) if port.contract is None for p in port.problems]
+    if problems:
+        raise refuse(f"`{own.__name__}` cannot be run:", problems)
+    return described
+
+
+def _values(described: StreamletDescriptor, given: Mapping[str, object]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for parameter in described.parameters:
+        try:
+            if parameter.key in given:
+                values[parameter.key] = parameter_text(parameter, as_text(given[parameter.key]))
+            elif parameter.default is not None:
+                values[parameter.key] = parameter_default(parameter)
+        except ParameterError as error:
+            raise TestkitError(f"the value of the parameter `{parameter.key}`: {error}") from None
+        if parameter.key not in values and not parameter.optional:
+            raise TestkitError(
+                f"the parameter `{parameter.key}` has no value: give it with `parameters={{{parameter.key!r}: ...}}`"
+            )
+    return values
+
+
+def _inlet(ref: str, port: PortDescriptor, max_records: int | None) -> InletPlan:
+    assert port.contract is not None
+    topic = f"inlet-{port.name}"
+    return InletPlan(ref, port.name, port.attribute, port.contract, topic, max_records)
+
+
+def _outlet(ref: str, port: PortDescriptor) -> OutletPlan:
+    assert port.contract is not None
+    return OutletPlan(
+        streamlet=ref,
+        name=port.name,
+        attribute=port.attribute,
+        contract=port.contract,
+        topic=f"outlet-{port.name}",
+        partition_by=port.partition_by,
+        on_invalid=port.on_invalid,
+        extra=port.extra,
+    )
+
+
+def _topic(name: str, producers: tuple[str, ...], consumers: tuple[str, ...]) -> TopicPlan:
+    return TopicPlan(name, name, "delta", True, producers, consumers, {})
+
+
+def _known(what: str, given: Mapping[str, object], known: Iterable[str]) -> None:
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            hint = " ".join(did_you_mean(name, names)) or f"there are: {', '.join(names) or 'none'}"
+            raise TestkitError(f"there is no {what} `{name}`; {hint}")

@@ -1,0 +1,52 @@
+"""A Spark session for tests and notebooks, set as the runner sets its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlets.runner.session import SessionPlan, defaults
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+"""What each streamlet's session needs, whoever started Spark."""
+
+
+def start_session(
+    master: str = "local[2]", *, settings: Mapping[str, str] | None = None, folder: Path | str | None = None
+) -> SparkSession:
+    """Start Spark for tests or a notebook, or give the session that is there.
+
+    Arguments:
+        master: Spark's master.
+        settings: Spark settings that win over the runner's.
+        folder: for its temporary files; None means one of the system's.
+    """
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in sys.path if Path(path).is_dir()))
+    from pyspark.sql import SparkSession
+
+    scratch = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="streamlets-spark-"))
+    plan = SessionPlan("testkit", scratch / "logs", scratch, master, settings=settings or {})
+    chosen = defaults(plan, 2, 4 * 1024**3) | _QUICK | dict(settings or {})
+    builder = SparkSession.builder
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+_QUICK = {"spark.sql.streaming.pollingDelay": "10ms", "spark.sql.shuffle.partitions": "2"}
