@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from blueprint.avro.model import Array, Contract, Enum, Fixed, Map, Primitive, Record, Schema, Union
+from blueprint.avro.defaults import branch_of
+from blueprint.avro.model import Array, Contract, Fixed, Map, Primitive, Record, Schema, Union
 from streamlets.contract.types import member, optional
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def default_value(json: object, schema: Schema, contract: Contract) -> object:
             assert isinstance(json, dict)
             return {key: default_value(value, values, contract) for key, value in json.items()}
         case Union(branches=branches):
-            index = next(i for i, branch in enumerate(branches) if _can_be(json, branch, contract))
+            index = branch_of(json, held, contract.resolve)
+            assert index is not None  # loading refuses other defaults
             members: dict[str, object] = {member(i): None for i in range(len(branches))}
             return members | {member(index): default_value(json, branches[index], contract)}
         case Primitive(logical=logical) | Fixed(logical=logical) if logical and logical.name == "decimal":
@@ -49,30 +51,6 @@ def default_value(json: object, schema: Schema, contract: Contract) -> object:
             return float(json)
         case _:
             return json
-
-
-def _can_be(json: object, schema: Schema, contract: Contract) -> bool:
-    held, _ = optional(schema, contract)
-    match held:
-        case Record(fields=fields):
-            return isinstance(json, dict) and all(f.name in json or f.has_default for f in fields)
-        case Map():
-            return isinstance(json, dict)
-        case Array():
-            return isinstance(json, list)
-        case Enum(symbols=symbols):
-            return json in symbols
-        case Fixed() | Primitive(type="bytes" | "string"):
-            return isinstance(json, str)
-        case Primitive(type="boolean"):
-            return isinstance(json, bool)
-        case Primitive(type="int"):
-            return isinstance(json, int) and not isinstance(json, bool) and -(2**31) <= json < 2**31
-        case Primitive(type="long"):
-            return isinstance(json, int) and not isinstance(json, bool)
-        case Primitive(type="float" | "double"):
-            return isinstance(json, int | float) and not isinstance(json, bool)
-    return False
 
 
 def column_of(value: object, target: DataType) -> Column:

@@ -28,8 +28,8 @@ def optional(schema: Schema, contract: Contract) -> tuple[Schema, bool]:
         return NULL, True
     if not isinstance(schema, Union):
         return schema, False
-    nullable = any(_is_null(branch) for branch in schema.branches)
-    rest = tuple(branch for branch in schema.branches if not _is_null(branch))
+    nullable = any(is_null(branch) for branch in schema.branches)
+    rest = tuple(branch for branch in schema.branches if not is_null(branch))
     if not rest:
         return NULL, True
     if len(rest) == 1:
@@ -40,7 +40,8 @@ def optional(schema: Schema, contract: Contract) -> tuple[Schema, bool]:
     return Union(rest), nullable
 
 
-def _is_null(schema: Schema) -> bool:
+def is_null(schema: Schema) -> bool:
+    """Whether this is the type `null`."""
     return isinstance(schema, Primitive) and schema.type == "null"
 
 
@@ -131,25 +132,32 @@ def arrow_type(schema: Schema, contract: Contract) -> pa.DataType:
                 return pa.map_(pa.string(), pa.field("value", build(values, records), optional(values, contract)[1]))
             case Union(branches=branches):
                 return pa.struct([pa.field(member(i), build(b, records)) for i, b in enumerate(branches)])
-        name = leaf_name(held)
-        decimal = _DECIMAL.fullmatch(name)
-        if decimal:
-            return pa.decimal128(int(decimal[1]), int(decimal[2]))
-        return {
-            "void": pa.null(),
-            "boolean": pa.bool_(),
-            "int": pa.int32(),
-            "bigint": pa.int64(),
-            "float": pa.float32(),
-            "double": pa.float64(),
-            "binary": pa.binary(),
-            "string": pa.string(),
-            "date": pa.date32(),
-            "timestamp": pa.timestamp("us", tz="UTC"),
-            "timestamp_ntz": pa.timestamp("us"),
-        }[name]
+        return arrow_leaf(held)
 
     return build(schema, frozenset())
+
+
+def arrow_leaf(schema: Primitive | Enum | Fixed) -> pa.DataType:
+    """The Arrow type that holds an Avro type without parts."""
+    import pyarrow as pa
+
+    name = leaf_name(schema)
+    decimal = _DECIMAL.fullmatch(name)
+    if decimal:
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    return {
+        "void": pa.null(),
+        "boolean": pa.bool_(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "binary": pa.binary(),
+        "string": pa.string(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+    }[name]
 
 
 def _enter(record: Record, contract: Contract, records: frozenset[str]) -> frozenset[str]:
@@ -181,7 +189,7 @@ _LOGICAL = {
 }
 
 
-def leaf_name(schema: Schema) -> str:
+def leaf_name(schema: Primitive | Enum | Fixed) -> str:
     """Spark's name of the type that holds an Avro type without parts, such as `bigint` or `decimal(9,2)`."""
     match schema:
         case Enum():
@@ -192,4 +200,3 @@ def leaf_name(schema: Schema) -> str:
             return "binary"
         case Primitive(type=name, logical=logical):
             return _LOGICAL.get((name, logical.name), _PLAIN[name]) if logical else _PLAIN[name]
-    raise TypeError(f"{schema} has parts")
