@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.catalog import Catalog
+from blueprint.catalog import Catalog, LoadFailure, StreamletDescriptor
+from blueprint.configured import configured
+from blueprint.describing import describe, with_dead_letters
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.graph import ApplicationGraph
+from blueprint.hocon import ObjectValue, resolve, shown_name
+from blueprint.layers import count_settings, read_layers
+from blueprint.load import load
+from blueprint.model import Blueprint
 from blueprint.plan import ApplicationPlan
+from blueprint.planning import make_plan, topic_facts
+from blueprint.rules.contracts import pairs
+from blueprint.rules.draft import Draft
+from blueprint.rules.every import RULES
+from blueprint.wiring import wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ class Verification:
     @property
     def ok(self) -> bool:
         """Whether nothing refuses a run."""
-        return all(diagnostic.severity is not Severity.ERROR for diagnostic in self.diagnostics)
+        return not _refused(self.diagnostics)
 
 
 def verify(
@@ -55,8 +66,60 @@ def verify(
         conf_files: files of settings, later ones win.
         arguments: `key=value` settings, which win over files.
         environment: what `${NAME}` falls back to.
-        working_directory: what relative paths start from and places are named after.
+        working_directory: what relative paths start from; it is the process's own, which places are named after.
 
     Never raises for what a user did: that becomes a finding.
     """
-    raise NotImplementedError
+    path = Path(working_directory) / blueprint_path
+    shown = shown_name(path)
+    sources = Sources(working_directory)
+    layers = read_layers(path, [Path(working_directory) / file for file in conf_files], arguments, sources)
+    found = [diagnostic for layer in layers for diagnostic in layer.diagnostics]
+    if not _refused(found):
+        tree, unresolved = resolve(layers, environment)
+        found += unresolved
+    if _refused(found):  # what cannot be read as it was meant would be misjudged by every rule
+        return Verification(shown, _sorted(found), None, sources, Checked(), ApplicationGraph((), (), ()))
+    blueprint, unread = load(tree, shown, str(path.parent))
+    settings = configured(blueprint, blueprint.settings)
+    described = describe(blueprint, settings, catalog)
+    draft = _draft(blueprint, settings, described, catalog)
+    found += unread
+    for rule in RULES:
+        found += rule(draft)
+    plan = None if _refused(found) else make_plan(draft)
+    return Verification(shown, _sorted(found), plan, sources, _checked(draft), draft.graph)
+
+
+def _draft(
+    blueprint: Blueprint,
+    settings: ObjectValue,
+    described: Mapping[str, StreamletDescriptor | LoadFailure],
+    catalog: Catalog,
+) -> Draft:
+    ported = {
+        ref: with_dead_letters(each) if isinstance(each, StreamletDescriptor) else None
+        for ref, each in described.items()
+    }
+    wiring = wire(blueprint, ported)
+    facts = {id: topic_facts(id, settings) for id in blueprint.topics}
+    return Draft(blueprint, described, wiring, wiring.graph(blueprint), settings, facts, catalog.channels())
+
+
+def _checked(draft: Draft) -> Checked:
+    contracts = {port.contract.fingerprint for port in draft.wiring.ports.values() if port.contract is not None}
+    return Checked(
+        streamlets=len(draft.blueprint.streamlets),
+        topics=len(draft.blueprint.topics),
+        contracts=len(contracts),
+        pairs=sum(1 for _ in pairs(draft)),
+        settings=count_settings(draft.settings),
+    )
+
+
+def _refused(diagnostics: Iterable[Diagnostic]) -> bool:
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+
+
+def _sorted(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(sorted(diagnostics, key=lambda diagnostic: diagnostic.sort_key))

@@ -70,23 +70,19 @@ def contracts(draft: Draft) -> Iterator[Diagnostic]:
 def _finding(code: str, alike: list[Pair], reasons: tuple[Reason, ...]) -> Diagnostic:
     pair = alike[0]
     reader, writer = pair.reader.key.path, pair.writer.key.path
-    if code == "contract-incompatible":
-        headline = f"`{reader}` cannot read what `{writer}` writes to `{pair.reader.topic}`{_where(reasons)}"
-    else:
-        headline = (
-            f"`{reader}` may read something else than `{writer}` writes to `{pair.reader.topic}`{_where(reasons)}"
-        )
+    verb = "cannot read what" if code == "contract-incompatible" else "may read something else than"
+    topic = pair.reader.topic
     causes = [reason.message for reason in reasons]
     if len(alike) > 1:
         causes.append(f"the same holds for {counted(len(alike) - 1, 'further pair')} of a writer and a reader")
     return finding(
         code,
-        headline,
+        f"`{reader}` {verb} `{writer}` writes to `{topic}`{_where(reasons)}",
         pair.reader.path.span,
         label="read here",
         also=_places(pair, reasons),
         causes=causes,
-        help=tuple(dict.fromkeys(change.message for reason in reasons for change in reason.changes)),
+        help=tuple(dict.fromkeys(change.text for reason in reasons for change in reason.changes)),
     )
 
 

@@ -25,9 +25,8 @@ def _circle(cycle: Cycle) -> Diagnostic:
     if len(streamlets) == 1:
         headline = f"`{streamlets[0]}` reads what it writes"
     else:
-        headline = (
-            f"{counted(len(streamlets), 'streamlet')} feed each other in a circle, beginning with `{streamlets[0]}`"
-        )
+        others = counted(len(streamlets) - 1, "other streamlet")
+        headline = f"`{streamlets[0]}` and {others} feed each other in a circle"
     causes = ["the way round: " + " -> ".join([*(f"`{edge.source}`" for edge in path), f"`{path[0].source}`"])]
     if cycle.further:
         causes.append(f"{counted(cycle.further, 'further connection')} of the same knot not shown")

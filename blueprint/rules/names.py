@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -144,7 +145,7 @@ def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
     for id, facts in draft.topics.items():
         groups[facts.channel, facts.cluster, facts.name.lower().replace("_", ".")].append(id)
     for ids in groups.values():
-        for previous, id in zip(ids, ids[1:], strict=False):
+        for previous, id in itertools.pairwise(ids):
             one, two = draft.topics[previous].name, draft.topics[id].name
             if one == two:
                 said, severity = f"the topics `{previous}` and `{id}` have one name, `{one}`", Severity.ERROR

@@ -95,8 +95,8 @@ def _value(ref: str, parameter: ParameterDescriptor, value: Value) -> Iterator[D
             "parameter-value",
             f"the config parameter `{parameter.key}` of `{ref}` cannot have this value",
             span_of(value),
-            label=str(error),
             also=(Label(parameter.declared, f"declared here as {parameter.type.value}"),),
+            causes=(str(error),),
             help=error.help,
         )
 

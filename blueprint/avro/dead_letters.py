@@ -1,0 +1,30 @@
+"""The fixed contract of every dead-letter topic: a record that broke a contract, where it came from, and why."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+from blueprint.avro.loading import parse_contract
+from blueprint.avro.model import Contract
+
+SCHEMA: dict[str, object] = {
+    "type": "record",
+    "name": "DeadLetter",
+    "namespace": "streamlets",
+    "doc": "A record that broke a contract.",
+    "fields": [
+        {"name": "record", "type": "string", "doc": "The record as it came, as JSON text."},
+        {"name": "port", "type": "string", "doc": "The port whose contract it broke, as ref.port."},
+        {"name": "coordinates", "type": "string", "doc": "The query and the batch it came in, as query/batch."},
+        {"name": "reason", "type": "string", "doc": "The first reason, as field path: why."},
+        {"name": "time", "type": {"type": "long", "logicalType": "timestamp-micros"}, "doc": "When it was found."},
+        {"name": "version", "type": "string", "doc": "The version of the streamlet that wrote it."},
+    ],
+}
+
+
+@functools.cache
+def dead_letter_contract() -> Contract:
+    """The contract of dead letters."""
+    return parse_contract(json.dumps(SCHEMA))

@@ -1,0 +1,81 @@
+"""Streamlets on paper: a catalog in memory, so that the language is tested without any module of a user's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from blueprint.avro.loading import load_contract
+from blueprint.catalog import (
+    ChannelTraits,
+    LoadFailure,
+    LoadFailureKind,
+    ParameterDescriptor,
+    PortDescriptor,
+    StreamletDescriptor,
+    StreamletRequest,
+    VolumeMountDescriptor,
+)
+from blueprint.diagnostics import Span
+
+FILE = "paper.py"
+
+
+def at(line: int) -> Span:
+    """A place in the module that the streamlets on paper pretend to come from."""
+    return Span(FILE, line, 5, line, 20)
+
+
+def record(name: str, **fields: object) -> dict[str, object]:
+    """An Avro record of fields without defaults."""
+    return {"type": "record", "name": name, "fields": [{"name": key, "type": type} for key, type in fields.items()]}
+
+
+def port(name: str, schema: Mapping[str, object], line: int, **more: object) -> PortDescriptor:
+    """A port declared in a line of the module on paper."""
+    loaded = load_contract(json.dumps(schema), base_folder=".", declared=at(line))
+    assert loaded.contract is not None, loaded.problems
+    return PortDescriptor(name, name.replace("-", "_"), loaded.contract, at(line), **more)  # type: ignore[arg-type]
+
+
+def streamlet(
+    class_name: str,
+    *,
+    inlets: Mapping[str, Mapping[str, object]] | None = None,
+    outlets: Mapping[str, Mapping[str, object]] | None = None,
+    parameters: tuple[ParameterDescriptor, ...] = (),
+    volume_mounts: tuple[VolumeMountDescriptor, ...] = (),
+    line: int = 1,
+    **outlet: object,
+) -> StreamletDescriptor:
+    """A streamlet whose class stands in `line`, its ports below; `outlet` holds for every outlet."""
+    ports_in = [port(name, schema, line + 1 + i) for i, (name, schema) in enumerate((inlets or {}).items())]
+    ports_out = [port(name, schema, line + 5 + i, **outlet) for i, (name, schema) in enumerate((outlets or {}).items())]
+    return StreamletDescriptor(
+        class_name, "", (), tuple(ports_in), tuple(ports_out), parameters, volume_mounts, at(line)
+    )
+
+
+class PaperCatalog:
+    """Knows the streamlets it was given; a class called otherwise is not found."""
+
+    def __init__(self, *known: StreamletDescriptor | tuple[str, LoadFailure]) -> None:
+        self.known: dict[str, StreamletDescriptor | LoadFailure] = {}
+        for each in known:
+            if isinstance(each, tuple):
+                self.known[each[0]] = each[1]
+            else:
+                self.known[each.class_name] = each
+
+    def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
+        """As given."""
+        missing = LoadFailure(LoadFailureKind.CLASS_NOT_FOUND, f"no class `{request.class_name}` on paper")
+        return self.known.get(request.class_name, missing)
+
+    def classes(self, folder: str) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(sorted(self.known))
+
+    def channels(self) -> Mapping[str, ChannelTraits]:
+        """One that cannot run in real time, and one that can."""
+        return {"delta": ChannelTraits("delta", {}, False), "kafka": ChannelTraits("kafka", {}, True)}
