@@ -50,7 +50,7 @@ def conformance(rows: StructType, contract: Contract, *, extra: Extra = "fail", 
     Raises:
         ContractError: no row can ever conform; every reason, field by field.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     from streamlets.contract.match import Matcher
     from streamlets.contract.path import Path
@@ -74,7 +74,7 @@ def conform(rows: DataFrame, contract: Contract, *, extra: Extra = "fail", deep:
     Raises:
         ContractError: as `conformance`.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     found = conformance(rows.schema, contract, extra=extra, deep=deep)
     if found.reason is not None:
@@ -83,7 +83,7 @@ def conform(rows: DataFrame, contract: Contract, *, extra: Extra = "fail", deep:
 
 
 def _column(name: str) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.col(_quoted(name))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.defaults import branch_of
 from blueprint.avro.model import Array, Contract, Fixed, Map, Primitive, Record, Schema, Union
-from streamlets.contract.types import member, optional
+from blueprint.avro.spark_types import member, optional
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -55,7 +55,7 @@ def default_value(json: object, schema: Schema, contract: Contract) -> object:
 
 def column_of(value: object, target: DataType) -> Column:
     """A value that `default_value` gave, as a column of exactly Spark's type `target`."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
     from pyspark.sql import types as t
 
     if value is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql import types as t
 
 from blueprint.avro.model import Enum, Fixed, Primitive

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql import types as t
 
 from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
+from blueprint.avro.spark_types import member, optional
 from streamlets.contract.defaults import column_of, default_value
 from streamlets.contract.errors import Misfit
 from streamlets.contract.fit import Fit
 from streamlets.contract.leaves import match_leaf
 from streamlets.contract.path import Path
-from streamlets.contract.types import member, optional, spark_type
+from streamlets.contract.types import spark_type
 
 Get = Callable[[str], Column]
 

@@ -26,9 +26,10 @@ from blueprint.avro.reading import (
     ReadRecord,
     Take,
 )
+from blueprint.avro.spark_types import optional
 from streamlets.contract.defaults import default_value
 from streamlets.contract.raw import reinterpret
-from streamlets.contract.types import arrow_schema, arrow_type, is_null, optional
+from streamlets.contract.types import arrow_schema, arrow_type, is_null
 
 if TYPE_CHECKING:
     import pyarrow as pa

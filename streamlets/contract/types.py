@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from blueprint.avro.model import Array, Contract, Enum, Fixed, Map, Named, Primitive, Record, Schema, Union
+from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union
+from blueprint.avro.spark_types import leaf_name, member, optional
 from streamlets.contract.errors import ContractError, Misfit
 
 if TYPE_CHECKING:
@@ -13,41 +14,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 
-NULL = Primitive("null")
-
-
-def optional(schema: Schema, contract: Contract) -> tuple[Schema, bool]:
-    """What a column of this schema holds, and whether it may be null.
-
-    `null` is taken out of a union; one branch that stays is the schema itself, `int` with `long` are `long`,
-    `float` with `double` are `double` (spark-avro's rules). A name is followed to its definition.
-    """
-    if isinstance(schema, Named):
-        return contract.names[schema.name], False
-    if isinstance(schema, Primitive) and schema.type == "null":
-        return NULL, True
-    if not isinstance(schema, Union):
-        return schema, False
-    nullable = any(is_null(branch) for branch in schema.branches)
-    rest = tuple(branch for branch in schema.branches if not is_null(branch))
-    if not rest:
-        return NULL, True
-    if len(rest) == 1:
-        return optional(rest[0], contract)[0], nullable
-    plain = {b.type for b in rest if isinstance(b, Primitive) and b.logical is None}
-    if len(rest) == 2 and plain in ({"int", "long"}, {"float", "double"}):
-        return Primitive("long" if "long" in plain else "double"), nullable
-    return Union(rest), nullable
-
-
 def is_null(schema: Schema) -> bool:
     """Whether this is the type `null`."""
     return isinstance(schema, Primitive) and schema.type == "null"
-
-
-def member(index: int) -> str:
-    """The name of a union struct's field for the branch `index` (counted without `null`)."""
-    return f"member{index}"
 
 
 def spark_schema(contract: Contract) -> StructType:
@@ -137,7 +106,7 @@ def arrow_type(schema: Schema, contract: Contract) -> pa.DataType:
     return build(schema, frozenset())
 
 
-def arrow_leaf(schema: Primitive | Enum | Fixed) -> pa.DataType:
+def arrow_leaf(schema: Schema) -> pa.DataType:
     """The Arrow type that holds an Avro type without parts."""
     import pyarrow as pa
 
@@ -168,35 +137,3 @@ def _enter(record: Record, contract: Contract, records: frozenset[str]) -> froze
 
 
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-
-_PLAIN = {
-    "null": "void",
-    "boolean": "boolean",
-    "int": "int",
-    "long": "bigint",
-    "float": "float",
-    "double": "double",
-    "bytes": "binary",
-    "string": "string",
-}
-
-_LOGICAL = {
-    ("int", "date"): "date",
-    ("long", "timestamp-millis"): "timestamp",
-    ("long", "timestamp-micros"): "timestamp",
-    ("long", "local-timestamp-millis"): "timestamp_ntz",
-    ("long", "local-timestamp-micros"): "timestamp_ntz",
-}
-
-
-def leaf_name(schema: Primitive | Enum | Fixed) -> str:
-    """Spark's name of the type that holds an Avro type without parts, such as `bigint` or `decimal(9,2)`."""
-    match schema:
-        case Enum():
-            return "string"
-        case Primitive(logical=logical) | Fixed(logical=logical) if logical and logical.name == "decimal":
-            return f"decimal({logical.precision},{logical.scale or 0})"
-        case Fixed():
-            return "binary"
-        case Primitive(type=name, logical=logical):
-            return _LOGICAL.get((name, logical.name), _PLAIN[name]) if logical else _PLAIN[name]
