@@ -1,0 +1,33 @@
+"""A source whose constructor looks for a file."""
+
+from pathlib import Path
+
+from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic
+
+
+def read_names(file):
+    return Path(__file__).with_name(file).read_text().split()
+
+
+class Source(SparkStreamlet):
+    """Makes records."""
+
+    out = AvroOutlet("out", schema="id long, name string")
+
+    def __init__(self):
+        super().__init__()
+        self.names = read_names("names.txt")
+
+    class Logic(SparkStreamletLogic["Source"]):
+        def build_streaming_queries(self):
+            return []  # never reached: verification stops before anything is built
+
+
+class Printer(SparkStreamlet):
+    """Takes records."""
+
+    records = AvroInlet("in", schema="id long, name string")
+
+    class Logic(SparkStreamletLogic["Printer"]):
+        def build_streaming_queries(self):
+            return []  # never reached: verification stops before anything is built

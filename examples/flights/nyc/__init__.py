@@ -1,0 +1,1 @@
+"""New York's flights of 2013 as streamlets."""

@@ -1,0 +1,1 @@
+"""Gauges and their moving averages."""
