@@ -1,26 +1,150 @@
-"""From a draft without errors to the plan."""
+"""From a draft without errors to the plan: every setting resolved, dead-letter topics included."""
 
 from __future__ import annotations
 
-from blueprint.hocon.values import ObjectValue, Scalar
-from blueprint.plan import ApplicationPlan
-from blueprint.rules.draft import Draft, TopicFacts
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from blueprint.catalog import StreamletDescriptor
+from blueprint.hocon.values import ObjectValue, plain
+from blueprint.model import DEAD_LETTERS, Role
+from blueprint.parameters import parameter_default, parameter_value
+from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
+from blueprint.resolved import application_name, inlet_settings, spark_settings, streamlet_settings, topic_facts
+from blueprint.rules.draft import Draft
+from blueprint.rules.parameters import is_null
+from blueprint.wiring import PortKey
+
+_OWN_KEYS = ("managed", "channel")
 
 
-def topic_facts(id: str, settings: ObjectValue) -> TopicFacts:
-    """What the settings make of a topic."""
-
-    def text(*path: str, default: str) -> str:
-        value = settings.get("topics", id, *path)
-        return value.text if isinstance(value, Scalar) and value.value is not None else default
-
-    return TopicFacts(
-        text("topic", "name", default=id),
-        text("channel", default="delta"),
-        text("managed", default="true") not in ("false", "no", "off"),
-        text("cluster", default=""),
+def make_plan(draft: Draft) -> ApplicationPlan:
+    """The plan of a draft that no rule refused."""
+    blueprint = draft.blueprint
+    topic_of = {binding.key: binding.topic for binding in draft.wiring.bindings}
+    dead_letters = _dead_letter_topics(draft, topic_of)
+    folder = Path(blueprint.folder).resolve()
+    return ApplicationPlan(
+        name=application_name(draft.settings) or folder.name or "application",
+        blueprint=blueprint.file,
+        folder=str(folder),
+        streamlets=tuple(
+            _streamlet(draft, ref, topic_of, dead_letters.get(ref), folder) for ref in draft.graph.order()
+        ),
+        topics=tuple(sorted(_topics(draft, dead_letters), key=lambda topic: topic.id)),
+        spark=spark_settings(draft.settings),
     )
 
 
-def make_plan(draft: Draft) -> ApplicationPlan | None:
-    return None
+def _dead_letter_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> dict[str, str]:
+    """The topic of each streamlet's dead letters: the one the blueprint wires, else one of its own."""
+    found = {}
+    for key in draft.wiring.ports:
+        if key.port == DEAD_LETTERS and key.role == "producer":
+            found[key.streamlet] = topic_of.get(key, f"{DEAD_LETTERS}.{key.streamlet}")
+    return found
+
+
+def _streamlet(
+    draft: Draft,
+    ref: str,
+    topic_of: Mapping[PortKey, str],
+    dead_letters: str | None,
+    folder: Path,
+) -> StreamletPlan:
+    descriptor = draft.descriptor(ref)
+    assert descriptor is not None
+    own = streamlet_settings(draft.settings, ref)
+    return StreamletPlan(
+        ref=ref,
+        class_name=descriptor.class_name,
+        descriptor=descriptor,
+        parameters=_parameters(draft, ref, descriptor),
+        inlets=tuple(_inlets(draft, ref, descriptor, topic_of)),
+        outlets=tuple(_outlets(ref, descriptor, topic_of)),
+        trigger=own.trigger,
+        retry=own.retry,
+        spark=own.spark,
+        volume_mounts=_folders(draft, ref, folder),
+        queries=own.queries,
+        dead_letters=dead_letters,
+        group=own.group,
+        source_evolution=own.source_evolution,
+    )
+
+
+def _folders(draft: Draft, ref: str, folder: Path) -> dict[str, str]:
+    """Volume mounts; relative folders start from the blueprint's."""
+    given = draft.given(ref, "volume-mounts")
+    return {name: str(folder / str(plain(value))) for name, value in given.items() if not is_null(value)}
+
+
+def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor) -> dict[str, object]:
+    given = draft.given(ref, "parameters")
+    values: dict[str, object] = {}
+    for parameter in descriptor.parameters:
+        if parameter.key in given and not is_null(given[parameter.key]):
+            values[parameter.key] = parameter_value(parameter, given[parameter.key])
+        elif parameter.default is not None:
+            values[parameter.key] = parameter_default(parameter)
+    return values
+
+
+def _inlets(
+    draft: Draft, ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKey, str]
+) -> list[InletPlan]:
+    found = []
+    for port in descriptor.inlets:
+        assert port.contract is not None
+        own = inlet_settings(draft.settings, ref, port.name)
+        topic = topic_of[PortKey(ref, "consumer", port.name)]
+        found.append(InletPlan(ref, port.name, port.attribute, port.contract, topic, own.max_records, own.starting))
+    return found
+
+
+def _outlets(ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKey, str]) -> list[OutletPlan]:
+    found = []
+    for port in descriptor.outlets:
+        assert port.contract is not None
+        found.append(
+            OutletPlan(
+                ref,
+                port.name,
+                port.attribute,
+                port.contract,
+                topic_of[PortKey(ref, "producer", port.name)],
+                port.partition_by,
+                port.on_invalid,
+                port.extra,
+            )
+        )
+    return found
+
+
+def _topics(draft: Draft, dead_letters: Mapping[str, str]) -> list[TopicPlan]:
+    paths: dict[tuple[str, Role], list[str]] = defaultdict(list)
+    for binding in draft.wiring.bindings:
+        paths[binding.topic, binding.key.role].append(binding.key.path)
+    topics = []
+    for id in draft.blueprint.topics:
+        facts = draft.topics[id]
+        block = draft.settings.get("topics", id)
+        fields = block.fields if isinstance(block, ObjectValue) else {}
+        options = {key: plain(value) for key, value in fields.items() if key not in _OWN_KEYS}
+        topics.append(
+            TopicPlan(
+                id,
+                facts.name,
+                facts.channel,
+                facts.managed,
+                tuple(paths[id, "producer"]),
+                tuple(paths[id, "consumer"]),
+                options,
+            )
+        )
+    for ref, id in dead_letters.items():
+        if id not in draft.blueprint.topics:
+            facts = topic_facts(id, draft.settings)
+            topics.append(TopicPlan(id, facts.name, facts.channel, True, (f"{ref}.{DEAD_LETTERS}",), (), {}))
+    return topics

@@ -16,7 +16,8 @@ from blueprint.layers import count_settings, read_layers
 from blueprint.load import load
 from blueprint.model import Blueprint
 from blueprint.plan import ApplicationPlan
-from blueprint.planning import make_plan, topic_facts
+from blueprint.planning import make_plan
+from blueprint.resolved import topic_facts
 from blueprint.rules.contracts import pairs
 from blueprint.rules.draft import Draft
 from blueprint.rules.every import RULES

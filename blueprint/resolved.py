@@ -1,0 +1,134 @@
+"""Settings of streamlets, topics and the application as typed values, out of a `flow` tree that was checked before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from blueprint.hocon.values import ObjectValue, Scalar, Value
+from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Retry, Trigger
+from blueprint.quantities import Duration, duration
+from blueprint.rules.draft import TopicFacts
+
+
+@dataclass(frozen=True, slots=True)
+class InletSettings:
+    """What may be set of an inlet; see `InletPlan`."""
+
+    max_records: int | None
+    starting: Literal["earliest", "latest"]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamletSettings:
+    """What may be set of a streamlet; see `StreamletPlan`."""
+
+    trigger: Trigger | None
+    retry: Retry
+    spark: Mapping[str, str]
+    queries: Mapping[str, Trigger]
+    group: str | None
+    source_evolution: bool
+
+
+def topic_facts(id: str, flow: ObjectValue) -> TopicFacts:
+    """What the settings make of a topic; what is set wrongly counts as not set."""
+    block = flow.get("topics", id)
+    topic = block if isinstance(block, ObjectValue) else ObjectValue({}, ())
+    return TopicFacts(
+        name=_text(topic.get("topic", "name")) or id,
+        channel=_text(topic.get("channel")) or "delta",
+        managed=_truth(topic.get("managed"), True),
+        cluster=_text(topic.get("cluster")) or _text(topic.get("bootstrap", "servers")) or "",
+    )
+
+
+def application_name(flow: ObjectValue) -> str | None:
+    """The name that settings give the application."""
+    return _text(flow.get("application"))
+
+
+def spark_settings(flow: ObjectValue) -> dict[str, str]:
+    """Spark's settings for the whole application."""
+    return _spark(flow.get("runtimes", "spark"))
+
+
+def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
+    """The settings of an inlet."""
+    limit = _text(flow.get("streamlets", ref, "inlets", inlet, "max-records"))
+    starting = _text(flow.get("streamlets", ref, "inlets", inlet, "starting"))
+    return InletSettings(int(limit) if limit else None, "latest" if starting == "latest" else "earliest")
+
+
+def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
+    """The settings of a streamlet; those of `flow.retry` and `flow.trigger` hold where it has none of its own."""
+    block = flow.get("streamlets", ref)
+    own = block if isinstance(block, ObjectValue) else ObjectValue({}, ())
+    queries = own.get("queries")
+    named = queries.fields.items() if isinstance(queries, ObjectValue) else ()
+    triggers = {name: _trigger(query.get("trigger")) for name, query in named if isinstance(query, ObjectValue)}
+    return StreamletSettings(
+        trigger=_trigger(own.get("trigger")) or _trigger(flow.get("trigger")),
+        retry=_retry(flow.get("retry"), own.get("retry")),
+        spark=_spark(own.get("spark")),
+        queries={name: trigger for name, trigger in triggers.items() if trigger is not None},
+        group=_text(own.get("group")),
+        source_evolution=_truth(own.get("source-evolution"), True),
+    )
+
+
+def _trigger(value: Value | None) -> Trigger | None:
+    if _text(value) == "available-now":
+        return AvailableNow()
+    if isinstance(value, ObjectValue):
+        for key, make in (("processing-time", ProcessingTime), ("real-time", RealTime)):
+            if interval := _text(value.get(key)):
+                return make(duration(interval))
+        if _truth(value.get("available-now"), False):
+            return AvailableNow()
+    return None
+
+
+def _retry(*layers: Value | None) -> Retry:
+    """Later layers win."""
+    given: dict[str, object] = {}
+    for layer in layers:
+        for field in fields(Retry):
+            text = _text(layer.get(field.name.replace("_", "-"))) if isinstance(layer, ObjectValue) else None
+            if text is None:
+                continue
+            match field.default:
+                case bool():
+                    given[field.name] = text in ("true", "yes", "on")
+                case int():
+                    given[field.name] = int(text)
+                case Duration():
+                    given[field.name] = duration(text)
+                case _:
+                    given[field.name] = float(text)
+    return Retry(**given)  # type: ignore[arg-type]
+
+
+def _spark(value: Value | None) -> dict[str, str]:
+    """Spark's settings by their full names; the leading `spark.` may be left out."""
+    return {key if key.startswith("spark.") else f"spark.{key}": text for key, text in _flat(value, ()).items()}
+
+
+def _flat(value: Value | None, path: tuple[str, ...]) -> dict[str, str]:
+    """Dotted keys of nested objects: Spark's settings are written with dots, which HOCON reads as nesting."""
+    if isinstance(value, Scalar):
+        return {".".join(path): value.text}
+    found: dict[str, str] = {}
+    for key, inner in value.fields.items() if isinstance(value, ObjectValue) else ():
+        found |= _flat(inner, (*path, key))
+    return found
+
+
+def _text(value: Value | None) -> str | None:
+    return value.text if isinstance(value, Scalar) and value.value is not None else None
+
+
+def _truth(value: Value | None, default: bool) -> bool:
+    text = _text(value)
+    return default if text is None else text in ("true", "yes", "on")
