@@ -36,7 +36,7 @@ def dead_letter_contract() -> Contract:
 
 def dead_letter_columns(original: Column, reason: Column, *, port: str, coordinates: str, version: str) -> list[Column]:
     """Spark columns that make a dead letter of a broken row, in the contract's order."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return [
         original.alias("record"),

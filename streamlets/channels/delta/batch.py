@@ -141,7 +141,7 @@ class BatchWriter:
         if fit.reason is None:
             files = write_files(rows.select(*fit.columns), table.path, folder, outlet.partition_by)
         else:
-            from pyspark.sql import functions as F  # noqa: N812
+            from pyspark.sql import functions as F
 
             reason = fit.reason.alias(_REASON)
             original = F.when(fit.reason.isNotNull(), fit.original).alias(_ORIGINAL)
@@ -155,7 +155,7 @@ class BatchWriter:
         """Rows that may break the contract. One pass is enough as long as none does: the good ones are written and the
         broken ones counted. Otherwise the rows are kept, and split from what is kept."""
         from pyspark.sql import Observation
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         outlet = target.outlet
         port = f"{outlet.streamlet}.{outlet.name}"

@@ -37,7 +37,7 @@ def write_files(frame: DataFrame, table: Path, folder: Path, partition_by: Seque
     Raises:
         TopicWriteError: the file system refuses; what was written is removed.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     timestamps = tuple(frame.schema[name].dataType.typeName().startswith("timestamp") for name in partition_by)
     for number, (name, timestamp) in enumerate(zip(partition_by, timestamps, strict=True)):

@@ -13,7 +13,6 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made, topic_plan
 
 from streamlets.channels.base import Lag, TopicLostError, Txn
 from streamlets.channels.delta import DeltaChannel
@@ -21,6 +20,7 @@ from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, last_checkpoint, maintain_topic
 from streamlets.channels.delta.offsets import Offset, Place
 from streamlets.channels.delta.table import LOG, open_table
+from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made, topic_plan
 
 EAGER = Upkeep(checkpoint_every=3, keep_log=-1e12, keep_orphans=-1e12, sweep_every=-1)
 
@@ -216,7 +216,7 @@ def test_a_deleted_topic_is_told_in_one_line(tmp_path: Path) -> None:
     log.refresh()
     shutil.rmtree(topic.path)
     for ask in (log.refresh, topic.end, lambda: add(topic, 2, [2])):
-        with pytest.raises(TopicLostError, match="topic `readings`: its .*gone.*--fresh") as error:
+        with pytest.raises(TopicLostError, match=r"topic `readings`: its .*gone.*--fresh") as error:
             ask()
         assert "\n" not in str(error.value)
     assert not topic.path.exists()

@@ -1,0 +1,78 @@
+"""Topics and queries for the tests that need Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from streamlets.channels.base import BatchWritten, Branch
+from streamlets.channels.delta import DeltaChannel, DeltaTopic
+from tests.streamlets.channels.topics import topic_plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from blueprint.plan import InletPlan, OutletPlan
+
+
+class Bench:
+    """A channel in a folder, and queries on it."""
+
+    def __init__(self, root: Path, session: SparkSession) -> None:
+        self.root = root
+        self.session = session
+        self.channel = DeltaChannel(root / "topics")
+        self.channel.prepare(session)
+        self.batches: list[BatchWritten] = []
+
+    def topic(self, name: str) -> DeltaTopic:
+        """A topic, made when it is not there."""
+        topic = self.channel.topic(topic_plan(name))
+        topic.create()
+        return topic
+
+    def read(self, inlet: InletPlan, **settings: Any) -> DataFrame:
+        """What the inlet reads."""
+        return self.topic(inlet.topic).read(self.session, inlet, name="in_", **settings)
+
+    def write(
+        self,
+        rows: DataFrame,
+        *outlets: OutletPlan | tuple[OutletPlan, Callable[[DataFrame], DataFrame]],
+        query: str = "q",
+        dead_letters: str | None = None,
+    ) -> Any:
+        """A writer to the outlets' topics, its checkpoint below the root."""
+        pairs = [outlet if isinstance(outlet, tuple) else (outlet, lambda frame: frame) for outlet in outlets]
+        branches = tuple(Branch(plan, rows_of, self.topic(plan.topic)) for plan, rows_of in pairs)
+        dead = self.topic(dead_letters) if dead_letters else None
+        writer = self.channel.writer(
+            rows, branches, dead, query=query, streamlet="writer", version="1.2", on_batch=self.batches.append
+        )
+        return writer.option("checkpointLocation", str(self.root / "checkpoints" / query))
+
+    def run(self, writer: Any) -> Any:
+        """Run a query over all there is."""
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination(120)
+        return query
+
+    def forget_commit(self, query: str = "q") -> int:
+        """Undo Spark's last commit, as if it had been killed before; which batch that was."""
+        commits = self.root / "checkpoints" / query / "commits"
+        last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
+        (commits / str(last)).unlink()
+        (commits / f".{last}.crc").unlink(missing_ok=True)
+        return last
+
+
+@pytest.fixture
+def bench(spark: SparkSession, tmp_path: Path) -> Iterator[Bench]:
+    """A channel in a fresh folder with a session of its own; queries left over are stopped."""
+    session = spark.newSession()
+    yield Bench(tmp_path, session)
+    for query in session.streams.active:
+        query.stop()

@@ -1,0 +1,239 @@
+"""A batch comes to its topics once, whatever fails in between and whatever its rows depend on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamlets.channels.delta import batch as batch_module
+from streamlets.channels.delta import store
+from streamlets.channels.delta.table import LOG, Table
+from tests.streamlets.channels.conftest import Bench
+from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
+
+pytestmark = pytest.mark.spark
+
+COLOURED = contract(
+    ("id", "long"), ("colour", {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}), name="Coloured"
+)
+
+
+def feed(bench: Bench, count: int = 1000) -> None:
+    """One commit of `count` records."""
+    add(bench.topic("in"), 0, range(count))
+
+
+def coloured(bench: Bench, broken: str) -> Any:
+    """The records with a colour; where `broken` holds, one that the contract does not have."""
+    from pyspark.sql import functions as F
+
+    return bench.read(inlet("in")).select("id", F.when(F.expr(broken), "GREEN").otherwise("RED").alias("colour"))
+
+
+def dead_ids(bench: Bench) -> list[int]:
+    """The ids of the records among the dead letters."""
+    import json
+
+    records = [r for b in bench.topic("dead").scan() for r in b.column("record").to_pylist()]
+    return [json.loads(record)["id"] for record in records]
+
+
+def test_a_replayed_batch_changes_nothing(bench: Bench) -> None:
+    """When Spark replays a batch that the topic has, neither its records nor its version change."""
+    feed(bench)
+    for _ in range(2):
+        bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
+        bench.forget_commit()
+    assert sorted(ids_of(bench.topic("out").scan())) == list(range(1000))
+    log = bench.topic("out").path / READING.fingerprint / LOG
+    assert sorted(p.name for p in log.glob("*.json")) == [f"{0:020}.json", f"{1:020}.json"]
+    assert [b.replayed for b in bench.batches] == [False, True]
+    assert bench.batches[0].rows == bench.batches[1].rows
+
+
+def test_broken_rows_go_to_the_dead_letters(bench: Bench) -> None:
+    """A row that breaks its contract is kept as it came, with port, reason, coordinates and version."""
+    feed(bench, 10)
+    plan = outlet("out", COLOURED, on_invalid="dead-letters")
+    bench.run(bench.write(coloured(bench, "id = 3"), plan, dead_letters="dead"))
+    assert sorted(ids_of(bench.topic("out").scan())) == [i for i in range(10) if i != 3]
+    ((letter,),) = (b.to_pylist() for b in bench.topic("dead").scan())
+    assert letter.pop("time").year >= 2025
+    reason = letter.pop("reason")
+    assert "colour" in reason
+    assert "GREEN" in reason
+    assert letter == {
+        "record": '{"id":3,"colour":"GREEN"}', "port": "writer.out", "coordinates": "q/0", "version": "1.2"
+    }  # fmt: skip
+    assert (dict(bench.batches[0].rows), bench.batches[0].dead_letters) == ({"out": 9}, 1)
+
+
+def test_broken_rows_fail_the_query_when_the_outlet_says_so(bench: Bench) -> None:
+    """Without dead letters a broken row fails the query: how many, where, why, and the row; nothing becomes visible."""
+    feed(bench, 10)
+    with pytest.raises(
+        Exception, match=r"BrokenRowsError: 2 rows break the contract `Coloured` of writer\.out: .*GREEN"
+    ):
+        bench.run(bench.write(coloured(bench, "id > 7"), outlet("out", COLOURED)))
+    assert bench.topic("out").lag(None).records == 0
+
+
+def test_rows_drawn_by_chance_are_written_once(bench: Bench) -> None:
+    """When chance decides which rows break the contract, each is in the topic or in the dead letters, never in both or
+    in neither, batch after batch."""
+    plan = outlet("out", COLOURED, on_invalid="dead-letters")
+    for number in range(2):
+        add(bench.topic("in"), number, range(number * 2000, number * 2000 + 2000))
+        bench.run(bench.write(coloured(bench, "rand() < 0.3"), plan, dead_letters="dead"))
+    good, dead = ids_of(bench.topic("out").scan()), dead_ids(bench)
+    assert sorted(good + dead) == list(range(4000))
+    assert 800 < len(dead) < 1600
+
+
+@pytest.fixture
+def failing_commit(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Make the nth commit to a topic fail (counted down in the list)."""
+    countdown = [0]
+    original = Table.append
+
+    def append(self: Table, *arguments: Any) -> bool:
+        countdown[0] -= 1
+        if countdown[0] == 0:
+            raise RuntimeError("killed here")
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Table, "append", append)
+    yield countdown
+    countdown[0] = 0
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_failure_between_topic_and_dead_letters_keeps_them_in_step(
+    bench: Bench, failing_commit: list[int], nth: int
+) -> None:
+    """A failure before either commit, and a replay with other dice: topic and dead letters have the first throw."""
+    feed(bench)
+    plan = outlet("out", COLOURED, on_invalid="dead-letters")
+    failing_commit[0] = nth
+    with pytest.raises(Exception, match="killed here"):
+        bench.run(bench.write(coloured(bench, "rand() < 0.3"), plan, dead_letters="dead"))
+    assert (bench.topic("out").lag(None).records > 0) is (nth == 2) or bench.topic("dead").lag(None).records > 0
+    bench.run(bench.write(coloured(bench, "rand() < 0.3"), plan, dead_letters="dead"))
+    assert sorted(ids_of(bench.topic("out").scan()) + dead_ids(bench)) == list(range(1000))
+
+
+def test_several_outlets_share_one_execution(bench: Bench) -> None:
+    """A query with two outlets reads and rolls its dice once: every row is in exactly one of them."""
+    from pyspark.sql import functions as F
+
+    feed(bench)
+    rows = bench.read(inlet("in")).withColumn("dice", F.rand())
+    low = (outlet("low", name="low"), lambda frame: frame.where("dice < 0.5").select("id", "src"))
+    high = (outlet("high", name="high"), lambda frame: frame.where("dice >= 0.5").select("id", "src"))
+    query = bench.run(bench.write(rows, low, high))
+    found = {name: ids_of(bench.topic(name).scan()) for name in ("low", "high")}
+    assert sorted(found["low"] + found["high"]) == list(range(1000))
+    assert dict(bench.batches[0].rows) == {name: len(ids) for name, ids in found.items()}
+    assert sum(p["numInputRows"] for p in query.recentProgress) == 1000
+
+
+def test_two_outlets_may_share_a_topic(bench: Bench) -> None:
+    """Two outlets of one query on one topic make one commit with the records of both."""
+    feed(bench, 10)
+    rows = bench.read(inlet("in"))
+    bench.run(bench.write(rows, outlet("out", name="a"), outlet("out", name="b")))
+    assert sorted(ids_of(bench.topic("out").scan())) == sorted([*range(10), *range(10)])
+
+
+def test_state_survives_a_batch_that_is_written_in_two_ways(bench: Bench) -> None:
+    """A stateful query whose batch has broken rows (which costs a second pass) keeps its state right."""
+    plan = outlet("out", COLOURED, on_invalid="dead-letters")
+    for number, ids in enumerate(([1, 2, 2, 3], [2, 3, 4], [4, 5])):
+        add(bench.topic("in"), number, ids)
+        rows = coloured(bench, "id = 3").dropDuplicates(["id"])
+        bench.run(bench.write(rows, plan, dead_letters="dead"))
+        bench.forget_commit()
+    assert sorted(ids_of(bench.topic("out").scan())) == [1, 2, 4, 5]
+    assert dead_ids(bench) == [3]
+
+
+def test_a_full_disk_is_one_clear_error(bench: Bench, small_disk: SmallDisk) -> None:
+    """When the disk is full the query fails with one sentence; nothing of the batch is visible, and it goes through
+    once there is room."""
+    from streamlets.channels.delta import DeltaChannel
+
+    add(bench.topic("in"), 0, range(400_000))
+    source = bench.read(inlet("in"))
+    bench.channel = DeltaChannel(small_disk.path / "topics")
+    with pytest.raises(Exception, match="TopicWriteError: topic `out`: no space left on device while writing to"):
+        bench.run(bench.write(source, outlet("out")))
+    assert bench.topic("out").lag(None).records == 0
+    assert not list(bench.topic("out").path.rglob("part-*"))
+    small_disk.grow()
+    bench.run(bench.write(source, outlet("out")))
+    assert bench.topic("out").lag(None).records == 400_000
+
+
+class SmallDisk:
+    """A file system of 1 MB where we may mount one; elsewhere Spark's writer is made to say what it would."""
+
+    def __init__(self, path: Path, patches: pytest.MonkeyPatch) -> None:
+        self.path = path
+        self._patches = patches
+        path.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(path)]
+        self.mounted = os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
+        if not self.mounted:
+            from pyspark.sql import DataFrameWriter
+
+            def full(*_: object) -> None:
+                raise RuntimeError("java.io.IOException: No space left on device")
+
+            patches.setattr(DataFrameWriter, "parquet", full)
+
+    def grow(self) -> None:
+        """Make room."""
+        if self.mounted:
+            subprocess.run(["mount", "-o", "remount,size=64m", str(self.path)], check=True)
+        self._patches.undo()
+
+    def close(self) -> None:
+        """Give the disk back."""
+        if self.mounted:
+            subprocess.run(["umount", "-l", str(self.path)], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallDisk]:
+    """A disk that is full soon."""
+    disk = SmallDisk(tmp_path / "disk", monkeypatch)
+    yield disk
+    disk.close()
+
+
+def test_a_full_disk_at_the_manifest(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fills up at the last moment, when the manifest is written, is told as clearly, and leaves none."""
+    feed(bench)
+    writer = bench.write(bench.read(inlet("in")), outlet("out"))
+    real, refusals = store._write, []
+
+    def full(path: Path, data: bytes) -> None:
+        if b"dead-letters" in data:  # the manifest
+            refusals.append(path)
+            raise OSError(28, "No space left on device")
+        real(path, data)
+
+    monkeypatch.setattr(store, "_write", full)
+    with pytest.raises(Exception, match=r"TopicWriteError: writer\.q: .*No space left on device"):
+        bench.run(writer)
+    monkeypatch.setattr(store, "_write", real)
+    assert len(refusals) == 1
+    assert bench.topic("out").lag(None).records == 0
+    assert not [p for p in (bench.root / "topics" / batch_module.STAGED).rglob("*") if p.is_file()]
+    bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
+    assert sorted(ids_of(bench.topic("out").scan())) == list(range(1000))
