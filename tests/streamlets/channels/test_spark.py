@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from blueprint.avro.loading import parse_contract
 from streamlets.channels.base import Position, Txn
 from streamlets.contract.types import arrow_schema
 from tests.streamlets.channels.conftest import Bench
