@@ -62,6 +62,8 @@ def verdict(diagnostics: Iterable[Diagnostic]) -> str:
 def summary(report: Report) -> str:
     """One line: the verdict, what was checked, and what was not."""
     checked = report.checked
+    if checked == Checked():
+        return f"{report.blueprint}: {verdict(report.diagnostics)}; nothing more could be checked"
     looked = ", ".join(
         (
             counted(checked.streamlets, "streamlet"),

@@ -72,7 +72,7 @@ def _finding(code: str, alike: list[Pair], reasons: tuple[Reason, ...]) -> Diagn
     reader, writer = pair.reader.key.path, pair.writer.key.path
     verb = "cannot read what" if code == "contract-incompatible" else "may read something else than"
     topic = pair.reader.topic
-    causes = [reason.message for reason in reasons]
+    causes = [f"`{reason.path}`: {reason.message}" if reason.path else reason.message for reason in reasons]
     if len(alike) > 1:
         causes.append(f"the same holds for {counted(len(alike) - 1, 'further pair')} of a writer and a reader")
     return finding(
@@ -107,7 +107,7 @@ def _places(pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[Label]:
         for said, type, span in sides:
             if span is not None and span not in told:
                 told.add(span)
-                yield Label(span, f"{said} `{type}`" if type else "the writer has no such field")
+                yield Label(span, f"{said} `{type}`" if type else f"{said} no field `{reason.path}`")
 
 
 def partition_columns(draft: Draft) -> Iterator[Diagnostic]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from blueprint.catalog import PortDescriptor
 from blueprint.diagnostics import Diagnostic, Edit, Fix, Label, finding
-from blueprint.model import DEAD_LETTERS, PortPath, Role
+from blueprint.model import PortPath, Role
 from blueprint.rules.draft import Draft
+from blueprint.rules.links import MissingLink, missing_links
 from blueprint.spelling import alternatives, listing, near
 from blueprint.wiring import PortKey, Stray
 
@@ -165,42 +165,30 @@ def ports_bound_twice(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def unconnected_ports(draft: Draft) -> Iterator[Diagnostic]:
-    """Every port is bound to a topic. An outlet and an inlet that a missing topic would join are told together."""
-    if draft.blueprint.topics_broken:
+    """Every port is bound to a topic. What one missing topic, or one missing side of it, would join is told at once."""
+    links = missing_links(draft)
+    if links and not draft.blueprint.topics:
+        yield _no_topics(draft, [key for link in links for key in (link.port, *link.inlets)])
         return
-    missing = [key for key in draft.wiring.unconnected if key.port != DEAD_LETTERS]
-    if missing and not draft.blueprint.topics:
-        yield _no_topics(draft, missing)
-        return
-    inlets = [key for key in missing if key.role == "consumer"]
-    for key in missing:
-        if key.role == "consumer":
-            continue
-        fitting = [inlet for inlet in inlets if _same_record(draft.wiring.ports[key], draft.wiring.ports[inlet])]
-        for inlet in fitting:
-            inlets.remove(inlet)
-        yield _unconnected(draft, key, fitting)
-    for key in inlets:
-        yield _unconnected(draft, key, [])
+    for link in links:
+        yield _unconnected(draft, link)
 
 
-def _unconnected(draft: Draft, key: PortKey, fitting: list[PortKey]) -> Diagnostic:
-    entry, port = draft.blueprint.streamlets[key.streamlet], draft.wiring.ports[key]
+def _unconnected(draft: Draft, link: MissingLink) -> Diagnostic:
+    key = link.port
     kind = _KIND[key.role]
-    if fitting:
-        headline = f"no topic joins the {kind} `{key.path}` to the inlet {listing(other.path for other in fitting)}"
-    else:
-        headline = f"the {kind} `{key.path}` is bound to no topic"
-    return finding(
-        "port-unconnected",
-        headline,
-        entry.key,
-        also=(
-            Label(port.declared, f"the {kind} is declared here"),
-            *(Label(draft.wiring.ports[other].declared, "the inlet is declared here") for other in fitting[:1]),
-        ),
-        help=(f"add a topic:\n{_topic_text(key, fitting)}",),
-    )
+    also = [Label(draft.wiring.ports[key].declared, f"the {kind} is declared here")]
+    also += [Label(draft.wiring.ports[inlet].declared, "the inlet is declared here") for inlet in link.inlets[:1]]
+    headline = f"the {kind} `{key.path}` is bound to no topic"
+    help = f"add a topic:\n{_topic_text(key, link.inlets)}"
+    if link.topic is not None:
+        headline += f", and `{link.topic}` has no {key.role}s"
+        also.insert(0, Label(draft.blueprint.topics[link.topic].key, "carries such records"))
+        help = f"add `{key.role}s = [{key.path}]` to `{link.topic}`"
+    elif link.inlets:
+        joined = listing(inlet.path for inlet in link.inlets)
+        headline = f"no topic joins the outlet `{key.path}` to the inlet{'s' if len(link.inlets) > 1 else ''} {joined}"
+    return finding("port-unconnected", headline, draft.blueprint.streamlets[key.streamlet].key, also=also, help=(help,))
 
 
 def _topic_text(key: PortKey, others: Iterable[PortKey]) -> str:
@@ -222,12 +210,6 @@ def _no_topics(draft: Draft, missing: list[PortKey]) -> Diagnostic:
         label=f"`{missing[0].path}` is bound to no topic",
         help=("add a section:\n" + "\n".join(["topics {", *lines, "}"]),),
     )
-
-
-def _same_record(outlet: PortDescriptor, inlet: PortDescriptor) -> bool:
-    if outlet.contract is None or inlet.contract is None:
-        return False
-    return outlet.contract.record.name == inlet.contract.record.name
 
 
 def _strays(draft: Draft, kind: str) -> Iterator[Stray]:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.model import DEAD_LETTERS, TopicEntry
 from blueprint.rules.draft import Draft
+from blueprint.rules.links import is_half, missing_links
 from blueprint.spelling import alternatives, near
 
 
 def topics_without_producers(draft: Draft) -> Iterator[Diagnostic]:
     """Somebody writes every topic that the application manages; topics it does not manage are written outside."""
-    if draft.blueprint.topics_broken:
-        return
-    for id, entry in draft.blueprint.topics.items():
-        facts = draft.topics.get(id)
-        if entry.consumers and not entry.producers and (facts is None or facts.managed):
+    for entry in _halves(draft):
+        if entry.consumers:
             yield finding(
                 "topic-without-producers",
-                f"the topic `{id}` has consumers and no producer",
+                f"the topic `{entry.id}` has consumers and no producer",
                 entry.key,
                 also=(Label(entry.consumers[0].span, "reads it"),),
                 help=(
-                    f"add the outlet that writes it: `producers = [...]` in `{id}`",
+                    f"add the outlet that writes it: `producers = [...]` in `{entry.id}`",
                     "or say that others write it: `managed = false`",
                 ),
             )
@@ -30,17 +30,27 @@ def topics_without_producers(draft: Draft) -> Iterator[Diagnostic]:
 
 def topics_without_consumers(draft: Draft) -> Iterator[Diagnostic]:
     """Somebody reads every topic that the application manages; its records are kept for nothing otherwise."""
-    if draft.blueprint.topics_broken:
-        return
-    for id, entry in draft.blueprint.topics.items():
-        facts = draft.topics.get(id)
-        if entry.producers and not entry.consumers and (facts is None or facts.managed):
+    for entry in _halves(draft):
+        if any(path.port != DEAD_LETTERS for path in entry.producers):
             yield finding(
                 "topic-without-consumers",
-                f"no streamlet reads the topic `{id}`",
+                f"no streamlet reads the topic `{entry.id}`",
                 entry.key,
                 help=("leave it so when others read it; `flow tail` shows its records",),
             )
+
+
+def _halves(draft: Draft) -> list[TopicEntry]:
+    """Topics with one side only that no other finding tells of: an unbound port, or a port bound to several topics."""
+    if draft.blueprint.topics_broken:
+        return []
+    told = {link.topic for link in missing_links(draft)}
+    times = Counter(binding.key for binding in draft.wiring.bindings)
+    for binding in draft.wiring.bindings:
+        if times[binding.key] > 1:
+            told.add(binding.topic)
+    entries = draft.blueprint.topics.values()
+    return [entry for entry in entries if entry.id not in told and is_half(entry, draft.topics.get(entry.id))]
 
 
 def unused_topics(draft: Draft) -> Iterator[Diagnostic]:
