@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.loading import load_contract
+from blueprint.avro.model import Contract
+from blueprint.avro.spark_problems import spark_problems
 from blueprint.catalog import (
     ChannelTraits,
     LoadFailure,
@@ -145,7 +147,7 @@ def _outlet(outlet: AvroOutlet, setting: PortSetting | None, project: Project) -
 
 def _contract(
     port: AvroInlet | AvroOutlet, setting: PortSetting | None, project: Project
-) -> tuple[Any, tuple[Diagnostic, ...]]:
+) -> tuple[Contract | None, tuple[Diagnostic, ...]]:
     span = port.declared.span
     if port.schema is not None and setting is not None:
         headline = f"the schema of the {port.kind} `{port.name}` is set, but its class gives it one already"
@@ -160,7 +162,8 @@ def _contract(
         headline = f"the {port.kind} `{port.name}` has no schema: its class leaves it to the configuration"
         remedy = f"give one beside `class`, such as `{port.kind}s.{port.name} = schemas/Record.avsc`"
         return None, (finding("schema-missing", headline, span, help=(remedy,)),)
-    return loaded.contract, loaded.problems
+    carried = spark_problems(loaded.contract) if loaded.contract is not None else ()
+    return loaded.contract, (*loaded.problems, *carried)
 
 
 def _is_file(span: Span) -> bool:

@@ -107,7 +107,7 @@ def _module(
             return hidden
         if isinstance(error, ModuleNotFoundError) and _is_within(error.name, module_name):
             return _missing(f"there is no module `{error.name}`", class_name, classes)
-        return raised(LoadFailureKind.MODULE_RAISES, error, project, _file_span(project.find(module_name)))
+        return raised(LoadFailureKind.MODULE_RAISES, error, project)
 
 
 def _hidden_cli(module_name: str, project: Project) -> LoadFailure | None:

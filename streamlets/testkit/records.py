@@ -8,9 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
+from blueprint.avro.spark_types import member, optional
 from blueprint.spelling import did_you_mean
 from streamlets.contract.defaults import default_value
-from streamlets.contract.types import arrow_schema, member, optional
+from streamlets.contract.types import arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

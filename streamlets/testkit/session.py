@@ -20,8 +20,10 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
+    "spark.sql.shuffle.partitions": "1",
 }
-"""What each streamlet's session needs, whoever started Spark."""
+"""What each streamlet's session needs, whoever started Spark. One partition: less to start, and rows of a batch that
+went through a shuffle come in one order."""
 
 
 def start_session(

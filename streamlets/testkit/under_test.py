@@ -114,7 +114,8 @@ class StreamletUnderTest:
         """Begin anew from the checkpoints: a new session, a new instance, a new logic.
 
         Arguments:
-            streamlet: a changed version with the same ports, to see whether it carries on where the old one was.
+            streamlet: a changed version with the same ports and parameters, to see whether it carries on where the
+                old one was.
         """
         version = type(self._streamlet) if streamlet is None else streamlet
         self._streamlet = version() if isinstance(version, type) else version
