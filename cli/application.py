@@ -54,7 +54,7 @@ class Application:
 
 
 def application_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `[PATH] [KEY=VALUE]...` and `--conf`; `application` makes an `Application` of `given` and `conf`."""
+    """Give a command `[PATH] [KEY=VALUE]...` and `--conf`; `application` makes an `Application` of both."""
     command = click.option(
         "--conf", multiple=True, metavar="FILE", help="A file of settings; may be given again, later ones win."
     )(command)

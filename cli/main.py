@@ -99,3 +99,7 @@ def _bug(error: Exception, arguments: Sequence[str], *, show_all: bool) -> int:
             file.write(f"flow {' '.join(arguments)}\nin {Path.cwd()}\nPython {sys.version}\n\n{details}")
         click.echo(f"Details, for a report: {file.name} (or run it again with --traceback)", err=True)
     return 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,12 +1,12 @@
-"""A source whose constructor looks for a file."""
+"""A source whose constructor wants an environment variable."""
 
-from pathlib import Path
+import os
 
 from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic
 
 
-def read_names(file):
-    return Path(__file__).with_name(file).read_text().split()
+def read_names(variable):
+    return os.environ[variable].split(",")
 
 
 class Source(SparkStreamlet):
@@ -16,7 +16,7 @@ class Source(SparkStreamlet):
 
     def __init__(self):
         super().__init__()
-        self.names = read_names("names.txt")
+        self.names = read_names("GAUGE_NAMES")
 
     class Logic(SparkStreamletLogic["Source"]):
         def build_streaming_queries(self):
