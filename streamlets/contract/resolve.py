@@ -97,9 +97,11 @@ class _Steps:
 
         names = [f.name for f in plan.writer.fields]
         takes = [self._field(f, names) for f in plan.fields]
-        if names == [f.name for f in plan.fields] and all(take == (i, None) for i, take in enumerate(takes)):
+        kind = arrow_type(plan.reader, self._reader)
+        same = all(take == (number, None) for number, take in enumerate(takes))
+        if same and kind.equals(arrow_type(plan.writer, self._writer)):
             return None
-        fields = list(arrow_type(plan.reader, self._reader))
+        fields = list(kind)
 
         def rebuild(rows: pa.StructArray) -> pa.StructArray:
             columns = []
@@ -117,7 +119,7 @@ class _Steps:
             return names.index(field.source), self.step(field.plan)
         kind = arrow_type(field.schema, self._reader)
         value = pa.scalar(default_value(field.default, field.schema, self._reader), kind)
-        return None, lambda rows: pa.repeat(value, len(rows))
+        return None, lambda rows: pa.repeat(value, len(rows)) if len(rows) else pa.array([], kind)
 
     def _array(self, plan: ReadArray) -> Step | None:
         import pyarrow as pa
