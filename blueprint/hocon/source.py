@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from blueprint.diagnostics import Span
+from blueprint.diagnostics import Diagnostic, Span
+from blueprint.diagnostics.codes import finding
 
-MAX_DEPTH = 128
-"""How deeply values may nest, in every format: far beyond real files, well within Python's stack."""
+MAX_DEPTH = 64
+"""How deeply objects and lists of a configuration may nest: far beyond real files, well within Python's stack."""
 
 _LINE_END = re.compile("\n")
 
@@ -37,3 +38,11 @@ class Source:
             return Span(self.file, line, start - base, line, end - base)
         end_line = bisect_right(starts, end)
         return Span(self.file, line, start - starts[line - 1] + 1, end_line, end - starts[end_line - 1] + 1)
+
+
+def too_deep(source: Source, at: int, most: int = MAX_DEPTH) -> Diagnostic:
+    """The finding for a value at offset `at` that nests deeper than `most`."""
+    return finding(
+        "too-deep", f"values nest more than {most} deep", source.span(at, at + 1),
+        help=["this looks like a broken or generated file; the rest of it was not read"],
+    )  # fmt: skip

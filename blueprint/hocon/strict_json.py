@@ -6,7 +6,7 @@ import re
 
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
-from blueprint.hocon.source import MAX_DEPTH, Source
+from blueprint.hocon.source import Source, too_deep
 from blueprint.hocon.strings import StringFault, read_string
 from blueprint.hocon.values import ListValue, ObjectValue, Origin, Scalar, Value
 
@@ -15,6 +15,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![0-9A-
 _WORD = re.compile(r"[^\s,:{}\[\]\"]+|\S")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _MAX_DIGITS = 1000
+_MAX_DEPTH = 128  # nested schemas need more levels than settings do
 
 
 def parse_json(text: str, file: str) -> tuple[Value | None, tuple[Diagnostic, ...]]:
@@ -65,8 +66,8 @@ class _Reader:
             string, end = self._string(at)
             return Scalar(string, string, True, (Origin(self.source.span(at, end), key),)), end
         if first in ("{", "["):
-            if depth == MAX_DEPTH:
-                raise _Stop(too_deep(self.source, at))
+            if depth == _MAX_DEPTH:
+                raise _Stop(too_deep(self.source, at, _MAX_DEPTH))
             return self._object(at, key, depth) if first == "{" else self._list(at, key, depth)
         return self._plain(at, key)
 
@@ -147,11 +148,3 @@ class _Reader:
         shown = word[0] if len(word[0]) <= 40 else word[0][:40] + "…"
         place = self.source.span(at, word.end())
         return _Stop(finding("syntax", f"`{shown}` stands where {wanted} should stand", place, also=also))
-
-
-def too_deep(source: Source, at: int) -> Diagnostic:
-    """The finding for a value that nests deeper than any reader of ours goes."""
-    return finding(
-        "too-deep", f"values nest more than {MAX_DEPTH} deep", source.span(at, at + 1),
-        help=["this looks like a broken or generated file; the rest of it was not read"],
-    )  # fmt: skip

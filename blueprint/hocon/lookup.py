@@ -1,0 +1,340 @@
+"""Substitutions followed through merged layers: what is in force at a path, seen from where it is asked for.
+
+The rules are those of the HOCON specification, "Substitutions" and "Self-Referential Substitutions", in one idea: a key
+has a stack of definitions, oldest first. A plain value hides what lies below it; objects merge with it. A substitution
+looks its path up lazily in the merged stacks of all layers ("look forward"). While the definition it belongs to is
+being followed, that definition and all that override it are left out of the look-up ("look back"); so a chain of
+substitutions ends at an older value or nowhere, never in a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from blueprint.diagnostics import Diagnostic, Label, Span
+from blueprint.diagnostics.codes import finding
+from blueprint.hocon.tree import (
+    Append,
+    Concatenation,
+    Definition,
+    Layer,
+    ListNode,
+    Node,
+    ObjectNode,
+    ScalarNode,
+    Substitution,
+    path_text,
+)  # fmt: skip
+from blueprint.spelling import did_you_mean
+
+_MAX_HOPS = 48
+_MAX_TEXT = 1_000_000
+
+Step = tuple[Definition, Substitution]
+
+
+class Failed:
+    """Stands for a value that cannot be had, and was reported."""
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """A node as seen from where it is looked at.
+
+    Arguments:
+        node: what stands in the text.
+        definition: the definition whose whole value it is, or is part of.
+        steps: the substitutions followed to get here; their definitions are left out of every further look-up.
+        via: the first substitution followed, as seen from the value that is being built.
+    """
+
+    node: Node | Items | Failed
+    definition: Definition | None = None
+    steps: tuple[Step, ...] = ()
+    via: Span | None = None
+
+
+Stack = Sequence[View]
+
+
+@dataclass(slots=True, eq=False)
+class Items:
+    """A list put together from others: the stack of each item."""
+
+    stacks: list[Stack]
+    span: Span
+
+
+class Lookup:
+    """What layers hold, as far as it is asked for. `findings` collects what is wrong with substitutions."""
+
+    def __init__(self, layers: Sequence[Layer], environment: Mapping[str, str]) -> None:
+        self.roots = [layer.root for layer in layers]
+        self.environment = environment
+        self.findings: list[Diagnostic] = []
+        self._reported: set[int] = set()
+        self._kept: dict[int, list[View]] = {}
+
+    def in_force(self, stack: Stack) -> list[View]:
+        """What is in force of a stack, newest first: nothing, one plain value or list, or the objects that merge."""
+        found: list[View] = []
+        for index in range(len(stack) - 1, -1, -1):
+            for view in self.opened(stack, index):
+                if not isinstance(view.node, ObjectNode):
+                    return found or [view]
+                found.append(view)
+        return found
+
+    def opened(self, stack: Stack, index: int) -> Iterator[View]:
+        """What one entry of a stack comes down to, newest first, as far as it is asked for.
+
+        Whoever asks stops at the first that is no object: it hides the rest.
+        """
+        view = stack[index]
+        match view.node:
+            case Substitution() as node:
+                yield from self._followed(view, node)
+            case Concatenation() as node:
+                yield from self._joined(view, node)
+            case Append() as node:
+                yield self._appended(view, node, stack[:index])
+            case _:
+                yield view
+
+    def items(self, view: View) -> list[Stack]:
+        """The items of a list in force."""
+        if isinstance(view.node, Items):
+            return view.node.stacks
+        assert isinstance(view.node, ListNode)
+        return [[View(item, None, (), view.via)] for item in view.node.items]
+
+    # Following substitutions
+
+    def _followed(self, view: View, node: Substitution) -> Iterator[View]:
+        if len(view.steps) >= _MAX_HOPS:
+            self.report(node, "too-deep", f"`{node.text}` is the end of more than {_MAX_HOPS} substitutions in a row")
+            yield View(Failed())
+            return
+        steps = (*view.steps, (view.definition, node)) if view.definition is not None else view.steps
+        via = view.via or node.span
+        cut: Definition | None = None
+        for root in (*node.roots, ()):
+            stack, was_cut = self._at((*root, *node.path), steps)
+            cut = cut or was_cut
+            any_found = False
+            for found in self._through(stack, node, was_cut is not None and was_cut is not view.definition):
+                any_found = True
+                yield View(found.node, found.definition, found.steps, via)
+            if any_found:
+                return
+        text = self.environment.get(".".join(node.path))
+        if text is not None:
+            yield View(ScalarNode(text, text, True, node.span), None, steps, via)
+        elif not node.optional:
+            if cut is not None:
+                self._circle([one for definition, one in steps[[step[0] for step in steps].index(cut) :]])
+            else:
+                self._unresolved(node)
+            yield View(Failed())
+
+    def _through(self, stack: Stack, node: Substitution, indirect: bool) -> Iterator[View]:
+        """What a stack comes down to, newest first.
+
+        With `indirect`, several substitutions lead back to where the first stands, and an older value breaks the
+        circle: the substitution keeps that value wherever else it is asked, or the order of asking would show.
+        """
+        if not indirect and id(node) not in self._kept:
+            for index in range(len(stack) - 1, -1, -1):
+                yield from self.opened(stack, index)
+            return
+        if id(node) not in self._kept:
+            self._kept[id(node)] = self.in_force(stack)
+        yield from self._kept[id(node)]
+
+    def _at(self, path: tuple[str, ...], steps: tuple[Step, ...]) -> tuple[Stack, Definition | None]:
+        """The stack at a path as seen through `steps`, and the definition with which they cut it off."""
+        stack: Stack = [View(root, None, steps) for root in self.roots]
+        cut: Definition | None = None
+        for key in path:
+            stack, was_cut = self._child(stack, key)
+            cut = cut or was_cut
+        return stack, cut
+
+    def _child(self, stack: Stack, key: str) -> tuple[Stack, Definition | None]:
+        """The stack of a key below a stack. It stops as soon as the key's value hides what would be older."""
+        result: list[View] = []
+        for view in self._objects(stack):
+            if not isinstance(view.node, ObjectNode):
+                result.insert(0, view)
+                break
+            found = [View(one.node, one, view.steps, view.via) for one in view.node.fields.get(key, ())]
+            result[:0] = found
+            if any(isinstance(one.node, ScalarNode | ListNode) for one in found):
+                break
+        for index, view in enumerate(result):
+            if view.definition is not None and any(view.definition is step[0] for step in view.steps):
+                return result[:index], view.definition
+        return result, None
+
+    def _objects(self, stack: Stack) -> Iterator[View]:
+        """The objects in force of a stack, newest first, and a failure as the last, as far as they are asked for."""
+        for index in range(len(stack) - 1, -1, -1):
+            for view in self.opened(stack, index):
+                if isinstance(view.node, ObjectNode | Failed):
+                    yield view
+                if not isinstance(view.node, ObjectNode):
+                    return
+
+    # Values side by side
+
+    def _joined(self, view: View, node: Concatenation) -> Iterator[View]:
+        """A concatenation: texts, lists or objects, never mixed."""
+        parts: list[list[View]] = []
+        for part in node.parts:
+            found = self.in_force([View(part, view.definition, view.steps, view.via)])
+            if found and isinstance(found[0].node, Failed):
+                yield found[0]
+                return
+            parts.append(found)
+        kinds = {type(found[0].node) for found in parts if found}
+        if kinds == {ObjectNode}:
+            for found in reversed(parts):
+                yield from found
+        elif kinds & {ListNode, Items} and (lists := [self._as_list(found) for found in parts]) and None not in lists:
+            stacks = [stack for one in lists if one for stack in one]
+            yield View(Items(stacks, node.span), view.definition, view.steps, view.via)
+        elif kinds == {ScalarNode}:
+            yield self._text(view, node, parts)
+        elif kinds:
+            self._mixed(node, parts)
+            yield View(Failed())
+
+    def _text(self, view: View, node: Concatenation, parts: list[list[View]]) -> View:
+        pieces = []
+        for gap, found in zip(node.gaps, parts, strict=True):
+            pieces.append(gap)
+            if found and isinstance(found[0].node, ScalarNode):
+                pieces.append(found[0].node.text)
+        text = "".join(pieces)
+        if len(text) > _MAX_TEXT:
+            self.report(node, "too-large", "the text that substitutions make up here is larger than any real one")
+            return View(Failed())
+        return View(ScalarNode(text, text, True, node.span), view.definition, view.steps, view.via)
+
+    def _appended(self, view: View, node: Append, below: Stack) -> View:
+        """`+=`: the list that was there before, and one item more."""
+        before = self.in_force(below)
+        if before and isinstance(before[0].node, Failed):
+            return before[0]
+        items = self._as_list(before)
+        if items is None:
+            also = [Label(_span(before[0]), "this was set before")]
+            self.report(node, "concatenation", "`+=` adds to a list, and the value before it is none", also)
+            return View(Failed())
+        stacks: list[Stack] = [*items, [View(node.item)]]
+        return View(Items(stacks, node.span), view.definition, view.steps, view.via)
+
+    def _as_list(self, found: list[View]) -> list[Stack] | None:
+        """The items of what is in force: of a list, or of an object whose keys are numbers, in their order."""
+        if not found:
+            return []
+        if isinstance(found[0].node, ListNode | Items):
+            return self.items(found[0])
+        if not isinstance(found[0].node, ObjectNode):
+            return None
+        keys = {key for view in found if isinstance(view.node, ObjectNode) for key in view.node.fields}
+        numbers = sorted((key for key in keys if key.isascii() and key.isdigit()), key=int)
+        return [children(found, key) for key in numbers] or None
+
+    # Findings
+
+    def report(
+        self, node: Node, code: str, headline: str, also: Sequence[Label] = (), help: Sequence[str] = ()
+    ) -> None:
+        """Report what is wrong with a node, once."""
+        if id(node) not in self._reported and not isinstance(node, ObjectNode):
+            self._reported.add(id(node))
+            self.findings.append(finding(code, headline, node.span, also=also, help=help))
+
+    def _unresolved(self, node: Substitution) -> None:
+        here, stack = node.path, [View(root) for root in self.roots]
+        known: list[str] = []
+        for index, key in enumerate(node.path):
+            found = [view for view in self._objects(stack) if isinstance(view.node, ObjectNode)]
+            below = children(found, key)
+            if not below:
+                here = node.path[: index + 1]
+                known = [other for view in found if isinstance(view.node, ObjectNode) for other in view.node.fields]
+                near = did_you_mean(path_text(here), [path_text((*here[:-1], other)) for other in known])
+                break
+            stack = below
+        else:
+            near = ()
+        helps = [*near, "write `${?...}` when it may be missing"]
+        if len(node.path) == 1 and not near:
+            helps.insert(0, f"set `{path_text(node.path)}`, or the environment variable of that name")
+        self.report(node, "unresolved-substitution", f"`{node.text}` names a value that is not set", help=helps)
+
+    def _circle(self, chain: Sequence[Substitution]) -> None:
+        if any(id(one) in self._reported for one in chain):
+            return
+        self._reported.update(id(one) for one in chain)
+        if len(chain) == 1:
+            headline = f"`{chain[0].text}` refers to itself, and there is no earlier value"
+            self.findings.append(finding("substitution-cycle", headline, chain[0].span))
+            return
+        names = " -> ".join(f"`{path_text(one.path)}`" for one in (*chain, chain[0]))
+        also = [Label(one.span, f"`{path_text(before.path)}` asks for `{path_text(one.path)}`")
+                for before, one in pairwise(chain)]  # fmt: skip
+        self.findings.append(
+            finding("substitution-cycle", f"substitutions lead back to themselves: {names}", chain[0].span, also=also)
+        )
+
+    def inside_itself(self, chain: Sequence[Substitution]) -> None:
+        """Report values that contain themselves; `chain` holds the substitutions in the order they were met."""
+        if any(id(one) in self._reported for one in chain):
+            return
+        self._reported.update(id(one) for one in chain)
+        also = [Label(one.span, "which asks for this") for one in chain[1:]]
+        headline = f"`{chain[0].text}` stands inside the value it asks for"
+        self.findings.append(finding("substitution-cycle", headline, chain[0].span, also=also))
+
+    def _mixed(self, node: Concatenation, parts: list[list[View]]) -> None:
+        also = [Label(_part_span(part), f"this is {_kind(found[0])}")
+                for part, found in zip(node.parts, parts, strict=True) if found]  # fmt: skip
+        self.report(
+            node, "concatenation", "values of different kinds stand side by side", also,
+            ["put a comma or a line end between them, or quotes around text"],
+        )  # fmt: skip
+
+
+def children(views: Stack, key: str) -> list[View]:
+    """The stack of a key below objects in force (newest first), each child a value of its own: it follows no chain."""
+    return [
+        View(one.node, one, (), view.via)
+        for view in reversed(views)
+        if isinstance(view.node, ObjectNode)
+        for one in view.node.fields.get(key, ())
+    ]
+
+
+def _kind(view: View) -> str:
+    match view.node:
+        case ObjectNode():
+            return "an object"
+        case ListNode() | Items():
+            return "a list"
+        case _:
+            return "text"
+
+
+def _span(view: View) -> Span:
+    node = view.node
+    assert not isinstance(node, Failed)
+    return node.origins[-1].span if isinstance(node, ObjectNode) else node.span
+
+
+def _part_span(node: Node) -> Span:
+    return node.origins[-1].span if isinstance(node, ObjectNode) else node.span
