@@ -1,0 +1,86 @@
+"""The command itself: finding commands, telling mistakes from bugs, exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from cli import main as cli_main
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Flow
+
+
+def test_help_lists_every_command_and_the_exit_codes(flow: Flow) -> None:
+    """`flow --help` names the commands, what each does, and what exit codes mean."""
+    said = flow("--help")
+    assert said.code == 0
+    for word in ("config", "graph", "run", "streamlets", "tail", "topics", "verify", "Exit codes"):
+        assert word in said.out
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("verfy", "verify"), ("grpah", "graph"), ("topic", "topics")])
+def test_a_misspelt_command_gets_a_suggestion(flow: Flow, typed: str, meant: str) -> None:
+    """A typo is answered by the command that was meant, with exit code 2."""
+    said = flow(typed)
+    assert said.code == 2
+    assert f"did you mean `flow {meant}`?" in said.err
+
+
+def test_an_unknown_command_gets_the_list(flow: Flow) -> None:
+    """What is like no command is answered by all of them."""
+    said = flow("xyzzy")
+    assert said.code == 2
+    assert "verify" in said.err
+
+
+def test_every_listed_command_can_be_loaded() -> None:
+    """Each command of the table is a click command of its name, in a file of its name."""
+    for name in cli_main._COMMANDS:
+        command = cli_main.flow.get_command(click.Context(cli_main.flow), name)
+        assert command is not None
+        assert command.name == name
+
+
+def test_a_bug_is_called_a_bug_and_its_details_are_kept(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception nobody expected is one line, says whose fault it is, and names the file with the frames."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the dog ate it")
+
+    monkeypatch.setattr("cli.application.Application.verify", broken)
+    said = flow("verify")
+    assert said.code == 1
+    assert "internal error: RuntimeError: the dog ate it" in said.err
+    assert "bug in Streamlets" in said.err
+    assert "Traceback" not in said.err
+    file = Path(said.err.partition("report: ")[2].partition(" (or")[0])
+    assert "in broken" in file.read_text()
+    file.unlink()
+
+
+def test_traceback_shows_every_frame_wherever_it_stands(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--traceback`, before or behind the command, shows the frames at once."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the dog ate it")
+
+    monkeypatch.setattr("cli.application.Application.verify", broken)
+    assert "in broken" in flow("verify", "--traceback").err
+    assert "in broken" in flow("--traceback", "verify").err
+
+
+def test_verifying_imports_neither_the_runner_nor_what_draws_tables() -> None:
+    """Commands pay only for what they use."""
+    program = (
+        "import sys, cli.main; sys.argv[1:] = ['verify', 'nowhere']\n"
+        "try: cli.main.main()\nexcept SystemExit: pass\n"
+        "print(sorted(m for m in sys.modules if m in ('rich', 'pyspark', 'pyarrow', 'networkx', 'pandas')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")
