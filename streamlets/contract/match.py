@@ -186,12 +186,11 @@ class Matcher:
     def _look_for_twins(self, names: list[str], where: str) -> None:
         seen: dict[str, str] = {}
         for name in names:
-            twin = seen.setdefault(name.lower(), name)
-            if twin is not name:
-                said = (
-                    f"there are two fields `{name}`" if twin == name else f"`{twin}` and `{name}` differ only in case"
-                )
+            twin = seen.get(name.lower())
+            if twin is not None:
+                said = f"there are two fields `{name}`" if twin == name else f"`{twin}` and `{name}` differ only in case"
                 self._misfit(where, said, "rename one of them")
+            seen.setdefault(name.lower(), name)
 
     def _misfit(self, where: str, reason: str, remedy: str = "") -> None:
         self.misfits.append(Misfit(where, reason, remedy))
