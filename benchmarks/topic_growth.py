@@ -1,0 +1,111 @@
+"""What looking for news and committing cost after 100 commits and after 10,000, with the maintenance a run does.
+
+    python benchmarks/topic_growth.py [COMMITS]
+
+Measured on a topic that was written before, as a run meets it: one committer and one reader that stay open, the reader
+looking once before and once after each commit; the median of 200, and a restart of both (open, look, commit).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from blueprint.avro.loading import parse_contract
+from blueprint.plan import TopicPlan
+from streamlets.channels.base import Txn
+from streamlets.channels.delta import DeltaChannel, DeltaTopic
+from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.log import TopicLog
+from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
+from streamlets.channels.delta.table import Table, create_table, open_table
+
+CONTRACT = parse_contract(json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}))
+FILE = DataFile("data/writer.q/0/part-00000.parquet", 1000, (100,))
+UPKEEP = Upkeep(keep_log=0.0)  # a run of 10,000 commits in a minute must meet a cleaned log, too
+SAMPLES = 200
+
+
+def main() -> None:
+    """Grow a topic, measure on the way, print the ratios."""
+    goal = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    folder = Path(tempfile.mkdtemp(prefix="growth-"))
+    try:
+        topic = DeltaChannel(folder).topic(TopicPlan("grows", "grows", "delta", True, (), (), {}))
+        topic.create()
+        path = topic.path / CONTRACT.fingerprint
+        create_table(path, CONTRACT, (), time.time)
+        table = open_table(path, files=False)
+        number = grow(topic, table, 0, 100)
+        early = measure(topic, table, number)
+        started = time.perf_counter()
+        number = grow(topic, table, number + SAMPLES, goal)
+        grown = (time.perf_counter() - started) / (goal - 100 - SAMPLES) * 1000
+        late = measure(topic, table, number)
+        print(f"{'milliseconds':28}{100:>10,}{goal:>10,}{'ratio':>8}")
+        for name in early:
+            print(f"{name:28}{early[name]:10.3f}{late[name]:10.3f}{late[name] / early[name]:8.2f}")
+        print(f"\none commit on the way, its maintenance included: {grown:.2f} ms")
+        together = [sum(m[k] for k in ("look, nothing new", "commit", "look, one commit new")) for m in (early, late)]
+        print(f"ratio {together[1] / together[0]:.2f} (looking for news and committing)")
+    finally:
+        shutil.rmtree(folder)
+
+
+def grow(topic: DeltaTopic, table: Table, number: int, until: int) -> int:
+    """Commit until the topic has that many, with maintenance as often as a run does; the next number."""
+    while number < until:
+        commit(table, number)
+        number += 1
+        if number % 20 == 0:
+            maintain_topic(topic.path, topic.path.parent / "_staged", time.time, UPKEEP)
+    return number
+
+
+def commit(table: Table, number: int) -> None:
+    """One commit of one file."""
+    file = DataFile(f"data/writer.q/{number}/part-00000.parquet", FILE.size, FILE.row_groups)
+    table.append([file], Txn("writer.q", number), time.time)
+
+
+def measure(topic: DeltaTopic, table: Table, number: int) -> dict[str, float]:
+    """Medians in milliseconds."""
+    log = TopicLog(topic.path)
+    log.refresh()
+    took: dict[str, list[float]] = {"look, nothing new": [], "commit": [], "look, one commit new": []}
+    for sample in range(SAMPLES):
+        for name, act in (
+            ("look, nothing new", log.refresh),
+            ("commit", lambda sample=sample: commit(table, number + sample)),
+            ("look, one commit new", log.refresh),
+        ):
+            started = time.perf_counter()
+            act()
+            took[name].append((time.perf_counter() - started) * 1000)
+        log.forget(log.end())
+    end = log.end()
+    medians = {name: statistics.median(times) for name, times in took.items()}
+    return medians | {
+        "restart of the writer": timed(lambda: open_table(table.path, files=False)),
+        "restart of a reader": timed(lambda: TopicLog(topic.path, end).refresh()),
+        "a reader from the beginning": timed(lambda: TopicLog(topic.path).refresh()),
+    }
+
+
+def timed(act: object) -> float:
+    """Milliseconds, the median of 5."""
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        act()  # type: ignore[operator]
+        times.append((time.perf_counter() - started) * 1000)
+    return statistics.median(times)
+
+
+if __name__ == "__main__":
+    main()
