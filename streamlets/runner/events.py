@@ -70,6 +70,23 @@ class UnitProgressed:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitHeld:
+    """What an operator of a unit still holds back when a bounded run is over: told once for each that holds rows.
+
+    Arguments:
+        operator: what holds them, such as `aggregation` or `join (left side)`.
+        rows: how many rows (groups, for an aggregation) its state has.
+        note: what they wait for, as far as it can be told.
+    """
+
+    time: float
+    unit: UnitId
+    operator: str
+    rows: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over; `exit_code` as documented."""
 
@@ -78,4 +95,4 @@ class RunEnded:
     reason: str = ""
 
 
-Event = RunStarted | UnitChanged | UnitProgressed | RunEnded
+Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RunEnded

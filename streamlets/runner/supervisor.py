@@ -51,6 +51,9 @@ class Unit(Protocol):
     def stop(self) -> None:
         """End at once; to be answered by `Ended`."""
 
+    def check(self) -> None:
+        """Look whether it is down though nobody told; if so, tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -96,7 +99,14 @@ class StopNow:
     """Somebody wants the run to end at once."""
 
 
-Fact = Started | Became | Progressed | Ended | Drain | StopNow
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What all units live on is gone; none of them can go on or be restarted."""
+
+    failure: Failure
+
+
+Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost
 
 
 @dataclass(slots=True)
@@ -158,6 +168,17 @@ class Supervisor:
         """The units that failed for good, in order."""
         return tuple(id for id, watched in self._watched.items() if watched.state == "failed")
 
+    @property
+    def units(self) -> tuple[UnitId, ...]:
+        """All units, in order."""
+        return tuple(self._watched)
+
+    def check(self) -> None:
+        """Have every unit that is up looked at."""
+        for watched in self._watched.values():
+            if watched.state == "running":
+                watched.unit.check()
+
     def tick(self) -> float | None:
         """Start whatever is due; seconds until the next start, None when only facts can change anything."""
         now = self._clock()
@@ -183,6 +204,8 @@ class Supervisor:
                 self._drain()
             case StopNow():
                 self._stop()
+            case Lost(failure):
+                self._lose(failure)
             case _:
                 pass
 
@@ -292,3 +315,9 @@ class Supervisor:
             else:
                 watched.due = None
                 self._tell(watched, "stopped")
+
+    def _lose(self, failure: Failure) -> None:
+        for watched in self._watched.values():
+            if not watched.final:
+                watched.due, watched.launched = None, False
+                self._tell(watched, "failed", failure.cause, failure.frames)

@@ -1,0 +1,85 @@
+"""What Spark tells of running queries, handed to whoever claimed the query."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who hears of a query: `progress` gets each batch's report, `ended` the failure's text (None: a clean end)."""
+
+    progress: Callable[[Mapping[str, Any]], None]
+    ended: Callable[[str | None], None]
+
+
+class Listening:
+    """A listener at Spark's own interface: each event crosses from the JVM as one text.
+
+    Events of a query that nobody has claimed yet are kept: a fast query may end before `start()` has returned.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._claims: dict[str, Claim] = {}
+        self._unclaimed: dict[str, list[Callable[[Claim], None]]] = {}
+
+    def attach(self, session: SparkSession) -> None:
+        """Hear of the session's queries from now on."""
+        from pyspark import SparkContext
+        from pyspark.java_gateway import ensure_callback_server_started
+
+        gateway = SparkContext._gateway  # noqa: SLF001 - as pyspark's own listener does
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+        jvm: Any = SparkContext._jvm  # noqa: SLF001
+        wrapped = jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(self)
+        session.streams._jsqm.addListener(wrapped)  # noqa: SLF001
+
+    def claim(self, run_id: str, claim: Claim) -> None:
+        """Hear of a query's run, also of what has already happened in it."""
+        with self._lock:
+            self._claims[run_id] = claim
+            for tell in self._unclaimed.pop(run_id, ()):
+                tell(claim)
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """Spark's call; the query is claimed by whoever started it."""
+        with self._lock:
+            self._unclaimed.setdefault(str(event.runId()), [])
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        """Spark's call after each batch."""
+        report = json.loads(event.progress().json())
+        self._tell(report["runId"], lambda claim: claim.progress(report))
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """Spark's call when there was nothing to do for a while."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """Spark's call at the end of a run."""
+        exception = event.exception()
+        text = str(exception.get()) if exception.isDefined() else None
+        run_id = str(event.runId())
+        self._tell(run_id, lambda claim: claim.ended(text))
+        with self._lock:
+            self._claims.pop(run_id, None)
+
+    def _tell(self, run_id: str, tell: Callable[[Claim], None]) -> None:
+        with self._lock:
+            claim = self._claims.get(run_id)
+            if claim is None:
+                self._unclaimed.setdefault(run_id, []).append(tell)
+        if claim is not None:
+            tell(claim)
+
+    class Java:
+        """What py4j asks for."""
+
+        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)

@@ -1,0 +1,24 @@
+"""Threads for what may take long: building, starting, draining and stopping queries. They never hold up an exit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+
+class Workers:
+    """A fixed number of daemon threads; each keeps its connection to the JVM, so restarts open no new ones."""
+
+    def __init__(self, count: int) -> None:
+        self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        for number in range(count):
+            threading.Thread(target=self._run, name=f"worker-{number}", daemon=True).start()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Have something done; it must tell its own failures."""
+        self._work.put(work)
+
+    def _run(self) -> None:
+        while True:
+            self._work.get()()
