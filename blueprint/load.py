@@ -219,7 +219,7 @@ class _Reader:
         for key, value in inner.items():
             assert isinstance(value, ObjectValue)
             full = f"{id}.{key}"
-            span = key_span_of(value)
+            span = dotted_span(block, value) or key_span_of(value)
             self.add(
                 finding(
                     "topic-id",
@@ -285,18 +285,28 @@ def _looks_like_topic(value: Value) -> bool:
 def _dotted_streamlet(ref: str, block: ObjectValue) -> Diagnostic | None:
     """The finding for `a.b = my.Class`, which HOCON reads as `b` inside `a`."""
     for key, value in block.fields.items():
-        named = isinstance(value, ObjectValue) and "class" in value.fields
-        if named or (isinstance(value, Scalar) and isinstance(value.value, str) and "." in value.text):
-            span = key_span_of(value)
-            if span.column == key_span_of(block).column and span.line == key_span_of(block).line:
-                dotted = f"{ref}.{key}"
-                return finding(
-                    "streamlet-name",
-                    f"`{dotted}` cannot be the name of a streamlet",
-                    span,
-                    label="names have no dots",
-                    help=(f"did you mean `{dotted.replace('.', '-')}`?",),
-                )
+        span = dotted_span(block, value)
+        if span is not None:
+            dotted = f"{ref}.{key}"
+            return finding(
+                "streamlet-name",
+                f"`{dotted}` cannot be the name of a streamlet",
+                span,
+                label="names have no dots",
+                help=(f"did you mean `{dotted.replace('.', '-')}`?",),
+            )
+    return None
+
+
+def dotted_span(block: Value, inner: Value) -> Span | None:
+    """The place of `a.b` when the key of `inner` was written behind the key of `block` with a dot; None otherwise."""
+    last = key_span_of(inner)
+    for origin in reversed(block.origins):
+        first = origin.key
+        if first is None or first.file != last.file or first.end_line != last.line:
+            continue
+        if last.column == first.end_column + 1:
+            return Span(first.file, first.line, first.column, last.end_line, last.end_column)
     return None
 
 

@@ -66,7 +66,7 @@ def _streamlet(
         trigger=own.trigger,
         retry=own.retry,
         spark=own.spark,
-        volume_mounts=_folders(draft, ref, folder),
+        volume_mounts=_folders(draft, ref, descriptor, folder),
         queries=own.queries,
         dead_letters=dead_letters,
         group=own.group,
@@ -74,10 +74,10 @@ def _streamlet(
     )
 
 
-def _folders(draft: Draft, ref: str, folder: Path) -> dict[str, str]:
-    """Volume mounts; relative folders start from the blueprint's."""
-    given = draft.given(ref, "volume-mounts")
-    return {name: str(folder / str(plain(value))) for name, value in given.items() if not is_null(value)}
+def _folders(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, str]:
+    """Volume mounts: the folder given (relative ones start from the blueprint's), else where it is declared."""
+    given = {name: plain(value) for name, value in draft.given(ref, "volume-mounts").items() if not is_null(value)}
+    return {mount.name: str(folder / str(given.get(mount.name, mount.path))) for mount in descriptor.volume_mounts}
 
 
 def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor) -> dict[str, object]:

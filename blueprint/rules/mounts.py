@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from blueprint.catalog import StreamletDescriptor, VolumeMountDescriptor
 from blueprint.diagnostics import Diagnostic, Label, finding
@@ -26,7 +26,7 @@ def mount_declarations(draft: Draft) -> Iterator[Diagnostic]:
 def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
     names: dict[str, VolumeMountDescriptor] = {}
     paths: dict[str, VolumeMountDescriptor] = {}
-    for mount in descriptor.volume_mounts:
+    for mount in sorted(descriptor.volume_mounts, key=lambda mount: mount.declared):
         other = names.get(mount.name) or paths.get(mount.path)
         what = f"called `{mount.name}`" if mount.name in names else f"at `{mount.path}`"
         faults = [fault for fault in (dns_label_fault(mount.name), _path_fault(mount.path)) if fault]
@@ -81,7 +81,8 @@ def mount_folders(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
-    """Every mount has a folder; a misspelt one is told by `mount_folders` alone."""
+    """A mount that is given no folder is taken where it is declared, so that folder exists; a misspelt one is told by
+    `mount_folders` alone."""
     for ref, entry in draft.blueprint.streamlets.items():
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -89,11 +90,14 @@ def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
         given = draft.given(ref, "volume-mounts")
         strays = [name for name in given if name not in {mount.name for mount in descriptor.volume_mounts}]
         for mount in descriptor.volume_mounts:
-            if (mount.name not in given or is_null(given[mount.name])) and not near(mount.name, strays):
+            if mount.name in given and not is_null(given[mount.name]):
+                continue
+            if not _path_fault(mount.path) and not Path(mount.path).is_dir() and not near(mount.name, strays):
                 yield finding(
                     "volume-mount-missing",
-                    f"`{ref}` needs a folder for its volume mount `{mount.name}`",
+                    f"`{ref}` is given no folder for its volume mount `{mount.name}`",
                     entry.key,
                     also=(Label(mount.declared, "declared here"),),
+                    causes=(f"the folder `{mount.path}` of its declaration does not exist on this machine",),
                     help=(f"write `volume-mounts {{ {mount.name} = some/folder }}` in the block of `{ref}`",),
                 )

@@ -26,7 +26,7 @@ def parameter_declarations(draft: Draft) -> Iterator[Diagnostic]:
 
 def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
     seen: dict[str, ParameterDescriptor] = {}
-    for parameter in descriptor.parameters:
+    for parameter in sorted(descriptor.parameters, key=lambda parameter: parameter.declared):
         if parameter.key in seen:
             yield finding(
                 "parameter-declared-twice",
@@ -136,12 +136,12 @@ def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
                 continue
             if near(parameter.key, strays):
                 continue
+            described = f": {parameter.description}" if parameter.description else ""
             yield finding(
                 "parameter-missing",
                 f"`{ref}` needs a value for its config parameter `{parameter.key}`",
                 entry.key,
-                also=(Label(parameter.declared, f"declared here as {parameter.type.value}, without a default"),),
-                causes=(parameter.description,) if parameter.description else (),
+                also=(Label(parameter.declared, f"{parameter.type.value}, without a default{described}"),),
                 help=(f"write `parameters {{ {parameter.key} = ... }}` in the block of `{ref}`",),
             )
 

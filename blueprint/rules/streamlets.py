@@ -33,6 +33,9 @@ _HELP: Mapping[LoadFailureKind, str] = {
 }
 
 
+_OF_MODULE = (LoadFailureKind.MODULE_SHADOWED, LoadFailureKind.MODULE_RAISES, LoadFailureKind.CLASS_NOT_FOUND)
+
+
 def load_failures(draft: Draft) -> Iterator[Diagnostic]:
     """Every streamlet's class can be imported, made and described; streamlets that fail alike are told together."""
     groups: dict[object, tuple[LoadFailure, list[StreamletEntry]]] = {}
@@ -45,7 +48,7 @@ def load_failures(draft: Draft) -> Iterator[Diagnostic]:
         code, headline = _CODES[failure.kind]
         also = [Label(entry.class_span, "and here") for entry in others]
         if failure.declared is not None:
-            also.append(Label(failure.declared, "declared here"))
+            also.append(Label(failure.declared, "the module" if failure.kind in _OF_MODULE else "declared here"))
         near = (f"did you mean {alternatives(failure.near)}?",) if failure.near else ()
         yield finding(
             code,

@@ -1,0 +1,66 @@
+"""Verification reports what the specification beside this file says; see `specification.py` for its form."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from blueprint.diagnostics.renderers import RENDERERS
+from blueprint.verify import verify
+from streamlets.describe import ProjectCatalog
+
+sys.path.insert(0, str(Path(__file__).parent))
+from specification import Case, cases
+
+HERE = Path(__file__).parent
+DOCUMENTS = sorted(HERE.glob("*.md"))
+CASES = [case for document in DOCUMENTS for case in cases(document)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_report_is_as_specified(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report of an application is the one that its section shows, to the letter."""
+    assert report(case, tmp_path, monkeypatch) == case.expected
+
+
+def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What verification says of a case, 80 columns wide."""
+    monkeypatch.chdir(folder)
+    for name, text in case.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    blueprints = [name for name in ("blueprint.conf", "blueprint.yaml") if name in case.files]
+    verification = verify(
+        blueprints[0], catalog=ProjectCatalog(), conf_files=case.conf, arguments=case.arguments,
+        environment={}, working_directory=folder,
+    )  # fmt: skip
+    text = RENDERERS["full"](verification)
+    if os.environ.get("UPDATE_SPECIFICATION"):  # the change is then read in the diff
+        document = HERE / case.document
+        now = next(each for each in cases(document) if each.title == case.title)
+        whole = document.read_text(encoding="utf-8")
+        document.write_text(whole[: now.start] + text + whole[now.end :], encoding="utf-8")
+        return case.expected
+    return text
+
+
+def test_every_code_of_the_rules_has_a_case() -> None:
+    """Each code that a rule or the loader can give is shown in the specification."""
+    sources = [*Path("blueprint/rules").glob("*.py"), Path("blueprint/load.py")]
+    given = set()
+    for source in sources:
+        text = (HERE.parent.parent / source).read_text(encoding="utf-8")
+        given |= set(re.findall(r'finding\(\s*"([a-z-]+)"', text))
+        given |= set(re.findall(r'LoadFailureKind\.\w+: \("([a-z-]+)"', text))
+    shown = {code for case in CASES for code in re.findall(r"^\w+\[([a-z-]+)\]:", case.expected, re.MULTILINE)}
+    assert given - shown == set()
+
+
+def test_every_document_has_a_silent_neighbour() -> None:
+    """Each family of rules has at least one case that must stay silent."""
+    silent = {case.document for case in CASES if ": no findings;" in " ".join(case.expected.split())}
+    assert silent == {document.name for document in DOCUMENTS}
