@@ -87,13 +87,13 @@ def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[
             above = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join((*above, *([node.module] if node.module else [])))
             for alias in node.names:
-                yield alias.asname or alias.name, f"{origin}.{alias.name}"
+                yield alias.asname or alias.name, origin if alias.name == "*" else f"{origin}.{alias.name}"
 
 
 def _dotted(node: ast.expr, names: dict[str, str]) -> str:
     match node:
         case ast.Name(id=name):
-            return names.get(name, name)
+            return names.get(name, f"{names['*']}.{name}" if "*" in names else name)
         case ast.Attribute(value=value, attr=name):
             return f"{_dotted(value, names)}.{name}"
         case ast.Subscript(value=value):
