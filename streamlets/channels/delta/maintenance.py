@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SWEPT = "_swept"
+_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Upkeep:
     """How often and how late.
 
     Arguments:
-        checkpoint_every: commits from one checkpoint to the next.
+        checkpoint_every: commits from one checkpoint to the next, at least. A checkpoint costs as much as the table has
+            files, so on a long log the next one comes when the log has grown by a tenth: the cost per commit stays.
         keep_log: seconds that commits before a checkpoint stay; a writer must not be held up longer than that
             between its look at the log and its commit.
         keep_orphans: seconds after which a file that nothing names is taken for the rest of a failed attempt.
@@ -46,7 +48,8 @@ def maintain_topic(topic: Path, staged: Path, clock: Callable[[], float], upkeep
     upkeep = upkeep or Upkeep()
     for path in sorted(topic.iterdir()):
         if commit_path(path, 0).exists():
-            if commit_path(path, last_checkpoint(path) + upkeep.checkpoint_every).exists():
+            last = last_checkpoint(path)
+            if commit_path(path, last + max(upkeep.checkpoint_every, last // _SHARE)).exists():
                 write_checkpoint(open_table(path, files=True))
                 _clean_log(path, clock() - upkeep.keep_log)
             marker = store.identity(path / SWEPT)
@@ -71,7 +74,10 @@ def write_checkpoint(table: Table) -> None:
     metadata["configuration"] = list(metadata["configuration"].items())
     metadata["format"]["options"] = []
     rows: list[dict[str, Any]] = [{"protocol": fixed["protocol"]}, {"metaData": metadata}]
-    rows += [{"txn": {"appId": writer, "version": number}} for writer, number in sorted(table.txns.items())]
+    rows += [
+        {"txn": {"appId": writer, "version": number, "lastUpdated": table.time}}
+        for writer, number in sorted(table.txns.items())
+    ]
     for file in (table.files or {}).values():
         add: dict[str, Any] = file.to_add(data_change=False)
         rows.append(

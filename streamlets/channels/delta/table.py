@@ -36,7 +36,8 @@ class Table:
         version: the last version read.
         txns: the highest sequence of each writer.
         files: data files by path, from the version on that reading began at; None for those who only write.
-        end: the version after the last one that brought records.
+        end: the version after the last one that brought records (known only with `files`).
+        time: when the last records were committed, in milliseconds since the epoch.
     """
 
     path: Path
@@ -47,7 +48,7 @@ class Table:
     txns: dict[str, int] = field(default_factory=dict)
     files: dict[str, DataFile] | None = None
     end: int = 1
-    _time: int = 0
+    time: int = 0
     _identity: object = None
     _checkpoint: object = None
 
@@ -83,7 +84,7 @@ class Table:
             self.refresh()
             if self.txns.get(txn.writer, -1) >= txn.sequence:
                 return False
-            time = max(int(clock() * 1000), self._time)  # a topic's records never go back in time
+            time = max(int(clock() * 1000), self.time)  # a topic's records never go back in time
             numbered = actions.with_segments(files, self.version + 1, time)
             if self.commit(self.version + 1, actions.encode_append(numbered, txn, time)):
                 return True
@@ -107,7 +108,7 @@ class Table:
 
     def _add(self, file: DataFile) -> None:
         last = file.segments[-1]
-        self.end, self._time = max(self.end, last.version + 1), max(self._time, last.time)
+        self.end, self.time = max(self.end, last.version + 1), max(self.time, last.time)
         if self.files is not None:
             self.files[file.path] = file
 
@@ -129,13 +130,15 @@ class Table:
         import pyarrow.parquet as pq
 
         path = checkpoint_path(self.path, version)
-        rows = pq.read_table(path, columns=["txn", "add"], use_threads=False, memory_map=True)
-        if self.files is not None:
-            self.files.clear()
-        for row in rows.column("add").drop_null().to_pylist():
-            self._add(DataFile.from_add({**row, "tags": dict(row["tags"]), "partitionValues": row["partitionValues"]}))
+        columns = ["txn"] if self.files is None else ["txn", "add"]
+        rows = pq.read_table(path, columns=columns, use_threads=False, memory_map=True)
         for row in rows.column("txn").drop_null().to_pylist():
             self.txns[row["appId"]] = row["version"]
+            self.time = max(self.time, row["lastUpdated"])
+        if self.files is not None:
+            self.files.clear()
+            for row in rows.column("add").drop_null().to_pylist():
+                self._add(DataFile.from_add(row))
         self.version = version
 
 
