@@ -1,0 +1,129 @@
+"""`flow config`: the settings in force, and every place that set one of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.application import Application, application, application_arguments
+
+if TYPE_CHECKING:
+    from blueprint.diagnostics import Sources, Span
+    from blueprint.hocon import ObjectValue, Origin, Value
+    from blueprint.plan import ApplicationPlan
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One place that gave a setting a value; `through` are the substitutions it came by."""
+
+    text: str
+    place: Span
+    what: str = ""
+    through: Span | None = None
+
+
+@click.command()
+@application_arguments
+@click.option(
+    "--explain", metavar="KEY", help="Show every place that set KEY (or what is below it); the last one wins."
+)
+def config(given: Sequence[str], conf: Sequence[str], explain: str | None) -> None:
+    """Show the settings in force: what blueprint, --conf files and arguments say, defaults of parameters beneath.
+
+    PATH is a blueprint or its folder (left out: this folder). Keys are written as settings are:
+    `flow.streamlets.<name>.parameters.<key>`. What cannot be read is told as `flow verify` tells it.
+    """
+    app = application(given, conf)
+    settings = _settings(app)
+    if explain is None:
+        for key, layers in settings.items():
+            click.echo(f"{key} = {layers[-1].text}")
+        return
+    wanted = explain if explain.startswith("flow.") or explain == "flow" else f"flow.{explain}"
+    found = {key: layers for key, layers in settings.items() if key == wanted or key.startswith(f"{wanted}.")}
+    if not found:
+        from blueprint.spelling import did_you_mean
+
+        hint = " ".join(did_you_mean(wanted, settings)) or "`flow config` shows all that are"
+        raise click.UsageError(f"nothing sets `{wanted}`; {hint}")
+    click.echo("\n\n".join("\n".join(_explained(key, layers)) for key, layers in found.items()))
+
+
+def _explained(key: str, layers: Sequence[_Layer]) -> Iterator[str]:
+    yield f"{key} = {layers[-1].text}"
+    width = max(len(layer.text) for layer in layers)
+    for index, layer in enumerate(layers):
+        notes = [layer.what] if layer.what else []
+        if layer.through is not None:
+            notes.append(f"through the substitution at {_spot(layer.through)}")
+        if index == len(layers) - 1:
+            notes.append("in force")
+        yield f"    {layer.text:{width}}  {_spot(layer.place)}{'  ' if notes else ''}{', '.join(notes)}"
+
+
+def _spot(span: Span) -> str:
+    return f"{span.file}:{span.line}:{span.column}"
+
+
+def _settings(app: Application) -> dict[str, list[_Layer]]:
+    """Every setting's layers by its key, sorted, the one in force last.
+
+    Raises:
+        SystemExit: a text cannot be read; the findings have been told.
+    """
+    from blueprint.configured import configured
+    from blueprint.diagnostics import Sources
+    from blueprint.hocon import resolve, shown_name
+    from blueprint.layers import read_layers
+    from blueprint.load import load
+    from cli.verify import exit_code, report
+
+    verification = app.verify()
+    here = Path.cwd()
+    sources = Sources(here)
+    texts = read_layers(here / app.blueprint, [here / file for file in app.conf], app.settings, sources)
+    tree, unresolved = resolve(texts, os.environ)
+    if unresolved or any(layer.diagnostics for layer in texts):
+        click.echo(report(verification, err=True), err=True, nl=False)
+        raise SystemExit(exit_code(app.blueprint.exists(), verification))
+    blueprint, _ = load(tree, shown_name(here / app.blueprint), str(app.folder))
+    found = _defaults(verification.plan) if verification.plan else {}
+    for key, value in _leaves(configured(blueprint, blueprint.settings), "flow"):
+        found.setdefault(key, []).extend(_layer(origin, sources) for origin in value.origins)
+    return dict(sorted(found.items()))
+
+
+def _defaults(plan: ApplicationPlan) -> dict[str, list[_Layer]]:
+    return {
+        f"flow.streamlets.{streamlet.ref}.parameters.{parameter.key}": [
+            _Layer(parameter.default, parameter.declared, "the default")
+        ]
+        for streamlet in plan.streamlets
+        for parameter in streamlet.descriptor.parameters
+        if parameter.default is not None
+    }
+
+
+def _leaves(value: ObjectValue, path: str) -> Iterator[tuple[str, Value]]:
+    from blueprint.hocon import ObjectValue, path_text
+
+    for key, inner in value.fields.items():
+        here = f"{path}.{path_text((key,))}"
+        if isinstance(inner, ObjectValue):
+            yield from _leaves(inner, here)
+        else:
+            yield here, inner
+
+
+def _layer(origin: Origin, sources: Sources) -> _Layer:
+    span = origin.span
+    line = sources.line(span.file, span.line) or ""
+    end = span.end_column - 1 if span.end_line == span.line else len(line)
+    text = line[span.column - 1 : end].strip()
+    return _Layer(text if span.end_line == span.line else f"{text} ...", span, "", origin.via)
