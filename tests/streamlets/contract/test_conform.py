@@ -34,7 +34,7 @@ def reasons(spark: SparkSession, rows: DataFrame, wanted: Contract, **settings: 
     return [row[0] for row in rows.select(found).collect()]
 
 
-def misfits(schema: str, wanted: Contract, **settings: Any) -> list[str]:
+def misfits(spark: SparkSession, schema: str, wanted: Contract, **settings: Any) -> list[str]:
     """Why a DataFrame of this schema can never conform."""
     from pyspark.sql.types import _parse_datatype_string
 
@@ -219,9 +219,10 @@ def test_the_row_as_it_came(spark: SparkSession) -> None:
     assert json.loads(text) == {"a": 1, "b.c": None, "d": [{"x": 1}], "e": "AQI="}
 
 
-def test_schemas_that_can_never_fit() -> None:
+def test_schemas_that_can_never_fit(spark: SparkSession) -> None:
     """Every misfit is told at once, with its path and what would do."""
     found = misfits(
+        spark,
         "nam string, b string, c bigint, d struct<x:double,y:double>, e array<struct<x:string>>, f void, g date,"
         " m map<int,int>",
         contract(
@@ -248,17 +249,17 @@ def test_schemas_that_can_never_fit() -> None:
     ]
 
 
-def test_columns_that_spark_cannot_tell_apart() -> None:
+def test_columns_that_spark_cannot_tell_apart(spark: SparkSession) -> None:
     """Two columns of one name, or of names that differ only in case, are told instead of an ambiguous reference."""
-    assert misfits("a int, A int, b int, b int", contract(a="int", A="int", b="int")) == [
+    assert misfits(spark, "a int, A int, b int, b int", contract(a="int", A="int", b="int")) == [
         "`a` and `A` differ only in case (rename one of them)",
         "there are two fields `b` (rename one of them)",
     ]
 
 
-def test_a_union_gets_something_else() -> None:
+def test_a_union_gets_something_else(spark: SparkSession) -> None:
     """The message lists the union's members."""
-    (found,) = misfits("u double", contract(u=["int", "string"]))
+    (found,) = misfits(spark, "u double", contract(u=["int", "string"]))
     assert found.startswith("`u`: is double, where the schema wants a union (member0 int, member1 string)")
 
 
