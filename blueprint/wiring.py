@@ -66,8 +66,9 @@ class Wiring:
     unconnected: tuple[PortKey, ...]
 
     def graph(self, blueprint: Blueprint) -> ApplicationGraph:
-        """Streamlets and topics with the bindings as edges."""
-        return ApplicationGraph(tuple(blueprint.streamlets), tuple(blueprint.topics), tuple(map(_edge, self.bindings)))
+        """Streamlets (also those whose entries cannot be read) and topics with the bindings as edges."""
+        names = dict.fromkeys((*blueprint.streamlets, *(binding.key.streamlet for binding in self.bindings)))
+        return ApplicationGraph(tuple(names), tuple(blueprint.topics), tuple(map(_edge, self.bindings)))
 
 
 def _edge(binding: Binding) -> Edge:
@@ -154,7 +155,11 @@ def _meanings(
         streamlet, port = _guess(path, role, blueprint, by_port, free)
         here = [key for key in by_streamlet[streamlet] if key in free]
         own = PortKey(streamlet, _other(role), port)
-        meant = own if kind == "wrong-direction" and own in free else _nearest(here, role, port)
+        left = [key for key in free if key.role == role]
+        if kind == "wrong-direction" and own in free:
+            meant = own
+        else:
+            meant = _nearest(here, role, port) or (left[0] if len(left) == 1 else None)
         if meant is not None:
             free.pop(meant)
         strays.append(Stray(topic, role, path, kind, meant))

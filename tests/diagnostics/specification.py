@@ -1,4 +1,4 @@
-"""Reads the specification: Markdown whose code blocks are an application and the report that verification gives of it."""
+"""Reads the specification: Markdown whose blocks are applications and what verification reports of them."""
 
 from __future__ import annotations
 
