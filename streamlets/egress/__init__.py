@@ -1,1 +1,7 @@
-"""Sinks of egresses."""
+"""Sinks: how records leave an application, and what each sink can do."""
+
+from streamlets.egress.capabilities import SINKS, SinkOption, SinkTraits
+from streamlets.egress.errors import SinkError
+from streamlets.egress.sink import Sink
+
+__all__ = ["SINKS", "Sink", "SinkError", "SinkOption", "SinkTraits"]

@@ -1,0 +1,97 @@
+"""`streamlets.Sink`: an egress that is a few lines of configuration instead of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlets.context import StreamingWrite
+from streamlets.egress.capabilities import SINKS, SinkTraits
+from streamlets.errors import StreamletError
+from streamlets.logic import SparkStreamletLogic
+from streamlets.parameters import ObjectParameter, StringParameter
+from streamlets.ports import AvroInlet
+from streamlets.streamlet import SparkStreamlet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    Settings = Mapping[str, str | int | bool | None]
+
+
+class Sink(SparkStreamlet):
+    """Brings the records of a topic out of the application.
+
+    In the blueprint:
+
+        archive {
+          class = streamlets.Sink
+          inlets.in = schemas/Average.avsc
+          parameters { to = parquet, partition-by = src, options { path = out/averages } }
+        }
+
+    `capabilities.SINKS` says what `to` may be, and the options of each sink.
+    """
+
+    rows = AvroInlet("in")
+    to = StringParameter("Where the records go", choices=tuple(SINKS))
+    partition_by = StringParameter("Columns that lay out the records, separated by commas", default="")
+    options = ObjectParameter("The sink's own options", default={})
+
+    class Logic(SparkStreamletLogic["Sink"]):
+        """One query from the inlet to the sink."""
+
+        def build_streaming_queries(self) -> StreamingWrite:
+            """The query `sink`.
+
+            Raises:
+                StreamletError: the sink does not have the option, or cannot do what is asked for.
+            """
+            me, sink = self.streamlet, self.context.streamlet_ref
+            traits, options = SINKS[self.value(me.to)], self.value(me.options)
+            columns = tuple(name.strip() for name in self.value(me.partition_by).split(",") if name.strip())
+            rows = self.read_stream(me.rows)
+            problems = [*traits.problems(options), *_unfit(traits, columns, rows)]
+            if problems:
+                raise StreamletError(f"`{sink}`: " + "; ".join(problems), me.rows.declared)
+            write = _writer(sink, traits, traits.settings(options), columns)
+            return self.query("sink", rows.writeStream.foreachBatch(write))
+
+
+def _writer(sink: str, traits: SinkTraits, settings: Settings, columns: tuple[str, ...]) -> _Write:
+    if traits.name == "terminal":
+        from streamlets.egress.terminal import TerminalWriter
+
+        return TerminalWriter(sink, int(settings["rows"] or 0), str(settings["title"] or ""))
+    from streamlets.egress.files import FilesWriter
+
+    handed_on = {option.spark: settings[option.name] for option in traits.options if option.spark}
+    return FilesWriter(
+        root=Path(str(settings["path"])).expanduser().absolute(),
+        streamlet=sink,
+        format=traits.name,
+        options={name: _spark_text(value) for name, value in handed_on.items() if value is not None},
+        partition_by=columns,
+        existing=str(settings["existing"]),
+    )
+
+
+def _unfit(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> list[str]:
+    names = rows.columns
+    found = [f"`partition-by` names `{name}`, which the schema does not have" for name in columns if name not in names]
+    if columns and not traits.partitioning:
+        found.append(f"the sink `{traits.name}` lays out no records: take `partition-by` out")
+    if columns and set(columns) >= set(names):
+        found.append("`partition-by` names all columns: one must stay for the files")
+    if not traits.nested:
+        parts = [f.name for f in rows.schema.fields if f.dataType.typeName() in ("struct", "array", "map", "binary")]
+        found += [f"the sink `{traits.name}` has no form for the column `{name}`: take `json`" for name in parts]
+    return found
+
+
+def _spark_text(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_Write = Callable[["DataFrame", int], None]
