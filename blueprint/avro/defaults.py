@@ -59,6 +59,8 @@ def branch_of(value: object, union: Union, lookup: Lookup) -> int | None:
 def _primitive(value: object, schema: Primitive) -> str | None:
     if _PRIMITIVES[schema.type](value):
         return None
+    if schema.type == "bytes" and isinstance(value, str):
+        return f"{_shown(value)} is no string of code points 0 to 255"
     if schema.type in ("int", "long") and isinstance(value, int) and not isinstance(value, bool):
         return f"{_shown(value)} is beyond `{schema.type}`"
     return f"{_shown(value)} is no `{schema.type}`"

@@ -330,8 +330,13 @@ def _is_null(schema: Schema) -> bool:
 
 
 def _branch_text(schema: Schema) -> str:
-    """How a path names a branch: a named type by its name, others by their type."""
-    return schema.name if isinstance(schema, Record | Enum | Fixed) else type_text(schema)
+    """How a path names a branch: a named type by its name, others by their type, which a union has but once."""
+    match schema:
+        case Record() | Enum() | Fixed():
+            return schema.name
+        case Primitive():
+            return schema.type
+    return type(schema).__name__.lower()
 
 
 def _namespaces_differ(written: Definition, read: Definition) -> bool:

@@ -59,9 +59,9 @@ _AFTER = (
     "",
     *HINTS_TABLE,
     "",
-    "or Spark DDL text such as `src string, ts timestamp NOT NULL`. In DDL a column may be null unless it says NOT NULL",
-    "and becomes a union with null and the default null; items of arrays and values of maps may always be null. A",
-    "record from DDL has no name and matches a record of any name.",
+    "or Spark DDL text such as `src string, ts timestamp NOT NULL`. In DDL a column may be null unless it says NOT",
+    "NULL, and becomes a union with null and the default null; items of arrays and values of maps may always be",
+    "null. A record from DDL has no name and matches a record of any name.",
 )
 
 if __name__ == "__main__":

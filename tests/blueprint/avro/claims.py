@@ -1,0 +1,169 @@
+"""What must hold of any pair of schemas; shared by the tests and the benchmark."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import fastavro
+from fastavro.schema import to_parsing_canonical_form
+
+from blueprint.avro import (
+    Contract,
+    Place,
+    apply_edit,
+    canonical_form,
+    check,
+    load_contract,
+    parse_contract,
+    resolve_plan,
+)
+from blueprint.avro.model import Array, Map, Record, Schema, Union
+from blueprint.diagnostics import Span
+from tests.blueprint.avro.executing import execute
+from tests.blueprint.avro.oracles import apache_compatible, both_parsed, divergence, first_undecodable
+from tests.blueprint.avro.schemas import Flat, Generator
+
+HERE = Span("ports.py", 1, 1, 1, 2)
+
+
+def contract_of(flat: Flat) -> Contract:
+    """The contract of a generated schema."""
+    loaded = load_contract(flat.nested(), base_folder="there-is-none", declared=HERE)
+    assert loaded.contract is not None, [problem.headline for problem in loaded.problems]
+    return loaded.contract
+
+
+class Claims:
+    """One random pair."""
+
+    def __init__(self, generator: Generator) -> None:
+        self.generator = generator
+        self.flat_writer, self.flat_reader = generator.pair()
+        self.writer, self.reader = contract_of(self.flat_writer), contract_of(self.flat_reader)
+        self.divergence = divergence(self.flat_writer, self.flat_reader)
+
+    def oracles_agree(self, readable: int = 20, tries: int = 400) -> bool:
+        """Whether the pair is compatible; both oracles agree unless a divergence is known."""
+        compatible = check(self.writer, self.reader, suggest=False).compatible
+        if self.divergence is None:
+            assert apache_compatible(self.flat_writer, self.flat_reader) == compatible, self._shown()
+            records = readable if compatible else tries
+            bad = first_undecodable(self.flat_writer, self.flat_reader, self.generator, records)
+            assert (bad is None) == compatible, (self._shown(), bad)
+        return compatible
+
+    def paths_exist(self) -> None:
+        """Every reason's path and places exist."""
+        for reason in check(self.writer, self.reader, suggest=False).reasons:
+            if reason.path:
+                assert _follow(reason.path, self.reader), (reason.path, self._shown())
+            if reason.writer_place is not None:
+                at(self.writer, reason.writer_place)
+            if reason.reader_place is not None:
+                at(self.reader, reason.reader_place)
+
+    def changes_work(self) -> tuple[int, int]:
+        """How many errors there were and how many have a change; each change offered works, and so do all in a row."""
+        errors = check(self.writer, self.reader).errors
+        for reason in errors:
+            for change in reason.changes:
+                changed = apply_edit(change.edit, self.writer if change.side == "writer" else self.reader)
+                pair = (changed, self.reader) if change.side == "writer" else (self.writer, changed)
+                after = check(*pair, suggest=False)
+                assert reason.key not in {one.key for one in after.errors}, (change, self._shown())
+                assert len(after.errors) < len(errors), (change, self._shown())
+                assert after.compatible or len(errors) > 1, (change, self._shown())
+        self._mend()
+        return len(errors), sum(bool(reason.changes) for reason in errors)
+
+    def _mend(self) -> None:
+        writer, reader = self.writer, self.reader
+        while offered := [one.changes[0] for one in check(writer, reader).errors if one.changes]:
+            if offered[0].side == "writer":
+                writer = apply_edit(offered[0].edit, writer)
+            else:
+                reader = apply_edit(offered[0].edit, reader)
+
+    def plan_reads(self) -> None:
+        """The plan gives what fastavro resolves."""
+        if self.divergence or not check(self.writer, self.reader, suggest=False).compatible:
+            return
+        plan = resolve_plan(self.writer, self.reader)
+        old, new = both_parsed(self.flat_writer, self.flat_reader)
+        for _ in range(5):
+            record = self.generator.value(self.flat_writer.root, self.flat_writer)
+            coded = io.BytesIO()
+            fastavro.schemaless_writer(coded, old, record)
+            coded.seek(0)
+            ours, theirs = execute(plan, record), fastavro.schemaless_reader(coded, old, new)
+            assert _as_bytes(ours) == _as_bytes(theirs), (ours, theirs, self._shown())
+
+    def json_is_whole(self) -> None:
+        """The JSON that travels parses to an equal contract; the canonical form is fastavro's."""
+        again = parse_contract(self.reader.json)
+        assert again == self.reader
+        assert again.json == self.reader.json
+        theirs = to_parsing_canonical_form(self.flat_reader.nested())
+        assert canonical_form(self.reader.record) == theirs
+
+    def _shown(self) -> tuple[str, str]:
+        return json.dumps(self.flat_writer.nested()), json.dumps(self.flat_reader.nested())
+
+
+def _as_bytes(value: object) -> object:
+    """Text as bytes: of a reader's [string, bytes] fastavro takes the first for bytes, and we, like Java, the equal."""
+    match value:
+        case str():
+            return value.encode()
+        case list():
+            return [_as_bytes(one) for one in value]
+        case dict():
+            return {key: _as_bytes(one) for key, one in value.items()}
+    return value
+
+
+def at(contract: Contract, place: Place) -> Schema:
+    """What stands at a place; fails when nothing does."""
+    record = contract.names[place.record]
+    assert isinstance(record, Record)
+    schema = next(one.schema for one in record.fields if one.name == place.field)
+    for step in place.steps:
+        match contract.resolve(schema), step:
+            case Array() as array, "items":
+                schema = array.items
+            case Map() as values, "values":
+                schema = values.values
+            case Union() as union, int(number):
+                schema = union.branches[number]
+            case other:
+                raise AssertionError(other)
+    return schema
+
+
+def _follow(path: str, reader: Contract) -> bool:
+    """Whether a path's steps all exist; a union of the reader may be passed through any of its branches."""
+    heads: list[Schema] = [reader.record]
+    for step in re.findall(r"\[\]|\{\}|[^.<>\[\]{}]+", re.sub(r"<[^>]*>", "", path)):
+        heads = [inner for head in _opened(heads, reader) for inner in _step(step, head)]
+    return bool(heads)
+
+
+def _opened(heads: list[Schema], reader: Contract) -> list[Schema]:
+    found: list[Schema] = []
+    for head in heads:
+        held = reader.resolve(head)
+        found += [reader.resolve(branch) for branch in held.branches] if isinstance(held, Union) else [held]
+    return found
+
+
+def _step(step: str, head: Schema) -> list[Schema]:
+    match head, step:
+        case Array(), "[]":
+            return [head.items]
+        case Map(), "{}":
+            return [head.values]
+        case Record(), name:
+            return [one.schema for one in head.fields if one.name == name]
+    return []

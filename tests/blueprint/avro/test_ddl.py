@@ -1,0 +1,105 @@
+"""Schemas as Spark writes columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from blueprint.avro import Contract, load_contract
+from blueprint.avro.model import Field, type_text
+from blueprint.avro.spark_types import spark_ddl
+from blueprint.diagnostics import Span
+
+HERE = Span("ports.py", 7, 5, 7, 30)
+
+
+def load(text: str) -> Contract:
+    """The contract of a DDL text."""
+    loaded = load_contract(text, base_folder="there-is-none", declared=HERE)
+    assert loaded.contract is not None, loaded.problems
+    return loaded.contract
+
+
+def test_a_column_is_nullable_unless_it_says_not() -> None:
+    """A nullable column is a union with null that defaults to null; NOT NULL leaves the bare type."""
+    src, ts = load("src string, ts timestamp not null").record.fields
+    assert (type_text(src.schema), src.default) == ("[null, string]", None)
+    assert (type_text(ts.schema), ts.has_default) == ("long (timestamp-micros)", False)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "avro"),
+    [
+        ("BOOLEAN", "boolean"),
+        ("tinyint", "int"),
+        ("smallint", "int"),
+        ("integer", "int"),
+        ("bigint", "long"),
+        ("real", "float"),
+        ("double", "double"),
+        ("varchar(10)", "string"),
+        ("binary", "bytes"),
+        ("date", "int (date)"),
+        ("timestamp_ntz", "long (local-timestamp-micros)"),
+        ("time(6)", "long (time-micros)"),
+        ("decimal", "bytes (decimal(10, 0))"),
+        ("decimal(5)", "bytes (decimal(5, 0))"),
+        ("numeric(10,2)", "bytes (decimal(10, 2))"),
+        ("array<int>", "array<[null, int]>"),
+        ("map<string,array<double>>", "map<[null, array<[null, double]>]>"),
+    ],
+)
+def test_types(ddl: str, avro: str) -> None:
+    """Spark's types as spark-avro would write them; what is inside arrays and maps may always be null."""
+    (field,) = load(f"x {ddl} NOT NULL").record.fields
+    assert type_text(field.schema) == avro
+
+
+def test_structs_comments_colons_and_quoted_names() -> None:
+    """Nested structs become records of their own; a comment becomes the documentation."""
+    contract = load("`a` struct<b: int NOT NULL COMMENT 'how many, of it', `c`: struct<b string>> NOT NULL")
+    assert set(contract.names) == {"unnamed.Row", "unnamed.Row.a", "unnamed.Row.a.c"}
+    a = contract.names["unnamed.Row.a"]
+    assert getattr(a, "fields")[0] == Field("b", load("b int not null").record.fields[0].schema, doc="how many, of it")  # noqa: B009
+
+
+def test_there_and_back() -> None:
+    """DDL made of a contract that came from DDL is that DDL."""
+    text = "a int NOT NULL, b array<struct<c: string, d: map<string, bigint>>>, e decimal(10,2), f timestamp_ntz"
+    assert spark_ddl(load(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "character", "advice"),
+    [
+        ("a", "the end stands where a type should", 2, ()),
+        ("a int,", "the end stands where a column's name should", 7, ()),
+        ("a int b int", "`b` stands where `,` or the end should", 7, ()),
+        ("a innt", "there is no type `innt`", 3, ("did you mean `int`?",)),
+        ("a array<int", "the end stands where `>` should", 12, ()),
+        ("a int not", "the end stands where `NULL` should", 10, ()),
+        ("a decimal(x)", "`x` stands where a number should", 11, ()),
+        ("a decimal(39)", "there is no decimal(39, 0)", 3, ()),
+        ("a int comment b", "`b` stands where the comment's text should", 15, ()),
+        ("a map<int, int>", "keys of a map are strings", 7, ("use map<string, ...>, or an array of structs",)),
+        ("a interval", "Avro has nothing for `interval`", 3, ()),
+        ("= int", "`=` stands where a column's name should", 1, ()),
+        ("", "the end stands where a column's name should", 1, ()),
+    ],
+)
+def test_one_mistake_gives_one_finding(text: str, says: str, character: int, advice: Any) -> None:
+    """What cannot be read is told with the character, at the port's declaration."""
+    (problem,) = load_contract(text, base_folder=".", declared=HERE).problems
+    assert problem.code == "schema-ddl"
+    assert says in problem.headline
+    assert f"at character {character} " in problem.causes[0]
+    assert problem.help == advice
+    assert problem.primary is not None
+    assert problem.primary.span == HERE
+
+
+def test_a_column_that_avro_cannot_name_is_a_finding() -> None:
+    """Spark takes any name in back-quotes, Avro does not."""
+    (problem,) = load_contract("`my-col` int", base_folder=".", declared=HERE).problems
+    assert problem.code == "schema-bad-name"
