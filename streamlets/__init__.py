@@ -3,6 +3,7 @@
 from blueprint.quantities import Duration, MemorySize
 from streamlets import triggers
 from streamlets.context import SparkStreamletContext, StreamingWrite
+from streamlets.egress import Sink, SinkError
 from streamlets.errors import StreamletError
 from streamlets.execution import QueriesFailedError, StreamletExecution
 from streamlets.logic import Queries, SparkStreamletLogic
@@ -37,6 +38,8 @@ __all__ = [
     "Queries",
     "QueriesFailedError",
     "RegExpParameter",
+    "Sink",
+    "SinkError",
     "SparkStreamlet",
     "SparkStreamletContext",
     "SparkStreamletLogic",
