@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.plan import StreamletPlan
+from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.channels.base import BatchWritten, Branch, Channel, TopicResource
-from streamlets.context import SparkStreamletContext
+from streamlets.context import SparkStreamletContext, all_rows
 from streamlets.errors import StreamletError
 
 if TYPE_CHECKING:
@@ -57,9 +57,13 @@ class TopicBinding:
         """An unstarted writer that brings each outlet (by name) its rows.
 
         Raises:
-            StreamletError: no topic is joined to an outlet, or the outlets' topics lie on several channels.
+            StreamletError: no topic is joined to an outlet, the outlets' topics lie on several channels, or the
+                columns of a single outlet's rows cannot be made its schema's.
         """
         joined = tuple(self._branch(outlet, part) for outlet, part in branches.items())
+        for branch in joined:
+            if branch.rows is all_rows:
+                _fits(rows, branch.outlet)
         carriers = sorted({branch.topic.plan.channel for branch in joined})
         if len(carriers) > 1:
             raise StreamletError(
@@ -90,6 +94,15 @@ class TopicBinding:
             if plan.name == outlet:
                 return Branch(plan, rows, self.topics[plan.topic])
         raise StreamletError(f"no topic is joined to the outlet `{self.plan.ref}.{outlet}`")
+
+
+def _fits(rows: DataFrame, outlet: OutletPlan) -> None:
+    from streamlets.contract import ContractError, conformance
+
+    try:
+        conformance(rows.schema, outlet.contract, extra=outlet.extra)
+    except ContractError as error:
+        raise StreamletError(f"the outlet `{outlet.name}`: {error}") from None
 
 
 def context_of(binding: TopicBinding) -> SparkStreamletContext:

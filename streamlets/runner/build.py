@@ -34,6 +34,11 @@ class Application:
     units: tuple[StreamletUnit, ...]
     topics: Mapping[str, TopicResource]
     producers: Mapping[str, tuple[str, ...]]
+    sites: Mapping[str, Site]
+
+    def output_mode(self, unit: UnitId) -> str:
+        """The output mode of a unit's query; empty when it has not started or is the author's own."""
+        return self.sites[unit.streamlet].output_modes.get(unit.query, "")
 
 
 def channels_of(plan: ApplicationPlan, state: StateFolder) -> dict[str, Channel]:
@@ -68,7 +73,7 @@ def launch(
     for id, resource in topics.items():
         resource.create(_contracts(plan, id))
     listening, workers = Listening(), Workers(_WORKERS)
-    units = []
+    units, sites = [], {}
     for streamlet in plan.streamlets:
         site = Site(
             plan.name,
@@ -81,10 +86,11 @@ def launch(
             listening=listening,
             bounded=bounded,
         )
+        sites[streamlet.ref] = site
         retry = _bounded(streamlet.retry) if bounded else streamlet.retry
         units.append(StreamletUnit(UnitId(streamlet.ref, ""), site, retry, workers, report, log))
     producers = {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets}
-    return Application(tuple(units), topics, producers)
+    return Application(tuple(units), topics, producers, sites)
 
 
 def _contracts(plan: ApplicationPlan, topic: str) -> tuple[Contract, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,24 +13,28 @@ if TYPE_CHECKING:
 
 
 def held_rows(
-    session: SparkSession, units: Iterable[UnitId], checkpoints: Path, clock: Callable[[], float]
+    session: SparkSession, units: Mapping[UnitId, str], checkpoints: Path, clock: Callable[[], float]
 ) -> Iterator[UnitHeld]:
-    """One event for each operator whose state has rows; an operator whose state cannot be read is passed over."""
+    """One event for each operator whose state has rows; an operator whose state cannot be read is passed over.
+
+    Arguments:
+        units: the queries, each with its output mode: aggregations hold groups back in `append` only.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    for unit in units:
+    for unit, output_mode in units.items():
         checkpoint = checkpoints / unit.streamlet / unit.query
         if not (checkpoint / "state").is_dir():
             continue
         try:
-            yield from _of_checkpoint(session, unit, str(checkpoint), clock)
+            yield from _of_checkpoint(session, unit, str(checkpoint), output_mode, clock)
         except (PySparkException, Py4JError):
             continue
 
 
 def _of_checkpoint(
-    session: SparkSession, unit: UnitId, checkpoint: str, clock: Callable[[], float]
+    session: SparkSession, unit: UnitId, checkpoint: str, output_mode: str, clock: Callable[[], float]
 ) -> Iterator[UnitHeld]:
     operators = session.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorName").distinct()
     for operator in sorted(operators.collect()):
@@ -39,7 +43,7 @@ def _of_checkpoint(
                 rows = _state(session, checkpoint, operator["operatorId"], side).count()
                 if rows:
                     yield UnitHeld(clock(), unit, f"join ({side} side)", rows, "may still find a match")
-        elif operator["operatorName"] == "stateStoreSave":
+        elif operator["operatorName"] == "stateStoreSave" and output_mode == "append":
             groups = _state(session, checkpoint, operator["operatorId"], None)
             rows = groups.count()
             if rows:

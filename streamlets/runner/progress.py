@@ -7,8 +7,9 @@ from typing import Any
 
 from streamlets.runner.events import UnitId, UnitProgressed
 
-# State that remembers keys it has seen, but holds no rows back.
-_REMEMBERS_ONLY = ("dedupe", "dedupeWithinWatermark", "globalLimit", "mapGroupsWithState", "flatMapGroupsWithState")
+# Other operators remember keys they have seen, or keep what their author says, but hold no rows back.
+_AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
+_JOIN = "symmetricHashJoin"
 
 
 def progressed(
@@ -16,6 +17,7 @@ def progressed(
     unit: UnitId,
     time: float,
     *,
+    output_mode: str,
     rows_out: Mapping[str, int],
     dead_letters: int = 0,
     backlog: Mapping[str, int] | None = None,
@@ -24,6 +26,7 @@ def progressed(
 
     Arguments:
         report: what `StreamingQueryProgress.json` has.
+        output_mode: the query's; an aggregation holds its groups back only in `append`.
         rows_out: as the channel told; when it told nothing, what Spark's sink says, under the sink's name.
         backlog: records not yet read, by inlet.
     """
@@ -38,11 +41,7 @@ def progressed(
         dead_letters=dead_letters,
         late=sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators),
         backlog=backlog or {},
-        held=sum(
-            int(operator.get("numRowsTotal") or 0)
-            for operator in operators
-            if operator.get("operatorName") not in _REMEMBERS_ONLY
-        ),
+        held=sum(int(operator.get("numRowsTotal") or 0) for operator in operators if _holds(operator, output_mode)),
         seconds=float(report.get("batchDuration") or 0) / 1000,
         watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,
     )
@@ -51,3 +50,8 @@ def progressed(
 def _rows_of_sink(report: Mapping[str, Any]) -> dict[str, int]:
     rows = int((report.get("sink") or {}).get("numOutputRows") or -1)  # Spark says -1 when it does not know
     return {"sink": rows} if rows >= 0 else {}
+
+
+def _holds(operator: Mapping[str, Any], output_mode: str) -> bool:
+    name = operator.get("operatorName")
+    return name == _JOIN or (name in _AGGREGATIONS and output_mode == "append")

@@ -131,8 +131,9 @@ def _supervised(
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
         asked = _watch(supervisor, spark, inbox)
+    modes = {unit: application.output_mode(unit) for unit in supervisor.units}
     if options.bounded and spark.process.poll() is None:
-        for event in held_rows(spark.session, supervisor.units, options.state.checkpoints, time.time):
+        for event in held_rows(spark.session, modes, options.state.checkpoints, time.time):
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"

@@ -66,6 +66,7 @@ class Site:
         self._version = version
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
+        self.output_modes: dict[str, str] = {}
         self._written: dict[tuple[str, int], BatchWritten] = {}
 
     def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
@@ -92,11 +93,13 @@ class Site:
         trigger = self.trigger(write)
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
-        return (
+        query = (
             writer.queryName(f"{self.application}.{self.plan.ref}.{write.query}")
             .option("checkpointLocation", self._context.checkpoint_dir(write.query))
             .start()
         )
+        self.output_modes[write.query] = _output_mode(query)
+        return query
 
     def trigger(self, write: StreamingWrite) -> Trigger | None:
         """When a query looks for news: command line, settings and blueprint, code; None is as fast as it goes."""
@@ -157,3 +160,9 @@ class Site:
         """`SparkSession.active()` in the author's code means the streamlet's own session."""
         jvm: Any = session._jvm  # noqa: SLF001
         jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
+
+
+def _output_mode(query: StreamingQuery) -> str:
+    """`append`, `update` or `complete`; the handle does not say it, the execution behind it does."""
+    execution: Any = query._jsq  # noqa: SLF001
+    return str(execution.streamingQuery().outputMode()).lower()

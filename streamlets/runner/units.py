@@ -108,6 +108,7 @@ class _SparkUnit:
             report,
             self.id,
             time.time(),
+            output_mode=self._site.output_modes.get(name, ""),
             rows_out=written.rows,
             dead_letters=written.dead_letters,
             backlog=self._site.backlog(report),
