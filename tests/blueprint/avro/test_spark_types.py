@@ -1,0 +1,160 @@
+"""The table of Spark types, its page, and Spark's own conversion as the oracle."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from blueprint.avro import Contract, load_contract
+from blueprint.avro.logical import LOGICAL_TYPES
+from blueprint.avro.spark_problems import spark_problems
+from blueprint.avro.spark_types import LEAVES, spark_ddl, spark_json
+from blueprint.avro.types_page import types_page
+from blueprint.diagnostics import Span
+from tests.blueprint.avro.claims import contract_of
+from tests.blueprint.avro.schemas import Generator
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Span("ports.py", 7, 5, 7, 30)
+PAGE = Path(__file__).parents[3] / "docs" / "avro-types.md"
+
+
+def of(kind: Any) -> Contract:
+    """A record with one field `x`."""
+    schema = {"type": "record", "name": "n.R", "fields": [{"name": "x", "type": kind}]}
+    contract = load_contract(schema, base_folder="there-is-none", declared=HERE).contract
+    assert contract is not None
+    return contract
+
+
+def logical(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    """A logical type."""
+    if kind == "fixed":
+        more = {"name": "n.F", "size": {"uuid": 16, "duration": 12}.get(name, 8), **more}
+    if name == "decimal":
+        more = {"precision": 10, "scale": 2, **more}
+    return {"type": kind, "logicalType": name, **more}
+
+
+def record(*fields: dict[str, Any]) -> dict[str, Any]:
+    """A nested record."""
+    return {"type": "record", "name": "n.S", "fields": list(fields)}
+
+
+def test_the_page_is_the_table() -> None:
+    """docs/avro-types.md is what the code says; write it anew with `python -m blueprint.avro.types_page`."""
+    assert PAGE.read_text() == types_page()
+
+
+def test_the_table_has_every_logical_type() -> None:
+    """No logical type that loads is without a Spark type."""
+    wanted = {(kind, name) for name, kinds in LOGICAL_TYPES.items() for kind in kinds}
+    assert wanted <= LEAVES.keys()
+
+
+def test_ddl_of_all_kinds() -> None:
+    """Nullability, nesting and unions in DDL."""
+    nested = record({"name": "y", "type": ["null", "int"]}, {"name": "z", "type": {"type": "map", "values": "long"}})
+    kind = ["null", {"type": "array", "items": ["int", nested]}]
+    wanted = "x array<struct<member0: int, member1: struct<y: int, z: map<string, bigint> NOT NULL>>>"
+    assert spark_ddl(of(kind)) == wanted
+
+
+PROBLEMS: list[tuple[Any, str]] = [
+    (["null", "n.R"], "the record `n.R` holds itself"),
+    ({"type": "array", "items": record({"name": "y", "type": ["null", "S"]})}, "the record `n.S` holds itself"),
+    (logical("bytes", "decimal", precision=39), "its decimals have 39 digits"),
+    (record(), "it has no fields"),
+    (["null"], "its union has null alone"),
+    ([logical("int", "date"), "long"], "become one number"),
+    (record({"name": "y", "type": "int"}, {"name": "Y", "type": "int"}), "Spark does not tell it from `y`"),
+]
+
+
+@pytest.mark.parametrize(("kind", "says"), PROBLEMS)
+def test_what_spark_cannot_carry_is_a_finding(kind: Any, says: str) -> None:
+    """One finding each, with its place, never a crash."""
+    (problem,) = spark_problems(of(kind))
+    assert problem.code == "schema-unsupported-by-spark"
+    assert says in problem.headline
+    assert problem.primary is not None
+
+
+def test_a_record_used_twice_is_no_recursion() -> None:
+    """The same record side by side is fine."""
+    nested = record({"name": "y", "type": "int"})
+    assert spark_problems(of(["null", {"type": "array", "items": ["null", nested, "string"]}])) == ()
+
+
+KINDS: list[Any] = [
+    *(logical(kind, name) for kind, name in LEAVES if name),
+    *("null", "boolean", "int", "long", "float", "double", "bytes", "string"),
+    {"type": "fixed", "name": "n.F", "size": 3},
+    {"type": "enum", "name": "n.E", "symbols": ["A"]},
+    *([one, two] for one in ("int", "float") for two in ("long", "double", "null", "string")),
+    ["null", "int", "long"],
+    ["int", "null", "string"],
+    ["int", "long", "float"],
+    [record({"name": "y", "type": "int"}), "null", {"type": "array", "items": ["null", "string"]}],
+    {"type": "map", "values": ["string", "null"]},
+]
+
+OFF_BY_DEFAULT = {
+    "time-micros": "time(6)",
+    "timestamp-nanos": "timestamp_ltz(9)",
+    "local-timestamp-nanos": "timestamp_ntz(9)",
+}
+"""Spark's own types that stand behind a switch; the table has `bigint` for them."""
+
+
+@pytest.mark.spark
+def test_the_table_is_sparks_own_conversion(spark: SparkSession) -> None:
+    """Every type, and some 250 random schemas, come out as `SchemaConverters` in Spark's jar converts them."""
+    generator = Generator(random.Random(0))
+    schemas = [of(kind) for kind in KINDS] + [contract_of(generator.schema()) for _ in range(300)]
+    compared = 0
+    for contract in schemas:
+        if any("holds itself" in problem.headline for problem in spark_problems(contract)):
+            with pytest.raises(ValueError, match="holds itself"):
+                spark_json(contract)
+            continue
+        if any("null alone" in problem.headline for problem in spark_problems(contract)):
+            continue  # Spark makes an empty struct of it, which nothing can store
+        assert spark_json(contract) == _by_spark(spark, contract), contract.json
+        compared += 1
+    assert compared > 200
+
+
+@pytest.mark.spark
+def test_ddl_and_json_are_one_type_to_spark(spark: SparkSession) -> None:
+    """Spark reads the DDL as the type that the JSON says, but for what DDL cannot: items that are never null."""
+    from pyspark.sql.types import StructType
+
+    for kind in KINDS:
+        contract = of(kind)
+        parsed = json.loads(spark._jvm.org.apache.spark.sql.types.StructType.fromDDL(spark_ddl(contract)).json())  # type: ignore[union-attr]
+        assert _nullable_inside(parsed) == _nullable_inside(StructType.fromJson(spark_json(contract)).jsonValue())
+
+
+def _by_spark(spark: SparkSession, contract: Contract) -> Any:
+    """What `SchemaConverters` makes of a schema, its types that are off by default replaced by the table's."""
+    jvm: Any = spark._jvm
+    schema = jvm.org.apache.avro.Schema.Parser().parse(contract.json)
+    text = jvm.org.apache.spark.sql.avro.SchemaConverters.toSqlType(schema).dataType().json()
+    for name in OFF_BY_DEFAULT.values():
+        text = text.replace(f'"{name}"', '"long"')
+    return json.loads(text)
+
+
+def _nullable_inside(kind: Any) -> Any:
+    """A type with items and values that may be null, as DDL has them."""
+    if isinstance(kind, dict):
+        forced = {key: True for key in ("containsNull", "valueContainsNull") if key in kind}
+        return {key: _nullable_inside(part) for key, part in kind.items()} | forced
+    return [_nullable_inside(one) for one in kind] if isinstance(kind, list) else kind
