@@ -31,6 +31,11 @@ class StreamingWrite:
     trigger: Trigger | None = None
 
 
+def all_rows(rows: DataFrame) -> DataFrame:
+    """The branch of a query that writes one outlet: whoever binds the port knows the outlet's rows before they flow."""
+    return rows
+
+
 class PortBinding(Protocol):
     """How a logic's ports are joined: by the runner to topics, by the testkit to taps, by `--plans` to nothing."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, Union, overload
 
 from streamlets.building import Build, check_source_name, check_streaming
-from streamlets.context import SparkStreamletContext, StreamingWrite
+from streamlets.context import SparkStreamletContext, StreamingWrite, all_rows
 from streamlets.errors import StreamletError
 from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
@@ -135,7 +135,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
             StreamletError: not an outlet of this streamlet, written already, or not a stream.
         """
         known = self._port(outlet, AvroOutlet, "write_stream")
-        return self._write(df, {known: _all_rows}, output_mode, trigger, name or known.name, "write_stream")
+        return self._write(df, {known: all_rows}, output_mode, trigger, name or known.name, "write_stream")
 
     def write_streams(
         self,
@@ -257,7 +257,3 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
 
         if not any(thing is known for known in declared(self.streamlet, kind)):
             raise StreamletError(f"{thing!r} is no {word} of `{type(self.streamlet).__name__}`")
-
-
-def _all_rows(rows: DataFrame) -> DataFrame:
-    return rows

@@ -18,7 +18,7 @@ from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.plan import plan_of
-from streamlets.testkit.session import SETTINGS
+from streamlets.testkit.session import SETTINGS, active
 from streamlets.testkit.under_test import StreamletUnderTest
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ class Testkit:
         session = self._spark.newSession()
         for key, value in (SETTINGS | dict(plan.spark)).items():
             session.conf.set(key, value)
-        DeltaChannel(self.folder).prepare(session)
+        with active(session):
+            DeltaChannel(self.folder).prepare(session)
         return session
 
 

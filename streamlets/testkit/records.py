@@ -227,4 +227,4 @@ def _plain(value: Any, schema: Schema, contract: Contract) -> Any:
 
 
 def _type(value: object) -> str:
-    return "null" if value is None else type(value).__name__
+    return "null" if value is None else f"`{type(value).__name__}`"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamlets.runner.session import SessionPlan, defaults
 
@@ -24,6 +25,22 @@ SETTINGS = {
 }
 """What each streamlet's session needs, whoever started Spark. One partition: less to start, and rows of a batch that
 went through a shuffle come in one order."""
+
+
+@contextmanager
+def active(session: SparkSession) -> Iterator[None]:
+    """Make the session the thread's active one: where Spark looks for sources, and what the author's code asks for."""
+    jvm: Any = session._jvm  # noqa: SLF001 - Spark has no public way
+    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)  # noqa: SLF001
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def start_session(

@@ -15,6 +15,7 @@ from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.runner.binding import TopicBinding, context_of
 from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.failures import TestkitError
+from streamlets.testkit.session import active
 from streamlets.testkit.stepping import Step, run_until, step
 from streamlets.testkit.taps import InletTap, OutletTap
 
@@ -92,9 +93,10 @@ class StreamletUnderTest:
             StreamletError: the logic asks for something that cannot be.
             StepFailedError: a query failed; its checkpoint stays where it was, and the next step tries again.
         """
-        if self._writes is None or not all(isinstance(write, StreamingWrite) for write in self._writes):
-            self._writes = self._build()
-        return step(self._writes, self.context)
+        with active(self.context.session):
+            if self._writes is None or not all(isinstance(write, StreamingWrite) for write in self._writes):
+                self._writes = self._build()
+            return step(self._writes, self.context)
 
     def run_until(self, condition: Callable[[], bool], *, seconds: float = 60.0) -> None:
         """Run all queries as `flow run` would until a condition holds; for sources whose records come with time.
@@ -107,8 +109,9 @@ class StreamletUnderTest:
             StreamletError, StepFailedError: as `step`.
             TestkitError: the condition does not hold in time.
         """
-        self._writes = self._build()
-        run_until(condition, self._writes, self.context, seconds)
+        with active(self.context.session):
+            self._writes = self._build()
+            run_until(condition, self._writes, self.context, seconds)
 
     def restart(self, streamlet: SparkStreamlet | type[SparkStreamlet] | None = None) -> None:
         """Begin anew from the checkpoints: a new session, a new instance, a new logic.

@@ -1,0 +1,147 @@
+"""Records as plain data: what a test may put in, what it takes out, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from blueprint.avro.loading import load_contract
+from blueprint.avro.model import Contract
+from blueprint.diagnostics import Span
+from streamlets.testkit import RecordError
+from streamlets.testkit.records import from_batches, to_batches
+
+UTC = datetime.UTC
+
+
+def contract(*fields: dict[str, Any]) -> Contract:
+    """The contract of a record of these fields."""
+    schema = {"type": "record", "name": "R", "fields": list(fields)}
+    loaded = load_contract(schema, base_folder=Path("/"), declared=Span("<test>", 1, 1, 1, 1))
+    assert loaded.contract is not None, loaded.problems
+    return loaded.contract
+
+
+def one(kind: object, **more: object) -> Contract:
+    """The contract of a record of one field `f`."""
+    return contract({"name": "f", "type": kind} | more)
+
+
+def there_and_back(value: object, schema: Contract) -> object:
+    """What comes out of what was put in."""
+    return from_batches(to_batches([{"f": value}], schema), schema)[0]["f"]
+
+
+INNER = {"type": "record", "name": "Inner", "fields": [{"name": "a", "type": "int"}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("int", 2**31 - 1, 2**31 - 1),
+        ("long", -(2**63), -(2**63)),
+        ("double", 1, 1.0),
+        ("boolean", True, True),
+        ("string", "ü", "ü"),
+        ("bytes", b"\x00", b"\x00"),
+        (["null", "string"], None, None),
+        (["null", "string"], "x", "x"),
+        (["int", "string"], "x", "x"),
+        (["int", "string"], 5, 5),
+        (["null", "int", "string"], None, None),
+        (INNER, {"a": 1}, {"a": 1}),
+        ({"type": "array", "items": ["null", "int"]}, [1, None], [1, None]),
+        ({"type": "map", "values": "long"}, {"a": 1}, {"a": 1}),
+        ({"type": "map", "values": ["int", "string"]}, {"a": 1, "b": "x"}, {"a": 1, "b": "x"}),
+        ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B", "B"),
+        ({"type": "fixed", "name": "F", "size": 2}, b"ab", b"ab"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}, "1.5", Decimal("1.50")),
+        ({"type": "int", "logicalType": "date"}, "2013-01-01", datetime.date(2013, 1, 1)),
+        ({"type": "int", "logicalType": "date"}, datetime.datetime(2013, 1, 1, 5), datetime.date(2013, 1, 1)),
+        (
+            {"type": "long", "logicalType": "timestamp-millis"},
+            "2013-01-01T06:00:00+01:00",
+            datetime.datetime(2013, 1, 1, 5, tzinfo=UTC),
+        ),
+        (
+            {"type": "long", "logicalType": "timestamp-micros"},
+            datetime.datetime(2013, 1, 1, 5),
+            datetime.datetime(2013, 1, 1, 5, tzinfo=UTC),
+        ),
+        (
+            {"type": "long", "logicalType": "local-timestamp-micros"},
+            datetime.datetime(2013, 1, 1, 5),
+            datetime.datetime(2013, 1, 1, 5),
+        ),
+        ({"type": "int", "logicalType": "time-millis"}, datetime.time(0, 0, 1), 1000),
+        ({"type": "long", "logicalType": "time-micros"}, "00:00:01", 1_000_000),
+    ],
+)
+def test_a_value_comes_out_as_it_went_in(kind: object, value: object, expected: object) -> None:
+    """Every Avro type, unions as the plain value, times with their zone."""
+    found = there_and_back(value, one(kind))
+    assert found == expected and type(found) is type(expected)
+
+
+def test_a_field_left_out_takes_its_default_or_null() -> None:
+    """As a reader with the schema would have it."""
+    schema = contract(
+        {"name": "a", "type": "int", "default": 7},
+        {"name": "b", "type": ["null", "string"], "default": None},
+        {"name": "c", "type": ["string", "null"]},
+        {"name": "d", "type": {"type": "map", "values": "int"}, "default": {"x": 1}},
+    )
+    assert from_batches(to_batches([{}], schema), schema) == [{"a": 7, "b": None, "c": None, "d": {"x": 1}}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "record", "message"),
+    [
+        ("int", {"g": 1}, "record 1: `R` has no field `g`; "),
+        ("int", {}, "record 1, `f` is missing and has no default"),
+        ("int", {"f": None}, "record 1, `f` is null, and the schema does not allow it"),
+        ("int", {"f": 2**31}, "record 1, `f` is 2147483648, too large for `int`"),
+        ("int", {"f": True}, "record 1, `f` is a `bool` (True), not `int`"),
+        ("int", {"f": 1.5}, "record 1, `f` is a `float` (1.5), not `int`"),
+        ("string", {"f": 5}, "record 1, `f` is a `int` (5), not `string`"),
+        (INNER, {"f": {"a": "x"}}, "record 1, `f`, `a` is a `str` ('x'), not `int`"),
+        ({"type": "array", "items": "int"}, {"f": [1, "x"]}, "record 1, `f`[1] is a `str` ('x'), not `int`"),
+        ({"type": "map", "values": "int"}, {"f": {"k": "x"}}, "record 1, `f`['k'] is a `str` ('x'), not `int`"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, {"f": "B"}, "record 1, `f` is 'B', no symbol of `E`: A"),
+        ({"type": "fixed", "name": "F", "size": 2}, {"f": b"a"}, "record 1, `f` has 1 bytes, not 2"),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 2},
+            {"f": "12.34"},
+            "record 1, `f` is '12.34', which does not fit decimal(3,2)",
+        ),
+        (["int", "string"], {"f": 1.5}, "record 1, `f` fits no branch of its union: "),
+        ({"type": "int", "logicalType": "date"}, {"f": "soon"}, "record 1, `f`: Invalid isoformat string: 'soon'"),
+        ("int", 5, "record 1 is a `int`, not a dict by field name"),
+    ],
+)
+def test_a_record_that_breaks_the_schema_is_refused(kind: object, record: object, message: str) -> None:
+    """The field's path and why, before anything is appended."""
+    with pytest.raises(RecordError) as caught:
+        to_batches([record], one(kind))
+    assert str(caught.value).startswith(message)
+
+
+def test_a_table_and_a_frame_are_records_too() -> None:
+    """Arrow tables and pandas DataFrames are taken as they are."""
+    schema = one("long")
+    table = pa.table({"f": [1, 2]})
+    for records in (table, table.to_batches()[0], pd.DataFrame({"f": [1, 2]}), [{"f": 1}, {"f": 2}]):
+        assert from_batches(to_batches(records, schema), schema) == [{"f": 1}, {"f": 2}]
+
+
+@pytest.mark.parametrize("records", [{"f": 1}, "f", 5])
+def test_what_is_no_list_of_records_is_refused(records: object) -> None:
+    """A single dict is a common slip."""
+    with pytest.raises(RecordError, match="records are a list of dicts, an Arrow table or a DataFrame"):
+        to_batches(records, one("int"))
