@@ -48,8 +48,8 @@ def progressed(
 
 
 def _rows_of_sink(report: Mapping[str, Any]) -> dict[str, int]:
-    rows = int((report.get("sink") or {}).get("numOutputRows") or -1)  # Spark says -1 when it does not know
-    return {"sink": rows} if rows >= 0 else {}
+    rows = (report.get("sink") or {}).get("numOutputRows")
+    return {} if rows is None or rows < 0 else {"sink": int(rows)}  # Spark says -1 when it does not know
 
 
 def _holds(operator: Mapping[str, Any], output_mode: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,7 +58,7 @@ class Bench:
         self.now = 1000.0
         self.events: list[Event] = []
         self.units = {ref: Fake(UnitId(ref, ""), retry or Retry(), bounded) for ref in refs}
-        chain = {ref: [before] for before, ref in zip(refs, refs[1:], strict=False)}
+        chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
         self.supervisor = Supervisor(
             self.units.values(),
             chain if producers is None else producers,
@@ -316,7 +317,7 @@ class _Machine(RuleBasedStateMachine):
             if isinstance(event, UnitChanged):
                 seen[event.unit].append(event.state)
         for states in seen.values():
-            assert all(after in allowed.get(before, set()) for before, after in zip(states, states[1:], strict=False))
+            assert all(after in allowed.get(before, set()) for before, after in itertools.pairwise(states))
 
     @invariant()
     def order_is_kept(self) -> None:
