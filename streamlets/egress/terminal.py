@@ -32,10 +32,12 @@ class TerminalWriter:
         from rich.text import Text
 
         more = "" if len(found) <= self.rows else f", the first {self.rows} rows"
-        table = Table(title=self.title or f"{self.streamlet}, batch {batch}{more}", title_justify="left")
+        table = Table()
         for column in rows.schema.fields:
             numeric = column.dataType.typeName() in ("integer", "long", "float", "double", "decimal")
             table.add_column(column.name, justify="right" if numeric else "left")
         for row in found[: self.rows]:
             table.add_row(*(Text("" if value is None else str(value)) for value in row))
-        Console().print(table)
+        console = Console()
+        console.print(Text(self.title or f"{self.streamlet}, batch {batch}{more}"), soft_wrap=True)
+        console.print(table)

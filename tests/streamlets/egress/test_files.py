@@ -1,0 +1,187 @@
+"""Files of a sink: named by query, batch and partition, whole, visible once, whatever happens in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from streamlets.egress import files
+from streamlets.egress.files import FilesWriter
+
+pytestmark = pytest.mark.spark
+
+
+class Bench:
+    """Numbers in a folder of CSV files, brought by a query to a folder of Parquet files."""
+
+    def __init__(self, session: SparkSession, root: Path) -> None:
+        self.session = session
+        self.root = root
+        self.out = root / "out"
+        self.checkpoint = root / "checkpoint"
+        (root / "in").mkdir()
+
+    def put(self, *numbers: int) -> None:
+        """One more file of input, which becomes a batch."""
+        path = self.root / "in" / f"{len(list((self.root / 'in').iterdir())):04}.csv"
+        path.write_text("\n".join(map(str, numbers)))
+
+    def run(
+        self, shape: Callable[[DataFrame], DataFrame] = lambda rows: rows, checkpoint: str = "", **settings: Any
+    ) -> None:
+        """Work off the input, one file a batch."""
+        reader = self.session.readStream.name("numbers").option("maxFilesPerTrigger", 1)
+        rows = reader.csv(str(self.root / "in"), schema="n int").selectExpr("n", "n % 2 as odd")
+        write = FilesWriter(self.out, "archive", settings.pop("format", "parquet"), **settings)
+        query = (
+            shape(rows)
+            .writeStream.foreachBatch(write)
+            .option("checkpointLocation", checkpoint or str(self.checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination(120)
+
+    def forget_commit(self) -> None:
+        """Undo Spark's last commit, as if the process had ended before it."""
+        commits = self.checkpoint / "commits"
+        last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
+        (commits / str(last)).unlink()
+        (commits / f".{last}.crc").unlink(missing_ok=True)
+
+    def names(self) -> list[str]:
+        """The visible files."""
+        return sorted(p.relative_to(self.out).as_posix() for p in self.out.rglob("*.parquet") if not _hidden(p, self))
+
+    def numbers(self) -> list[int]:
+        """What a reader finds, by three libraries alike."""
+        one = sorted(ds.dataset(self.out, partitioning="hive").to_table().column("n").to_pylist())
+        assert sorted(pd.read_parquet(self.out)["n"]) == one
+        assert sorted(row["n"] for row in self.session.read.parquet(str(self.out)).collect()) == one
+        return one
+
+
+def _hidden(path: Path, bench: Bench) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.relative_to(bench.out).parts)
+
+
+@pytest.fixture
+def bench(spark: SparkSession, tmp_path: Path) -> Iterator[Bench]:
+    """A bench in a session of its own."""
+    yield Bench(spark.newSession(), tmp_path)
+
+
+def test_each_batch_becomes_whole_files(bench: Bench) -> None:
+    """Names say query, batch and partition; readers see records and nothing else; no staging is left."""
+    bench.put(1, 2, 3)
+    bench.put(4, 5)
+    bench.run()
+    assert bench.numbers() == [1, 2, 3, 4, 5]
+    first, second = bench.names()
+    assert first.startswith("archive-")
+    assert first.endswith("-000000-00000.snappy.parquet")
+    assert second == first.replace("-000000-", "-000001-")
+    assert not (bench.out / "_staging").exists()
+
+
+def test_batches_without_records_leave_no_file(bench: Bench) -> None:
+    """A batch whose rows are all filtered out is only noted by Spark."""
+    bench.put(1)
+    bench.put(2)
+    bench.run(lambda rows: rows.where("n > 1"))
+    assert len(bench.names()) == 1
+    assert bench.numbers() == [2]
+
+
+def test_columns_become_folders(bench: Bench) -> None:
+    """`partition_by` lays files out as Spark does, and readers find the column again."""
+    bench.put(1, 2, 3)
+    bench.run(partition_by=("odd",))
+    assert [name.partition("/")[0] for name in bench.names()] == ["odd=0", "odd=1"]
+    assert bench.numbers() == [1, 2, 3]
+
+
+def test_a_replayed_batch_replaces_itself(bench: Bench) -> None:
+    """A batch that Spark runs again leaves the files of the first time, even where it would make other ones now."""
+    bench.put(*range(100))
+    bench.run(lambda rows: rows.repartition(3))
+    before = {name: (bench.out / name).read_bytes() for name in bench.names()}
+    assert len(before) == 3
+    bench.forget_commit()
+    bench.run(lambda rows: rows.coalesce(1).selectExpr("n + 1000 as n", "odd"))
+    assert {name: (bench.out / name).read_bytes() for name in bench.names()} == before
+
+
+class PowerCutError(Exception):
+    """Stands in for the end of the process: nothing after it runs."""
+
+
+CUTS = [("after-data-files", 1), ("after-manifest", 1), ("during-rename", 1), ("during-rename", 2)]
+CUTS += [("before-spark-commit", 1)]
+
+
+@pytest.mark.parametrize(("point", "passage"), CUTS)
+def test_a_power_cut_at_any_point(bench: Bench, point: str, passage: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut at a named point, the replay (with other partitions) ends in each record once, and half files never show."""
+    passed = 0
+
+    def cut(name: str) -> None:
+        nonlocal passed
+        passed += name == point
+        if passed == passage and name == point:
+            raise PowerCutError(point)
+
+    bench.put(*range(50))
+    monkeypatch.setattr(files, "crash_point", cut)
+    with pytest.raises(StreamingQueryException, match=point):
+        bench.run(lambda rows: rows.repartition(3), partition_by=("odd",))
+    if bench.names():
+        assert set(bench.numbers()) <= set(range(50))
+    bench.put(50, 51)
+    bench.run(lambda rows: rows.coalesce(1), partition_by=("odd",))
+    assert bench.numbers() == list(range(52))
+    assert not (bench.out / "_staging").exists()
+
+
+def test_a_checkpoint_begun_anew_is_asked_about(bench: Bench) -> None:
+    """Files of an earlier checkpoint stop the query, are replaced or stay, as `existing` says; others are let alone."""
+    bench.put(1, 2)
+    bench.run()
+    (first,) = bench.names()
+    (bench.out / ".notes").write_text("mine")
+    with pytest.raises(StreamingQueryException, match=r"set `options\.existing` to `replace`"):
+        bench.run(checkpoint=str(bench.root / "second"))
+    assert bench.names() == [first]
+    bench.run(checkpoint=str(bench.root / "third"), existing="append")
+    assert bench.numbers() == [1, 1, 2, 2]
+    bench.put(3)
+    bench.run(checkpoint=str(bench.root / "fourth"), existing="replace")
+    assert bench.numbers() == [1, 2, 3]
+    assert first not in bench.names()
+    assert (bench.out / ".notes").exists()
+
+
+def test_what_the_file_system_refuses(bench: Bench) -> None:
+    """A path that cannot be a folder gives one sentence, and the batch comes when it can."""
+    bench.put(1)
+    bench.out.write_text("a file")
+    with pytest.raises(StreamingQueryException, match=r"archive: .*Not a directory.*will be finished"):
+        bench.run()
+    bench.out.unlink()
+    bench.run()
+    assert bench.numbers() == [1]
+
+
+def test_other_formats(bench: Bench) -> None:
+    """CSV and JSON files are written by the same rules."""
+    bench.put(1, 2)
+    bench.run(format="csv", options={"header": "true"})
+    (path,) = bench.out.glob("*.csv")
+    assert path.read_text() == "n,odd\n1,1\n2,0\n"

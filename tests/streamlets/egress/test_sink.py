@@ -1,0 +1,86 @@
+"""`streamlets.Sink` by configuration alone: records of a topic to files or to the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import SparkSession
+
+from streamlets import Sink, StreamletError
+from streamlets.testkit import Testkit
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = json.dumps(
+    {
+        "type": "record",
+        "name": "Reading",
+        "fields": [
+            {"name": "src", "type": "string"},
+            {"name": "value", "type": ["null", "double"]},
+            {"name": "tags", "type": {"type": "array", "items": "string"}, "default": []},
+        ],
+    }
+)
+ROWS: list[dict[str, Any]] = [
+    {"src": "a", "value": 1.5, "tags": ["x"]},
+    {"src": "b", "value": None, "tags": []},
+    {"src": "[b]c[/b]", "value": 3.0, "tags": []},
+]
+
+
+def sink(spark: SparkSession, tmp_path: Path, **parameters: Any) -> Any:
+    """A sink under test that has three records to bring."""
+    kit = Testkit(spark, tmp_path / "kit")
+    found = kit.streamlet(Sink, ref="archive", parameters=parameters, schemas={"in": SCHEMA})
+    found.inlet("in").put(ROWS)
+    return found
+
+
+def test_records_become_parquet(spark: SparkSession, tmp_path: Path) -> None:
+    """What the topic holds lies in the folder, laid out by the columns named."""
+    out = tmp_path / "out"
+    found = sink(spark, tmp_path, to="parquet", options={"path": str(out)}, **{"partition-by": "src"})
+    found.step()
+    found.inlet("in").put([{"src": "a", "value": 2.0, "tags": []}])
+    found.step()
+    table = ds.dataset(out, partitioning="hive").to_table().sort_by([("src", "ascending"), ("value", "ascending")])
+    assert table.select(["src", "value", "tags"]).to_pylist() == [
+        {"src": "[b]c[/b]", "value": 3.0, "tags": []},
+        {"src": "a", "value": 1.5, "tags": ["x"]},
+        {"src": "a", "value": 2.0, "tags": []},
+        {"src": "b", "value": None, "tags": []},
+    ]
+
+
+def test_records_are_shown(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The terminal shows the first rows of a batch as they are, and says when there are more."""
+    sink(spark, tmp_path, to="terminal", options={"rows": "2"}).step()
+    shown = capsys.readouterr().out
+    assert "archive, batch 0, the first 2 rows" in shown
+    assert "│ 1.5 │" in shown.replace("│   1.5 │", "│ 1.5 │")
+    assert "[b]c" not in shown
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ({"to": "parquet", "options": {"pat": "x"}}, "has no option `pat`: did you mean `path`?"),
+        ({"to": "parquet"}, "needs the option `path`"),
+        ({"to": "csv", "options": {"path": "x"}}, "the sink `csv` has no form for the column `tags`: take `json`"),
+        ({"to": "terminal", "partition-by": "src"}, "lays out no records"),
+        ({"to": "json", "options": {"path": "x"}, "partition-by": "scr"}, "`partition-by` names `scr`"),
+        ({"to": "json", "options": {"path": "x"}, "partition-by": "src,value, tags"}, "names all columns"),
+    ],
+)
+def test_what_cannot_be_is_told_before_it_starts(
+    spark: SparkSession, tmp_path: Path, parameters: dict[str, Any], problem: str
+) -> None:
+    """Each mistake in the configuration gives one sentence with the sink's name."""
+    with pytest.raises(StreamletError, match="`archive`: ") as caught:
+        sink(spark, tmp_path, **parameters).step()
+    assert problem in caught.value.message
