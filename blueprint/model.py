@@ -15,6 +15,11 @@ DEAD_LETTERS = "dead-letters"
 """The implicit outlet of a streamlet whose records may break a contract; it may stay unbound."""
 
 
+def dead_letter_topic(streamlet: str) -> str:
+    """The id of the topic that takes a streamlet's dead letters when the blueprint wires no other."""
+    return f"{DEAD_LETTERS}.{streamlet}"
+
+
 @dataclass(frozen=True, slots=True)
 class PortPath:
     """An entry of `producers` or `consumers`. `streamlet` and `port` are empty when it is no `streamlet.port`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blueprint.catalog import StreamletDescriptor
 from blueprint.hocon.values import ObjectValue, plain
-from blueprint.model import DEAD_LETTERS, Role
+from blueprint.model import DEAD_LETTERS, Role, dead_letter_topic
 from blueprint.parameters import parameter_default, parameter_value
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
 from blueprint.resolved import application_name, inlet_settings, spark_settings, streamlet_settings, topic_facts
@@ -42,7 +42,7 @@ def _dead_letter_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> dict[s
     found = {}
     for key in draft.wiring.ports:
         if key.port == DEAD_LETTERS and key.role == "producer":
-            found[key.streamlet] = topic_of.get(key, f"{DEAD_LETTERS}.{key.streamlet}")
+            found[key.streamlet] = topic_of.get(key, dead_letter_topic(key.streamlet))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Settings of streamlets, topics and the application as typed values, out of a `flow` tree that was checked before."""
+"""Settings of streamlets, topics and the application as typed values; what is set wrongly counts as not set here."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StreamletSettings:
 
 
 def topic_facts(id: str, flow: ObjectValue) -> TopicFacts:
-    """What the settings make of a topic; what is set wrongly counts as not set."""
+    """What the settings make of a topic."""
     block = flow.get("topics", id)
     topic = block if isinstance(block, ObjectValue) else ObjectValue({}, ())
     return TopicFacts(
@@ -58,7 +58,8 @@ def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
     """The settings of an inlet."""
     limit = _text(flow.get("streamlets", ref, "inlets", inlet, "max-records"))
     starting = _text(flow.get("streamlets", ref, "inlets", inlet, "starting"))
-    return InletSettings(int(limit) if limit else None, "latest" if starting == "latest" else "earliest")
+    most = int(limit) if limit and limit.isdecimal() else None
+    return InletSettings(most, "latest" if starting == "latest" else "earliest")
 
 
 def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
@@ -83,8 +84,9 @@ def _trigger(value: Value | None) -> Trigger | None:
         return AvailableNow()
     if isinstance(value, ObjectValue):
         for key, make in (("processing-time", ProcessingTime), ("real-time", RealTime)):
-            if interval := _text(value.get(key)):
-                return make(duration(interval))
+            interval = _duration(_text(value.get(key)))
+            if interval is not None:
+                return make(interval)
         if _truth(value.get("available-now"), False):
             return AvailableNow()
     return None
@@ -96,18 +98,31 @@ def _retry(*layers: Value | None) -> Retry:
     for layer in layers:
         for field in fields(Retry):
             text = _text(layer.get(field.name.replace("_", "-"))) if isinstance(layer, ObjectValue) else None
-            if text is None:
-                continue
-            match field.default:
-                case bool():
-                    given[field.name] = text in ("true", "yes", "on")
-                case int():
-                    given[field.name] = int(text)
-                case Duration():
-                    given[field.name] = duration(text)
-                case _:
-                    given[field.name] = float(text)
+            value = None if text is None else _like(field.default, text)
+            if value is not None:
+                given[field.name] = value
     return Retry(**given)  # type: ignore[arg-type]
+
+
+def _like(default: object, text: str) -> object:
+    """The text as a value of the default's type; None when it is none."""
+    try:
+        match default:
+            case bool():
+                return text in ("true", "yes", "on")
+            case Duration():
+                return duration(text)
+            case int():
+                return int(text)
+            case _:
+                return float(text)
+    except ValueError:
+        return None
+
+
+def _duration(text: str | None) -> Duration | None:
+    value = None if text is None else _like(Duration(0), text)
+    return value if isinstance(value, Duration) else None
 
 
 def _spark(value: Value | None) -> dict[str, str]:

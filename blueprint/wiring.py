@@ -151,6 +151,7 @@ def _meanings(
         by_streamlet[key.streamlet].append(key)
         by_port[key.port].append(key)
     strays = []
+    meant: PortKey | None
     for topic, role, path, kind in lost:
         streamlet, port = _guess(path, role, blueprint, by_port, free)
         here = [key for key in by_streamlet[streamlet] if key in free]

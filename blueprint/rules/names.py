@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
+from blueprint.model import DEAD_LETTERS, dead_letter_topic
 from blueprint.rules.draft import Draft
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -160,4 +161,18 @@ def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
                 causes=() if one == two else ("some file systems and Kafka's metrics take them for one",),
                 help=("give one of them another `topic.name`",),
                 severity=severity,
+            )
+
+
+def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
+    """No topic of the blueprint has the id of a dead-letter topic that the blueprint does not wire itself."""
+    bound = {binding.key for binding in draft.wiring.bindings}
+    for key in draft.wiring.ports:
+        id = dead_letter_topic(key.streamlet)
+        if key.port == DEAD_LETTERS and key.role == "producer" and key not in bound and id in draft.blueprint.topics:
+            yield finding(
+                "topic-name-clash",
+                f"`{id}` is the topic of the dead letters of `{key.streamlet}`",
+                draft.blueprint.topics[id].key,
+                help=(f"give it another id, or make `{key.path}` its producer",),
             )

@@ -1,0 +1,42 @@
+"""What a misspelt name was meant to be."""
+
+import pytest
+
+from blueprint.spelling import alternatives, did_you_mean, listing, near
+
+
+@pytest.mark.parametrize(
+    ("name", "candidates", "expected"),
+    [
+        ("readngs", ["readings", "averages"], ("readings",)),
+        ("raedings", ["readings"], ("readings",)),
+        ("Max_Records", ["max-records"], ("max-records",)),
+        ("readings2", ["readings", "reading"], ("readings", "reading")),
+        ("in", ["out", "on"], ("on",)),
+        ("left", ["right"], ()),
+        ("readings", ["readings"], ()),
+        ("", ["in"], ()),
+        ("param", ["parameters"], ("parameters",)),
+    ],
+)
+def test_near_names_come_best_first(name: str, candidates: list[str], expected: tuple[str, ...]) -> None:
+    """One edit in three characters is near, as are other cases and beginnings; the name itself is not."""
+    assert near(name, candidates) == expected
+
+
+def test_at_most_three_are_named() -> None:
+    """A help line stays short."""
+    assert len(near("aaa", ["aab", "aac", "aad", "aae"])) == 3
+
+
+def test_nothing_near_gives_no_help() -> None:
+    """No guess is better than a wild one."""
+    assert did_you_mean("xyz", ["readings"]) == ()
+    assert did_you_mean("readngs", ["readings"]) == ("did you mean `readings`?",)
+
+
+def test_names_are_joined_as_one_says_them() -> None:
+    """Commas, and a word before the last."""
+    assert alternatives(["a", "b", "c"]) == "`a`, `b` or `c`"
+    assert listing(["a", "b"]) == "`a` and `b`"
+    assert listing(["a"]) == "`a`"
