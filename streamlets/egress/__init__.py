@@ -1,7 +1,7 @@
 """Sinks: how records leave an application, and what each sink can do."""
 
 from streamlets.egress.capabilities import SINKS, SinkOption, SinkTraits
-from streamlets.egress.errors import SinkError
+from streamlets.egress.errors import ExistingFilesError, SinkError
 from streamlets.egress.sink import Sink
 
-__all__ = ["SINKS", "Sink", "SinkError", "SinkOption", "SinkTraits"]
+__all__ = ["SINKS", "ExistingFilesError", "Sink", "SinkError", "SinkOption", "SinkTraits"]

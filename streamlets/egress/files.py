@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from streamlets.channels.crash import crash_point
 from streamlets.channels.delta import store
-from streamlets.egress.errors import SinkError
+from streamlets.egress.errors import ExistingFilesError, SinkError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,7 +56,8 @@ class FilesWriter:
         """Bring a batch into the folder; one that has been decided before is only finished.
 
         Raises:
-            SinkError: the file system refuses, or there are files of an earlier checkpoint.
+            SinkError: the file system refuses.
+            ExistingFilesError: there are files of an earlier checkpoint.
         """
         try:
             if not self._query:
@@ -96,7 +97,7 @@ class FilesWriter:
 
     def _meet(self, earlier: list[Path]) -> None:
         if self.existing == "fail":
-            raise SinkError(
+            raise ExistingFilesError(
                 f"{self.streamlet}: `{self.root}` holds files that it wrote before its checkpoint was begun anew, "
                 "so that records would stand there twice: set `options.existing` to `replace`, which removes them, "
                 "or to `append`, or give another `path`"
