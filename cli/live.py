@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 import time
 from datetime import UTC, datetime
@@ -47,31 +49,32 @@ class View(Protocol):
         """Show a line that Spark's console sink prints; may be called from any thread."""
 
 
-class _Plain:
-    """What needs no setting up."""
+class JsonView:
+    """Events as JSON lines on the standard output; whatever else is printed goes to the standard error."""
+
+    def __init__(self) -> None:
+        self._out = sys.stdout
+        self._redirected = contextlib.redirect_stdout(sys.stderr)
 
     def __enter__(self) -> Self:
+        self._redirected.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        return None
-
-
-class JsonView(_Plain):
-    """Events as JSON lines on the standard output; what Spark prints goes to the standard error."""
+        self._redirected.__exit__(kind, error, trace)
 
     def event(self, event: Event) -> None:
         """Print the event."""
-        click.echo(json_line(event))
+        click.echo(json_line(event), file=self._out)
 
     def print_line(self, text: str) -> None:
         """Print the line."""
         click.echo(text, err=True)
 
 
-class LineView(_Plain):
+class LineView:
     """A line per event; batches are summed up, for there may be many a second.
 
     Arguments:
@@ -82,6 +85,14 @@ class LineView(_Plain):
         self._logs = logs
         self._status = RunStatus()
         self._told: dict[str, tuple[float, int]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
 
     def event(self, event: Event) -> None:
         """Print the event, when it is its turn."""

@@ -6,7 +6,8 @@ import base64
 import datetime
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,9 @@ def tail(
     news = _news(folder) if follow else iter(())
     next(news, None)  # take the place in the log before the last records are read, so that none falls between
     show(_last(folder, count))
-    for rows in news:
-        show(rows)
+    with suppress(KeyboardInterrupt):  # that is how following ends
+        for rows in news:
+            show(rows)
 
 
 def _find(topic: str, applications: dict[str, tuple[Path, ...]]) -> Path:
@@ -91,33 +93,24 @@ def _print_lines(rows: Iterable[dict[str, Any]]) -> None:
         click.echo(json.dumps(row, default=_plain, ensure_ascii=False))
 
 
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table
+def _print_table(rows: Sequence[dict[str, Any]]) -> None:
+    from cli.tables import print_table
 
     if not rows:
         return
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = Table(box=SIMPLE)
-    for column in columns:
-        numeric = all(isinstance(row.get(column), int | float | Decimal | None) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left")
-    for row in rows:
-        table.add_row(*(_cell(row.get(column)) for column in columns))
-    Console().print(table)
+    numbers = [
+        column for column in columns if all(isinstance(row.get(column), int | float | Decimal | None) for row in rows)
+    ]
+    print_table(columns, [[_cell(row.get(column)) for column in columns] for row in rows], right=numbers)
 
 
 def _cell(value: object) -> str:
-    from rich.markup import escape
-
     if value is None:
         return "-"
-    if isinstance(value, str):
-        return escape(value)
     if isinstance(value, dict | list):
-        return escape(json.dumps(value, default=_plain, ensure_ascii=False))
-    return escape(str(_plain(value)))
+        return json.dumps(value, default=_plain, ensure_ascii=False)
+    return str(_plain(value))
 
 
 def _plain(value: object) -> object:
@@ -126,4 +119,4 @@ def _plain(value: object) -> object:
         return value.isoformat()
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return str(value)
+    return value if isinstance(value, int | float) else str(value)

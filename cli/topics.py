@@ -45,22 +45,17 @@ def topics(path: Path, state_dir: Path | None, application: str | None, form: st
 
 
 def _print_table(application: str, summaries: list[TopicSummary]) -> None:
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table
+    from cli.tables import print_table
 
     if not summaries:
         click.echo(f"{application}: no topics yet")
         return
-    table = Table(box=SIMPLE, title=f"topics of {application}", title_justify="left")
-    for column, side in (("topic", "left"), ("records", "right"), ("size", "right"), ("last commit", "left")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    table.add_column("written as")
+    rows = []
     for each in summaries:
-        when = datetime.fromtimestamp(each.last_commit, UTC).isoformat(" ", "seconds") if each.last_commit else "-"
+        when = datetime.fromtimestamp(each.last_commit, UTC).strftime("%Y-%m-%d %H:%M:%S") if each.last_commit else "-"
         writers = ", ".join(f"{writer.record} {writer.fingerprint}" for writer in each.writers)
-        table.add_row(each.name, f"{each.records:,}", _size(each.bytes), when.replace("+00:00", " UTC"), writers or "-")
-    Console().print(table)
+        rows.append((each.name, f"{each.records:,}", _size(each.bytes), when, writers or "-"))
+    print_table((application, "records", "size", "last commit (UTC)", "written as"), rows, right=("records", "size"))
 
 
 def _size(count: float) -> str:

@@ -1,0 +1,35 @@
+"""Shows what a run of the flights application wrote: delays by carrier over the year, and where the Parquet lies."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.dataset as ds
+
+
+def main(out: Path) -> None:
+    """Print the delay table of a run that wrote to `out`."""
+    hours = ds.dataset(out / "delays", format="parquet").to_table().to_pandas()
+    hours["departure"] = hours.departure_delay * hours.flights
+    hours["arrival"] = hours.arrival_delay * hours.flights
+    sums = hours.groupby("carrier")[["flights", "departure", "arrival", "in_rain"]].sum()
+    table = pd.DataFrame(
+        {
+            "flights": sums.flights,
+            "mean departure delay": sums.departure / sums.flights,
+            "mean arrival delay": sums.arrival / sums.flights,
+            "worst arrival delay": hours.groupby("carrier").worst.max(),
+            "left in rain": sums.in_rain,
+        }
+    ).sort_values("mean arrival delay", ascending=False)
+    print(f"Delays by carrier in minutes, from {len(hours):,} carrier-hours of {int(sums.flights.sum()):,} flights:\n")
+    print(table.to_string(float_format=lambda number: f"{number:.1f}"))
+    print("\nThe Parquet lies in:")
+    for folder in sorted(each for each in out.iterdir() if each.is_dir()):
+        print(f"  {folder}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
