@@ -1,0 +1,183 @@
+"""Kills a running application over and over and counts what was lost or doubled: `python benchmarks/kill_ledger.py`.
+
+Each round feeds new numbers, runs the application and has it killed: at a named crash point, or by `kill -9` while a
+batch is active (the phase hit is printed). Then it runs undisturbed to the end, and every topic and the Parquet files
+are compared with those of a run that nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import pyarrow.dataset as ds
+
+from blueprint.plan import TopicPlan
+from streamlets.channels.crash import VARIABLE, Point
+from streamlets.channels.delta import DeltaChannel
+
+APP = Path(__file__).resolve().parent.parent / "tests" / "streamlets" / "runner" / "app"
+POINTS: tuple[str, ...] = get_args(Point)
+BATCH = 100
+TOPICS = ("numbers", "doubled", "sums")
+QUERIES = {"numbers": "out", "double": "out", "sums": "out", "archive": "sink"}
+
+
+@dataclass
+class Ledger:
+    """The application of the tests on a folder of its own."""
+
+    folder: Path
+    files: int = 0
+
+    @property
+    def _state(self) -> Path:
+        return self.folder / "state" / "ledger"
+
+    def feed(self, files: int) -> None:
+        """Lay down more numbers, a batch a file, as a whole."""
+        (self.folder / "in").mkdir(parents=True, exist_ok=True)
+        for _ in range(files):
+            text = "".join(json.dumps({"n": n}) + "\n" for n in range(self.files * BATCH, (self.files + 1) * BATCH))
+            draft = self.folder / f"{self.files:06}.json"
+            draft.write_text(text)
+            os.utime(draft, (1_600_000_000 + self.files, 1_600_000_000 + self.files))  # the source goes by age
+            draft.rename(self.folder / "in" / draft.name)
+            self.files += 1
+
+    def start(self, crash_at: str = "") -> subprocess.Popen[bytes]:
+        """Start a bounded run in a process."""
+        settings = {
+            "numbers.parameters.folder": self.folder / "in",
+            "archive.parameters.options.path": self.folder / "out",
+            "double.inlets.in.max-records": BATCH,
+            "sums.inlets.in.max-records": BATCH,
+            "archive.inlets.in.max-records": BATCH,
+        }
+        command = [sys.executable, "-c", "from cli.main import main; main()", "run", str(APP), "--available-now",
+                   "--format", "json", "--state-dir", str(self.folder / "state")]  # fmt: skip
+        command += [f"flow.streamlets.{key}={value}" for key, value in settings.items()]
+        environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": str(APP.parents[3])}
+        with (self.folder / "run.out").open("ab") as out:
+            return subprocess.Popen(command, env=environment, stdout=out, stderr=out)
+
+    def run(self, crash_at: str = "") -> int:
+        """Run to the end, or to the crash; gives the exit code."""
+        return self.start(crash_at).wait()
+
+    def records(self) -> dict[str, Counter[str]]:
+        """How often each record is in each topic, and in the Parquet files."""
+        channel = DeltaChannel(self._state / "topics")
+        found: dict[str, Counter[str]] = {}
+        for topic in TOPICS:
+            resource = channel.topic(TopicPlan(topic, topic, "delta", True, (), (), {}))
+            found[topic] = Counter(
+                json.dumps(row, sort_keys=True) for batch in resource.scan() for row in batch.to_pylist()
+            )
+        rows = ds.dataset(self.folder / "out", format="parquet").to_table().to_pylist()
+        found["parquet"] = Counter(json.dumps(row, sort_keys=True) for row in rows)
+        return found
+
+    def phase(self) -> str | None:
+        """Which query has a batch that was begun and not committed, and how far it is; None when there is none."""
+        for streamlet, query in QUERIES.items():
+            checkpoint = self._state / "checkpoints" / streamlet / query
+            begun, committed = _last(checkpoint / "offsets"), _last(checkpoint / "commits")
+            if begun > committed:
+                return f"{streamlet}, batch {begun}: {self._how_far(streamlet, query, begun)}"
+        return None
+
+    def _how_far(self, streamlet: str, query: str, batch: int) -> str:
+        files = [str(file.relative_to(self._state)) for file in (self._state / "topics").rglob("*") if file.is_file()]
+        if any(f"{streamlet}" in file and file.endswith(f"{batch}.json") and "_staged" in file for file in files):
+            return "decided by a manifest"
+        return "under way"
+
+
+def _last(folder: Path) -> int:
+    try:
+        return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=-1)
+    except FileNotFoundError:
+        return -1
+
+
+def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
+    """Start a run and kill it with SIGKILL while a batch is active; the phase hit, None when it ended before."""
+    process = ledger.start()
+    wanted = dice.randrange(1, 3 * len(QUERIES))  # which of the batches seen to be active
+    seen: set[str] = set()
+    while process.poll() is None:
+        phase = ledger.phase()
+        if phase is not None:
+            seen.add(phase.partition(":")[0])
+            if len(seen) >= wanted:
+                time.sleep(dice.uniform(0, 0.5))
+                phase = ledger.phase() or "just committed"
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                return phase
+        time.sleep(0.005)
+    return None
+
+
+def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -> Iterator[str]:
+    """Feed and kill, again and again on the same state; says what each round hit."""
+    todo = [*points, *[""] * kills]
+    dice.shuffle(todo)
+    for point in todo:
+        ledger.feed(2)
+        if point:
+            nth = dice.randrange(1, 7)
+            code = ledger.run(f"{point}:{nth}")
+            yield f"{point}, passage {nth}: {'killed' if code == -signal.SIGKILL else f'not passed, exit code {code}'}"
+        else:
+            yield f"kill -9: {kill_in_a_batch(ledger, dice) or 'ended before it was hit'}"
+
+
+def differences(disturbed: Ledger, undisturbed: Ledger) -> dict[str, tuple[int, int]]:
+    """Records lost and doubled, by topic."""
+    got, wanted = disturbed.records(), undisturbed.records()
+    return {name: ((wanted[name] - got[name]).total(), (got[name] - wanted[name]).total()) for name in wanted}
+
+
+def main() -> None:
+    """Run the rounds and print the ledger."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--each", type=int, default=5, help="times each crash point is hit")
+    parser.add_argument("--kills", type=int, default=20, help="times the process is killed in a batch")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", action="store_true", help="keep the folder")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="ledger-"))
+    disturbed, undisturbed = Ledger(folder / "disturbed"), Ledger(folder / "undisturbed")
+    begun = time.monotonic()
+    for number, told in enumerate(
+        rounds(disturbed, list(POINTS) * options.each, options.kills, random.Random(options.seed)), start=1
+    ):
+        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
+    undisturbed.feed(disturbed.files)
+    codes = disturbed.run(), undisturbed.run()
+    found = differences(disturbed, undisturbed)
+    print(f"exit codes of the last runs: {codes}; {disturbed.files * BATCH} records fed")
+    for name, (lost, doubled) in found.items():
+        print(f"{name:8} {lost} lost, {doubled} doubled")
+    if not options.keep:
+        shutil.rmtree(folder)
+    raise SystemExit(any(codes) or any(any(counts) for counts in found.values()))
+
+
+if __name__ == "__main__":
+    main()
