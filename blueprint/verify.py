@@ -12,7 +12,7 @@ from blueprint.describing import describe, with_dead_letters
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.graph import ApplicationGraph
 from blueprint.hocon import ObjectValue, resolve, shown_name
-from blueprint.layers import count_settings, read_layers
+from blueprint.layers import ARGUMENTS, count_settings, read_layers
 from blueprint.load import load
 from blueprint.model import Blueprint
 from blueprint.plan import ApplicationPlan
@@ -21,6 +21,7 @@ from blueprint.resolved import topic_facts
 from blueprint.rules.contracts import pairs
 from blueprint.rules.draft import Draft
 from blueprint.rules.every import RULES
+from blueprint.settings import stray_findings
 from blueprint.wiring import wire
 
 
@@ -86,6 +87,7 @@ def verify(
     described = describe(blueprint, settings, catalog)
     draft = _draft(blueprint, settings, described, catalog)
     found += unread
+    found += stray_findings(tree, ARGUMENTS)
     for rule in RULES:
         found += rule(draft)
     plan = None if _refused(found) else make_plan(draft)

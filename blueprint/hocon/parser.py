@@ -118,10 +118,10 @@ class Parser:
                     self._unclosed(at)
                 return at
             if first in ("}", "]"):
-                if any(text[place] != "{" for place in self.open) and opened is not None and first == "]":
-                    self._report(f"`{first}` stands where `}}` should stand", at, at + 1, opened=opened)
+                if opened is not None and (self._in_list() or "\n" not in text[opened:at]):
+                    self._report("`]` stands where `}` should stand", at, at + 1, opened=opened)
                     self.open.pop()
-                    return at
+                    return at if self._in_list() else at + 1
                 self._report(f"this `{first}` closes nothing", at, at + 1)
                 at += 1
             elif first == ",":
@@ -444,6 +444,9 @@ class Parser:
     def _too_deep(self, at: int) -> None:
         self.findings.append(too_deep(self.source, at))
         raise _Stop
+
+    def _in_list(self) -> bool:
+        return any(self.text[place] == "[" for place in self.open)
 
     def _leave(self, at: int) -> int:
         opened = self.open.pop()

@@ -106,7 +106,7 @@ class _Reader:
         next(self.events)
         after = next(self.events)
         if isinstance(after, yaml.DocumentStartEvent):
-            at = self.source.span(after.start_mark.index, after.end_mark.index)
+            at = self._place(after)
             raise _Stop(finding("syntax", "a second document begins here; a configuration is one", at))
         node = self._node(root)
         assert isinstance(node, ObjectNode)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from blueprint.rules import contracts, cycles, migration, mounts, names, parameters, ports, streamlets, topics
+from blueprint.rules import (
+    contracts,
+    cycles,
+    migration,
+    mounts,
+    names,
+    parameters,
+    ports,
+    settings,
+    streamlets,
+    topics,
+)
 from blueprint.rules.draft import Rule
 
 RULES: tuple[Rule, ...] = (
@@ -13,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     names.shared_port_names,
     names.topic_names,
     names.topic_name_clashes,
+    names.dead_letter_topics,
     streamlets.load_failures,
     streamlets.catalog_findings,
     streamlets.unreachable_streamlets,
@@ -38,4 +50,8 @@ RULES: tuple[Rule, ...] = (
     mounts.mount_declarations,
     mounts.mount_folders,
     mounts.missing_mounts,
+    settings.settings,
+    settings.settings_of_nothing,
+    settings.retry_contradictions,
+    settings.real_time_channels,
 )

@@ -1,0 +1,101 @@
+"""Rules about settings: that they exist, have the right type, speak of what is there, and fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.hocon.values import ObjectValue, key_span_of, span_of
+from blueprint.model import DEAD_LETTERS
+from blueprint.plan import RealTime
+from blueprint.resolved import streamlet_settings
+from blueprint.rules.draft import Draft
+from blueprint.settings import setting_findings
+from blueprint.spelling import alternatives, near
+
+
+def settings(draft: Draft) -> Iterator[Diagnostic]:
+    """Every setting exists and has the type it wants."""
+    yield from setting_findings(draft.settings)
+
+
+def settings_of_nothing(draft: Draft) -> Iterator[Diagnostic]:
+    """Settings are given to streamlets, topics and ports that exist."""
+    if not draft.blueprint.broken:
+        yield from _strays(draft, ("streamlets",), draft.blueprint.streamlets, "streamlet")
+    if not draft.blueprint.topics_broken:
+        yield from _strays(draft, ("topics",), draft.blueprint.topics, "topic")
+    for ref in draft.blueprint.streamlets:
+        descriptor = draft.descriptor(ref)
+        if descriptor is None:
+            continue
+        for section, ports in (("inlets", descriptor.inlets), ("outlets", descriptor.outlets)):
+            names = [port.name for port in ports]
+            yield from _strays(draft, ("streamlets", ref, section), names, section[:-1], f" of `{ref}`")
+
+
+def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
+    """The shortest wait before a restart is not longer than the longest."""
+    told = set()
+    for ref in _readable(draft):
+        retry = streamlet_settings(draft.settings, ref).retry
+        if retry.min_backoff <= retry.max_backoff:
+            continue
+        given = [
+            value
+            for path in (("streamlets", ref, "retry"), ("retry",))
+            for key in ("min-backoff", "max-backoff")
+            if (value := draft.settings.get(*path, key)) is not None
+        ]
+        spans = list(dict.fromkeys(span_of(value) for value in given))
+        if spans[0] not in told:
+            told.add(spans[0])
+            yield finding(
+                "retry-settings",
+                f"the shortest wait before a restart of `{ref}` is longer than the longest",
+                spans[0],
+                also=[Label(span, "set here") for span in spans[1:]],
+                causes=[f"`min-backoff` is {retry.min_backoff}, `max-backoff` is {retry.max_backoff}"],
+                help=["raise `max-backoff`, or lower `min-backoff`"],
+            )
+
+
+def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
+    """A real-time trigger is given only where every topic of the streamlet is on a channel that can do it."""
+    for ref in _readable(draft):
+        if not isinstance(streamlet_settings(draft.settings, ref).trigger, RealTime):
+            continue
+        ids = {binding.topic for binding in draft.wiring.bindings if binding.key.streamlet == ref}
+        channels = {id: draft.topics[id].channel for id in sorted(ids) if id in draft.topics}
+        slow = [id for id, name in channels.items() if name in draft.channels and not draft.channels[name].real_time]
+        own = draft.settings.get("streamlets", ref, "trigger", "real-time")
+        trigger = own or draft.settings.get("trigger", "real-time")
+        if slow and trigger is not None:
+            yield finding(
+                "real-time-channel",
+                f"`{ref}` has a real-time trigger, and its topic `{slow[0]}` is on a channel without real time",
+                key_span_of(trigger),
+                also=[Label(draft.topic_key(id, "channel"), f"`{id}` is carried by `{channels[id]}`") for id in slow],
+                help=["write `trigger { processing-time = 0 seconds }` for batches without a pause"],
+            )
+
+
+def _readable(draft: Draft) -> list[str]:
+    """The streamlets, when all settings can be read; values of the wrong type are another rule's."""
+    return [] if any(setting_findings(draft.settings)) else list(draft.blueprint.streamlets)
+
+
+def _strays(
+    draft: Draft, path: tuple[str, ...], known: Iterable[str], what: str, whose: str = ""
+) -> Iterator[Diagnostic]:
+    section = draft.settings.get(*path)
+    names = list(known)
+    for key, value in section.fields.items() if isinstance(section, ObjectValue) else ():
+        if key not in names and not (what == "topic" and key.startswith(f"{DEAD_LETTERS}.")):
+            close = near(key, names)
+            yield finding(
+                "unknown-setting",
+                f"there is no {what} `{key}`{whose} to set anything of",
+                key_span_of(value),
+                help=(f"did you mean {alternatives(close)}?",) if close else (),
+            )
