@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from blueprint.plan import StreamletPlan, TopicPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.delta import DeltaChannel
 from streamlets.declared import caller_outside
+from streamlets.project import project_at
 from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
 from streamlets.testkit.failures import TestkitError
@@ -116,6 +118,7 @@ class Testkit:
             TestkitError: the blueprint or the settings are not valid.
         """
         plan = plan_application(Path(blueprint), conf, arguments)
+        self._spark.sparkContext.environment["PYTHONPATH"] = _python_path(plan.folder)  # workers import its modules
         home = self.folder / plan.name
         channels, resources = _resources(home, plan.topics, plan.streamlets)
         return ApplicationUnderTest(plan, self._session, resources, channels, home / "checkpoints")
@@ -127,6 +130,11 @@ class Testkit:
         with active(session):
             DeltaChannel(self.folder).prepare(session)
         return session
+
+
+def _python_path(folder: str) -> str:
+    roots = [str(root) for root in project_at(folder).roots]
+    return os.pathsep.join(filter(None, (*roots, os.environ.get("PYTHONPATH"))))
 
 
 def _resources(

@@ -361,7 +361,8 @@ def test_all_classes_of_a_project_are_found_without_importing_any(project: Proje
         {
             "a.py": "1 / 0\n" + streamlet("First"),
             "b.py": f"import streamlets as s\n\nclass Second(s.SparkStreamlet):{LOGIC}",
-            "c.py": f"from streamlets import SparkStreamlet as S\n\nclass Base(S):\n    pass\n\nclass Third(Base):{LOGIC}",
+            "c.py": "from streamlets import SparkStreamlet as S\n\nclass Base(S):\n    pass\n\n"
+            f"class Third(Base):{LOGIC}",
             "src/pack/__init__.py": "from .inner import Base\n",
             "src/pack/inner.py": f"import c\n\nclass Base(c.Third):\n    pass\n\nclass Plain:{LOGIC}",
             "src/pack/more.py": "from .inner import Base\n\nclass Fourth(Base):\n    pass\n",
