@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from blueprint.catalog import PortDescriptor, StreamletDescriptor
 from blueprint.graph import ApplicationGraph, Edge, Node
-from blueprint.model import Blueprint, PortPath, Role
+from blueprint.model import DEAD_LETTERS, Blueprint, PortPath, Role
 from blueprint.spelling import near
 
 
@@ -156,7 +156,7 @@ def _meanings(
         streamlet, port = _guess(path, role, blueprint, by_port, free)
         here = [key for key in by_streamlet[streamlet] if key in free]
         own = PortKey(streamlet, _other(role), port)
-        left = [key for key in free if key.role == role]
+        left = [key for key in free if key.role == role and key.port != DEAD_LETTERS]
         if kind == "wrong-direction" and own in free:
             meant = own
         else:
@@ -189,4 +189,6 @@ def _nearest(keys: Iterable[PortKey], role: Role, port: str) -> PortKey | None:
     if port in candidates:
         return candidates[port]
     close = near(port, candidates)
-    return candidates[close[0]] if close else next(iter(candidates.values()), None)
+    if close:
+        return candidates[close[0]]
+    return next((key for key in candidates.values() if key.port != DEAD_LETTERS), None)

@@ -59,8 +59,10 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
         path, kind = stray.path, _KIND[stray.role]
         descriptor = draft.descriptor(path.streamlet)
         assert descriptor is not None
-        ports = {port.name: port for port in (descriptor.outlets if stray.role == "producer" else descriptor.inlets)}
-        close = near(path.port, ports) or ((stray.meant.port,) if stray.meant else ())
+        ports = [port.name for port in (descriptor.outlets if stray.role == "producer" else descriptor.inlets)]
+        close = [PortKey(path.streamlet, stray.role, name) for name in near(path.port, ports)]
+        if not close and stray.meant is not None:
+            close = [stray.meant]
         if ports:
             has = f"`{descriptor.class_name}` has the {kind}{'s' if len(ports) > 1 else ''} {listing(ports)}"
         else:
@@ -69,10 +71,10 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
             "unknown-port",
             f"`{path.streamlet}` has no {kind} `{path.port}`",
             path.span,
-            also=(Label(ports[name].declared, "declared here") for name in close[:1]),
+            also=(Label(draft.wiring.ports[key].declared, "declared here") for key in close[:1]),
             causes=(has,),
-            help=(f"did you mean {alternatives(f'{path.streamlet}.{name}' for name in close)}?",) if close else (),
-            fix=_fix([(path, f"{path.streamlet}.{close[0]}")]) if close else None,
+            help=(f"did you mean {alternatives(key.path for key in close)}?",) if close else (),
+            fix=_fix([(path, close[0].path)]) if close else None,
         )
 
 
