@@ -2,7 +2,7 @@
 
 Each round feeds new numbers, runs the application and has it killed: at a named crash point, or by `kill -9` while a
 batch is active (the phase hit is printed). Then it runs undisturbed to the end, and every topic and the Parquet files
-are compared with those of a run that nobody disturbed.
+are compared with those of a run that nobody disturbed, and that one with arithmetic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -58,21 +58,29 @@ class Ledger:
             draft.rename(self.folder / "in" / draft.name)
             self.files += 1
 
-    def start(self, crash_at: str = "") -> subprocess.Popen[bytes]:
-        """Start a bounded run in a process."""
+    def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
+        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
         settings = {
             "numbers.parameters.folder": self.folder / "in",
             "archive.parameters.options.path": self.folder / "out",
             "double.inlets.in.max-records": BATCH,
             "sums.inlets.in.max-records": BATCH,
-            "archive.inlets.in.max-records": BATCH,
         }
-        command = [sys.executable, "-c", "from cli.main import main; main()", "run", str(APP), "--available-now",
-                   "--format", "json", "--state-dir", str(self.folder / "state")]  # fmt: skip
-        command += [f"flow.streamlets.{key}={value}" for key, value in settings.items()]
+        return [
+            *(sys.executable, "-c", "from cli.main import main; main()", "run", str(APP)),
+            *(("--available-now",) if bounded else ()),
+            *("--format", "json", "--state-dir", str(self.folder / "state")),
+            *(f"flow.streamlets.{key}={value}" for key, value in settings.items()),
+            *(f"flow.streamlets.{setting}" for setting in more),
+        ]
+
+    def start(self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """Start a run in a process; its output goes to `run.out`."""
         environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": str(APP.parents[3])}
         with (self.folder / "run.out").open("ab") as out:
-            return subprocess.Popen(command, env=environment, stdout=out, stderr=out)
+            return subprocess.Popen(
+                self.command(bounded=bounded, more=more), env=environment, stdout=out, stderr=out, cwd=self.folder
+            )
 
     def run(self, crash_at: str = "") -> int:
         """Run to the end, or to the crash; gives the exit code."""
@@ -147,10 +155,22 @@ def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -
             yield f"kill -9: {kill_in_a_batch(ledger, dice) or 'ended before it was hit'}"
 
 
-def differences(disturbed: Ledger, undisturbed: Ledger) -> dict[str, tuple[int, int]]:
+def differences(got: dict[str, Counter[str]], wanted: dict[str, Counter[str]]) -> dict[str, tuple[int, int]]:
     """Records lost and doubled, by topic."""
-    got, wanted = disturbed.records(), undisturbed.records()
     return {name: ((wanted[name] - got[name]).total(), (got[name] - wanted[name]).total()) for name in wanted}
+
+
+def expected(files: int) -> dict[str, Counter[str]]:
+    """The ledger as arithmetic has it: a batch of a hundred holds ten whole tens, so each is told once."""
+    numbers = range(files * BATCH)
+    tens = range(files * BATCH // 10)
+    rows: dict[str, list[dict[str, int]]] = {
+        "numbers": [{"n": n} for n in numbers],
+        "doubled": [{"n": n, "twice": 2 * n, "ten": n // 10} for n in numbers],
+        "sums": [{"ten": ten, "count": 10, "total": 200 * ten + 90} for ten in tens],
+        "parquet": [{"twice": 2 * n, "n": n} for n in numbers],
+    }
+    return {name: Counter(json.dumps(row, sort_keys=True) for row in those) for name, those in rows.items()}
 
 
 def main() -> None:
@@ -170,7 +190,8 @@ def main() -> None:
         print(f"{number:3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
     undisturbed.feed(disturbed.files)
     codes = disturbed.run(), undisturbed.run()
-    found = differences(disturbed, undisturbed)
+    found = differences(disturbed.records(), undisturbed.records())
+    assert undisturbed.records() == expected(disturbed.files), "the undisturbed run itself is wrong"
     print(f"exit codes of the last runs: {codes}; {disturbed.files * BATCH} records fed")
     for name, (lost, doubled) in found.items():
         print(f"{name:8} {lost} lost, {doubled} doubled")

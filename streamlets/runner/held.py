@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from streamlets.runner.events import UnitHeld, UnitId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_WINDOW = "struct<start:timestamp,end:timestamp>"
 
 
 def held_rows(
@@ -25,46 +28,51 @@ def held_rows(
 
     for unit, output_mode in units.items():
         checkpoint = checkpoints / unit.streamlet / unit.query
-        if not (checkpoint / "state").is_dir():
-            continue
+        for number, name in operators(checkpoint):
+            try:
+                if name == "symmetricHashJoin":
+                    for side in ("left", "right"):
+                        rows, _ = _count(_state(session, checkpoint, number, joinSide=side))
+                        if rows:
+                            yield UnitHeld(clock(), unit, f"join ({side} side)", rows, "may still find a match")
+                elif name == "stateStoreSave" and output_mode == "append":
+                    rows, note = _count(_state(session, checkpoint, number))
+                    if rows:
+                        yield UnitHeld(clock(), unit, "aggregation", rows, note)
+            except (PySparkException, Py4JError):
+                continue
+
+
+def operators(checkpoint: Path) -> list[tuple[int, str]]:
+    """The stateful operators of a query, by number; read from Spark's own notes, for asking Spark takes a job."""
+    found = {}
+    for file in sorted((checkpoint / "state").glob("*/_metadata/**/*")):
         try:
-            yield from _of_checkpoint(session, unit, str(checkpoint), output_mode, clock)
-        except (PySparkException, Py4JError):
-            continue
+            operator = json.loads(file.read_text(encoding="utf-8").partition("\n")[2])["operatorInfo"]
+            found[int(operator["operatorId"])] = str(operator["operatorName"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # a folder, a checksum
+    return sorted(found.items())
 
 
-def _of_checkpoint(
-    session: SparkSession, unit: UnitId, checkpoint: str, output_mode: str, clock: Callable[[], float]
-) -> Iterator[UnitHeld]:
-    operators = session.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorName").distinct()
-    for operator in sorted(operators.collect()):
-        if operator["operatorName"] == "symmetricHashJoin":
-            for side in ("left", "right"):
-                rows = _state(session, checkpoint, operator["operatorId"], side).count()
-                if rows:
-                    yield UnitHeld(clock(), unit, f"join ({side} side)", rows, "may still find a match")
-        elif operator["operatorName"] == "stateStoreSave" and output_mode == "append":
-            groups = _state(session, checkpoint, operator["operatorId"], None)
-            rows = groups.count()
-            if rows:
-                yield UnitHeld(clock(), unit, "aggregation", rows, _windows(groups))
+def _state(session: SparkSession, checkpoint: Path, operator: int, **options: str) -> DataFrame:
+    reader = session.read.format("statestore").option("operatorId", operator).options(**options)
+    return reader.load(str(checkpoint))
 
 
-def _state(session: SparkSession, checkpoint: str, operator: int, side: str | None) -> DataFrame:
-    reader = session.read.format("statestore").option("operatorId", operator)
-    return (reader.option("joinSide", side) if side else reader).load(checkpoint)
-
-
-def _windows(groups: DataFrame) -> str:
-    """Which windows are open, when the groups have one."""
+def _count(state: DataFrame) -> tuple[int, str]:
+    """How many rows, and which windows are open when the keys have one."""
     from pyspark.sql import functions as F
 
-    fields = groups.select("key.*").schema
-    window = next((field.name for field in fields if field.dataType.simpleString() == _WINDOW), None)
+    keys = state.select("key.*").schema
+    window = next((field.name for field in keys if field.dataType.simpleString() == _WINDOW), None)
+    rows = F.count(F.lit(1)).alias("rows")
     if window is None:
-        return "groups"
-    bounds = groups.agg(F.min(f"key.{window}.start").alias("first"), F.max(f"key.{window}.end").alias("last")).first()
-    return "" if bounds is None else f"windows open from {bounds['first']} to {bounds['last']} UTC"
-
-
-_WINDOW = "struct<start:timestamp,end:timestamp>"
+        found = state.agg(rows).first()
+        return (found["rows"] if found else 0), ""
+    found = state.agg(
+        rows, F.min(f"key.{window}.start").alias("first"), F.max(f"key.{window}.end").alias("last")
+    ).first()
+    if found is None:
+        return 0, ""
+    return found["rows"], f"windows open from {found['first']} to {found['last']} UTC"

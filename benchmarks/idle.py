@@ -1,0 +1,134 @@
+"""What an idle application costs: `python benchmarks/idle.py`.
+
+Eight streamlets (a chain of topics) without news: cores used by the runner and everything it started, processes and
+memory, two minutes after the start; then whether repeated starts and stops leave anything behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+STREAMLETS = 8
+_MODULE = '''
+from pyspark.sql import functions as F
+from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
+
+class First(SparkStreamlet):
+    """Nothing, for ever: an empty folder."""
+    out = AvroOutlet(schema="n bigint")
+
+    class Logic(SparkStreamletLogic["First"]):
+        def build_streaming_queries(self):
+            rows = self.source("files", format="json", schema="n bigint", options={"path": "FOLDER"})
+            return self.write_stream(rows, self.streamlet.out)
+
+class Next(SparkStreamlet):
+    """What comes in."""
+    incoming = AvroInlet("in", schema="n bigint")
+    out = AvroOutlet(schema="n bigint")
+
+    class Logic(SparkStreamletLogic["Next"]):
+        def build_streaming_queries(self):
+            return self.write_stream(self.read_stream(self.streamlet.incoming), self.streamlet.out)
+'''
+
+
+def application(folder: Path) -> None:
+    """Write down a chain of streamlets whose first one finds nothing."""
+    (folder / "empty").mkdir(parents=True)
+    (folder / "idle.py").write_text(_MODULE.replace("FOLDER", str(folder / "empty")))
+    names = [f"s{number}" for number in range(STREAMLETS)]
+    streamlets = [f"{name} = idle.{'Next' if number else 'First'}" for number, name in enumerate(names)]
+    topics = [f"t{number} {{ producers = [{name}.out], consumers = [{after}.in] }}"
+              for number, (name, after) in enumerate(itertools.pairwise(names))]  # fmt: skip
+    topics.append(f"last {{ producers = [{names[-1]}.out] }}")
+    text = "blueprint {\n streamlets {\n  %s\n }\n topics {\n  %s\n }\n}\n"
+    (folder / "blueprint.conf").write_text(text % ("\n  ".join(streamlets), "\n  ".join(topics)))
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    """Run it, and wait until every streamlet has finished its first, empty batch or has been up for a while."""
+    out = (folder / "run.out").open("wb")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from cli.main import main; main()", "run", str(folder), "--format", "json"],
+        stdout=out, stderr=out, cwd=Path(__file__).resolve().parent.parent,
+    )  # fmt: skip
+    while (folder / "run.out").read_text().count('"state":"running"') < STREAMLETS:
+        if process.poll() is not None:
+            raise SystemExit((folder / "run.out").read_text())
+        time.sleep(0.2)
+    return process
+
+
+def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The runner and everything it started."""
+    runner = psutil.Process(process.pid)
+    return [runner, *runner.children(recursive=True)]
+
+
+def cpu_seconds(processes: list[psutil.Process]) -> float:
+    """Processor time that these processes and their ended children have used."""
+    total = 0.0
+    for each in processes:
+        try:
+            times = each.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+    return total
+
+
+def stop(process: subprocess.Popen[bytes]) -> float:
+    """Drain it; seconds until it and everything it started was gone."""
+    begun = time.monotonic()
+    members = family(process)
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    _, alive = psutil.wait_procs(members, timeout=30)
+    if alive:
+        print(f"LEFT BEHIND: {alive}")
+    return time.monotonic() - begun
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--settle", type=float, default=120.0, help="seconds after the start before measuring")
+    parser.add_argument("--measure", type=float, default=60.0, help="seconds to measure over")
+    parser.add_argument("--cycles", type=int, default=20, help="starts and stops afterwards")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="idle-"))
+    application(folder)
+    process = start(folder)
+    time.sleep(options.settle)
+    before = cpu_seconds(family(process))
+    time.sleep(options.measure)
+    members = family(process)
+    cores = (cpu_seconds(members) - before) / options.measure
+    memory = sum(each.memory_info().rss for each in members) / 2**20
+    print(f"{STREAMLETS} idle streamlets: {cores:.3f} cores, {len(members)} processes, {memory:,.0f} MiB", flush=True)
+    print(f"stopped in {stop(process):.1f} s", flush=True)
+    for cycle in range(options.cycles):
+        process = start(folder)
+        time.sleep(2)
+        members = family(process)
+        memory = sum(each.memory_info().rss for each in members) / 2**20
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
+        count, took = len(members), stop(process)
+        print(f"cycle {cycle + 1:2}: {count} processes, {memory:,.0f} MiB, state {size:.1f} MiB, stop {took:.1f} s",
+              flush=True)  # fmt: skip
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
