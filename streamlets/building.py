@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeGuard
 
 from streamlets.context import StreamingWrite
-from streamlets.declared import Declared, caller_outside
+from streamlets.declared import Declared, authors_call
 from streamlets.errors import StreamletError
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ class Build:
     """What one call of `build_streaming_queries` asked for."""
 
     def __init__(self) -> None:
-        self._outlets: dict[str, Declared] = {}
-        self._queries: dict[str, tuple[StreamingWrite, Declared]] = {}
+        self._outlets: dict[str, Declared | None] = {}
+        self._queries: dict[str, tuple[StreamingWrite, Declared | None]] = {}
 
     def add(self, write: StreamingWrite) -> StreamingWrite:
         """Take down a write.
@@ -31,7 +31,7 @@ class Build:
         Raises:
             StreamletError: its query's name or one of its outlets is taken already, or the name cannot be a folder's.
         """
-        place = caller_outside("streamlets")
+        place = authors_call()
         if not QUERY_NAME.fullmatch(write.query):
             raise StreamletError(
                 f"`{write.query}` cannot name a query: take letters, digits, `-`, `_` and `.`, a letter or digit first",
@@ -40,14 +40,14 @@ class Build:
         for outlet in write.outlets:
             if outlet in self._outlets:
                 raise StreamletError(
-                    f"the outlet `{outlet}` is written twice, here and in line {self._outlets[outlet].line}: "
+                    f"the outlet `{outlet}` is written twice, here and{_in_line(self._outlets[outlet])}: "
                     "write the union of both, or give it a second outlet",
                     place,
                 )
         taken = {name.lower(): where for name, (_, where) in self._queries.items()}
         if write.query.lower() in taken:
             raise StreamletError(
-                f"two queries are called `{write.query}`, here and in line {taken[write.query.lower()].line}: "
+                f"two queries are called `{write.query}`, here and{_in_line(taken[write.query.lower()])}: "
                 "give one of them another `name`, as each has its own checkpoint folder",
                 place,
             )
@@ -119,6 +119,10 @@ def _source_names(rows: DataFrame) -> list[str]:
     nodes = [leaves.apply(index) for index in range(leaves.size())]
     named = [str(node.sourceIdentifyingName()) for node in nodes if node.nodeName().startswith("StreamingRelation")]
     return [text.partition('"')[2].rstrip('"') for text in named if text.startswith('name="')]
+
+
+def _in_line(place: Declared | None) -> str:
+    return f" in line {place.line}" if place else " before"
 
 
 def _twice(names: Iterable[str]) -> str | None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
+import sysconfig
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 
 from blueprint.diagnostics import Span
+
+_OURS = ("blueprint", "cli", "streamlets")
+_INSTALLED = tuple(sysconfig.get_paths()[kind] + os.sep for kind in ("stdlib", "purelib", "platlib", "scripts"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,9 @@ class Declared:
         return len(text[:column].decode(errors="replace")) + 1 if text else column + 1
 
 
+UNKNOWN = Declared("<unknown>", 1, 0, 1, 0)
+
+
 def shown(file: str) -> str:
     """A file as the user would name it: relative to the working directory when it lies below it."""
     try:
@@ -61,19 +69,27 @@ def declaration_of(made: object) -> Declared:
     return caller_at(frame)
 
 
-def caller_outside(package: str) -> Declared:
-    """Where the innermost frame stands that is not of this package's own modules."""
+def authors_call() -> Declared | None:
+    """Where the innermost frame stands that is the author's; None when only this project and libraries are calling."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - as above
-    while frame is not None and (frame.f_globals.get("__name__") or "").partition(".")[0] == package:
+    while frame is not None and not _is_authors(frame):
         frame = frame.f_back
-    return caller_at(frame)
+    return caller_at(frame) if frame is not None else None
 
 
 def caller_at(frame: FrameType | None) -> Declared:
     """Where `frame` stands."""
     if frame is None:
-        return Declared("<unknown>", 1, 0, 1, 0)
+        return UNKNOWN
     return position(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def _is_authors(frame: FrameType) -> bool:
+    package = (frame.f_globals.get("__name__") or "").partition(".")[0]
+    file = frame.f_code.co_filename
+    if package in _OURS or file.startswith("<frozen"):
+        return False
+    return not any(file.startswith(folder) for folder in _INSTALLED)
 
 
 def _is_constructing(frame: FrameType, made: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamlets.declared import Declared, caller_outside
+from streamlets.declared import Declared, authors_call
 
 
 class StreamletError(Exception):
@@ -10,11 +10,11 @@ class StreamletError(Exception):
 
     Arguments:
         message: one sentence, with the remedy.
-        place: where the author's code asked for it.
+        place: where the author's code asked for it; None when no code of the author's did.
     """
 
     def __init__(self, message: str, place: Declared | None = None) -> None:
         self.message = message
-        self.place = place or caller_outside("streamlets")
-        span = self.place.span
-        super().__init__(f"{message}\n  at {span.file}, line {span.line}")
+        self.place = place or authors_call()
+        span = self.place.span if self.place else None
+        super().__init__(f"{message}\n  at {span.file}, line {span.line}" if span else message)

@@ -6,6 +6,7 @@ import ast
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -88,25 +89,30 @@ class Project:
             SessionAtImportError: it asked for one.
             BaseException: whatever its code raises.
         """
-        self.enter()
-        with _no_session():
-            return importlib.import_module(module)
+        with _LOCK:
+            self.enter()
+            if _has_session():
+                return importlib.import_module(module)
+            with _no_session():
+                return importlib.import_module(module)
 
     def enter(self) -> None:
         """Make this the project whose modules the process has; those of the one before are forgotten."""
-        global _entered
-        if _entered == self:
-            return
-        if _entered is not None:
-            _forget(_entered)
-        for root in reversed(self.roots):
-            if str(root) not in sys.path:
-                sys.path.insert(0, str(root))
-        importlib.invalidate_caches()
-        _entered = self
+        global _entered  # `sys.path` and `sys.modules` are the process's, and so is this
+        with _LOCK:
+            if _entered == self:
+                return
+            if _entered is not None:
+                _forget(_entered)
+            for root in reversed(self.roots):
+                if str(root) not in sys.path:
+                    sys.path.insert(0, str(root))
+            importlib.invalidate_caches()
+            _entered = self
 
 
 _entered: Project | None = None
+_LOCK = threading.RLock()
 
 
 class SessionAtImportError(Exception):
@@ -173,6 +179,12 @@ def _no_session() -> Iterator[None]:
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"]
         os.environ.update({name: value for name, value in kept.items() if value is not None})
+
+
+def _has_session() -> bool:
+    """Whether Spark runs in this process already: then an import starts none."""
+    context = sys.modules.get("pyspark.core.context")
+    return getattr(getattr(context, "SparkContext", None), "_active_spark_context", None) is not None
 
 
 def _launches(error: BaseException) -> bool:

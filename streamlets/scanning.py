@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from streamlets.project import Project
@@ -14,6 +15,9 @@ _BASES = frozenset({"streamlets.SparkStreamlet", "streamlets.streamlet.SparkStre
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
 _MOST_BYTES = 2_000_000
 """Larger files are generated data, and parsing them takes seconds."""
+
+_MOST_FILES = 5_000
+"""A blueprint that lies in a home folder must not make a suggestion read all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,8 @@ class _Class:
 
 def streamlet_classes(project: Project) -> tuple[str, ...]:
     """The class paths of all streamlets that can be run: classes with a `Logic` (or `create_logic`), sorted."""
-    classes = {found.path: found for module, file in _modules(project) for found in _classes(module, file)}
+    modules = islice(_modules(project), _MOST_FILES)
+    classes = {found.path: found for module, file in modules for found in _classes(module, file)}
     return tuple(sorted(path for path in classes if _is_streamlet(path, classes) and _has_logic(path, classes)))
 
 

@@ -14,7 +14,7 @@ from blueprint.avro.model import Contract
 from blueprint.plan import StreamletPlan, TopicPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.delta import DeltaChannel
-from streamlets.declared import caller_outside
+from streamlets.declared import UNKNOWN, authors_call
 from streamlets.project import project_at
 from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
@@ -94,7 +94,7 @@ class Testkit:
         plan, topics = plan_of(
             own,
             ref=ref,
-            place=caller_outside("streamlets"),
+            place=authors_call() or UNKNOWN,
             parameters=parameters or {},
             schemas=schemas or {},
             volume_mounts=volume_mounts or {},

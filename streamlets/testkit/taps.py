@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.avro.loading import load_contract
 from blueprint.avro.model import Contract
 from streamlets.channels.base import Position, TopicResource, Txn
-from streamlets.declared import caller_outside
+from streamlets.declared import UNKNOWN, authors_call
 from streamlets.ports import Schema
 from streamlets.testkit.failures import refuse
 from streamlets.testkit.records import from_batches, to_batches
@@ -87,7 +87,7 @@ class TopicTap(InletTap, OutletTap):
 
 
 def _loaded(schema: Schema) -> Contract:
-    place = caller_outside("streamlets")
+    place = authors_call() or UNKNOWN
     loaded = load_contract(schema, base_folder=Path(place.file).parent, declared=place.span)
     if loaded.contract is None:
         raise refuse("the schema cannot be loaded", loaded.problems)

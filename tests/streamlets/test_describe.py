@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -345,6 +347,16 @@ def test_a_module_that_starts_spark_when_imported_is_told_and_starts_nothing(pro
     kind, message, _, lines = in_a_process(folder, "weather.Average", before="import os; os.environ['PATH'] = ''")
     assert kind == "module-raises" and lines == "[3]"
     assert message.startswith("the module `weather` starts a Spark session while it is imported")
+
+
+def test_classes_may_be_loaded_from_many_threads_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restarts load them concurrently; the environment is left as it was found."""
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "4711")
+    folder = project({f"m{n}.py": "import time; time.sleep(0.01)\n" + streamlet() for n in range(8)})
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda n: describe(folder, f"m{n}.Average"), range(8)))
+    assert all(isinstance(one, StreamletDescriptor) for one in found)
+    assert os.environ["PYSPARK_GATEWAY_PORT"] == "4711"
 
 
 def test_a_class_is_described_once_for_many_streamlets(project: Project) -> None:

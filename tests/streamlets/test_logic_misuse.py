@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -84,8 +85,9 @@ def refused(body: Body) -> StreamletError:
     """The error that building gives; it stands in this file."""
     with pytest.raises(StreamletError) as caught:
         build(body)
-    assert caught.value.place.file == __file__
-    assert f"at {caught.value.place.span.file}, line {caught.value.place.line}" in str(caught.value)
+    place = caught.value.place
+    assert place is not None and place.file == __file__
+    assert f"at {place.span.file}, line {place.line}" in str(caught.value)
     return caught.value
 
 
@@ -141,7 +143,7 @@ def test_an_outlet_written_twice_is_refused() -> None:
 
     error = refused(body)
     assert error.message.startswith("the outlet `result` is written twice, here and in line ")
-    assert f"line {error.place.line - 1}" in error.message
+    assert error.place is not None and f"line {error.place.line - 1}" in error.message
 
 
 def test_two_queries_of_one_name_are_refused() -> None:
@@ -211,6 +213,19 @@ def test_a_mount_gives_its_folder_or_says_where_to_set_it() -> None:
         lambda logic: [] if logic.mounted_path(logic.streamlet.models) == Path("/m") else None,
         mounts={"models": Path("/m")},
     )
+
+
+def test_an_error_without_code_of_the_authors_has_no_place() -> None:
+    """Frames of this project and of libraries are not shown as the author's."""
+    raised: list[StreamletError] = []
+
+    def on_another_thread(make: Callable[[str], StreamletError]) -> None:
+        thread = threading.Thread(target=map(raised.append, map(make, ["no place"])).__next__)
+        thread.start()
+        thread.join()
+
+    on_another_thread(StreamletError)
+    assert raised[0].place is None and str(raised[0]) == "no place"
 
 
 def test_a_streamlet_without_logic_cannot_run() -> None:

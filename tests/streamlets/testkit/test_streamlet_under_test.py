@@ -312,7 +312,7 @@ def misused(kit: Testkit, body: Body) -> StreamletError:
 
     with pytest.raises(StreamletError) as caught:
         kit.streamlet(Misused).step()
-    assert caught.value.place.file == __file__
+    assert caught.value.place is not None and caught.value.place.file == __file__
     return caught.value
 
 
