@@ -89,7 +89,7 @@ def _strays(
     draft: Draft, path: tuple[str, ...], known: Iterable[str], what: str, whose: str = ""
 ) -> Iterator[Diagnostic]:
     section = draft.settings.get(*path)
-    names = list(known)
+    names = dict.fromkeys(known)
     for key, value in section.fields.items() if isinstance(section, ObjectValue) else ():
         if key not in names and not (what == "topic" and key.startswith(f"{DEAD_LETTERS}.")):
             close = near(key, names)
