@@ -90,7 +90,7 @@ class TopicResource(Protocol):
         """Delete the topic with all its records."""
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """A streaming DataFrame of the inlet's schema, its source called `name`."""
+        """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
 
     def append(self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn) -> Position:
         """Write records without Spark; a `txn` already seen writes nothing."""

@@ -19,6 +19,7 @@ from streamlets.channels.crash import crash_point
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.files import write_files
+from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.manifest import Manifest, Manifests
 from streamlets.channels.delta.table import Table, create_table, open_table, table_name
 
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
     from blueprint.avro.model import Contract
     from blueprint.plan import OutletPlan
+    from streamlets.contract.conform import Conformance
 
 STAGED = "_staged"
+_SHOWN = 500
 _REASON, _ORIGINAL = "_streamlets_reason", "_streamlets_original"
 
 
@@ -48,6 +51,7 @@ class _Outcome:
     tables: dict[str, tuple[DataFile, ...]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     dead_letters: int = 0
+    folders: list[Path] = field(default_factory=list)
 
     def add(self, table: str, files: tuple[DataFile, ...]) -> int:
         if files:
@@ -75,6 +79,7 @@ class BatchWriter:
     on_batch: Callable[[BatchWritten], None] | None
     clock: Callable[[], float]
     _tables: dict[str, Table] = field(default_factory=dict)
+    _fits: dict[str, Conformance] = field(default_factory=dict)
     _broken: set[str] = field(default_factory=set)
     _id: str = ""
 
@@ -86,8 +91,7 @@ class BatchWriter:
             raise TopicWriteError(f"{self.streamlet}.{self.query}: {error}; nothing of this batch is visible") from None
 
     def _bring(self, rows: DataFrame, batch: int) -> None:
-        if not self._id:
-            self._begin(rows)
+        self._begin(rows)
         manifests = Manifests(self.root / STAGED / self._id)
         manifests.forget_before(batch)
         found = manifests.find(batch)
@@ -112,7 +116,7 @@ class BatchWriter:
 
     def _begin(self, rows: DataFrame) -> None:
         """Take the id that Spark keeps in the checkpoint: a new checkpoint counts its batches anew, so it is another
-        writer."""
+        writer. Asked for every batch, because a writer may be started again."""
         session = rows.sparkSession
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         key = session.sparkContext.getLocalProperty("sql.streaming.queryId")
@@ -126,6 +130,10 @@ class BatchWriter:
         try:
             for number, target in enumerate(self.targets):
                 self._write_target(target, target.rows(rows), f"{attempt}-{number}", outcome)
+        except BaseException:
+            for folder in outcome.folders:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
         finally:
             if shared:
                 rows.unpersist()
@@ -135,9 +143,12 @@ class BatchWriter:
         from streamlets.contract.conform import conformance
 
         outlet = target.outlet
-        fit = conformance(rows.schema, outlet.contract)
+        if outlet.name not in self._fits:  # the rows of one writer always have one schema
+            self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
+        fit = self._fits[outlet.name]
         table = self._ensure(target.topic, outlet.contract, outlet.partition_by)
         folder = table.path / "data" / self._id / attempt
+        outcome.folders.append(folder)
         if fit.reason is None:
             files = write_files(rows.select(*fit.columns), table.path, folder, outlet.partition_by)
         else:
@@ -165,7 +176,7 @@ class BatchWriter:
             one = F.max(F.when(~good, F.concat_ws("\n", _REASON, _ORIGINAL)))
             watched = tested.observe(seen, F.count(_REASON).alias("broken"), one.alias("one"))
             files = write_files(watched.where(good).drop(_REASON, _ORIGINAL), table.path, folder, outlet.partition_by)
-            broken = seen.get
+            broken = seen.get or {"broken": 0}  # nothing is told of a plan that Spark found to be empty
             if not broken["broken"]:
                 return files
             shutil.rmtree(folder, ignore_errors=True)
@@ -173,7 +184,7 @@ class BatchWriter:
                 reason, _, record = str(broken["one"]).partition("\n")
                 raise BrokenRowsError(
                     f"{broken['broken']} rows break the contract `{outlet.contract.record.name}` of {port}: {reason}; "
-                    f"the row: {record}"
+                    f"the row: {record[:_SHOWN]}"
                 )
             self._broken.add(outlet.name)
         letters = self._ensure(self.dead_letters, dead_letter_contract(), ())
@@ -188,6 +199,7 @@ class BatchWriter:
                 version=self.version,
             )
             beside = letters.path / "data" / self._id / attempt
+            outcome.folders.append(beside)
             dead = write_files(kept.where(~good).select(*columns), letters.path, beside, ())
         finally:
             kept.unpersist()
@@ -200,6 +212,7 @@ class BatchWriter:
         """The table of a contract, made when it is not there, and known to be there still."""
         name = f"{topic.name}/{table_name(contract, partition_by)}"
         if name not in self._tables:
+            topic_id(topic)
             create_table(self.root / name, contract, partition_by, self.clock)
         table = self._table(name)
         table.refresh()

@@ -127,7 +127,7 @@ class DeltaTopic:
         self._known = None
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """A streaming DataFrame of the inlet's schema, its source called `name` (None: not named)."""
+        """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
         from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
         from streamlets.channels.delta.source import FORMAT, Reading

@@ -109,7 +109,9 @@ class TopicLog:
     def _normal(self, table: str, place: Place, until: Place) -> Place:
         """One way to say each place: the end of a version is the beginning of the next that has records."""
         after = [
-            Place(s.version, s.first) for _, s, _ in self._segments(table) if (s.version, s.first + s.count) > place
+            Place(s.version, s.first)
+            for _, s, _ in self._segments(table, place)
+            if (s.version, s.first + s.count) > place
         ]
         return min(until, max(place, min(after))) if after else until
 
@@ -127,12 +129,15 @@ class TopicLog:
     def forget(self, before: Offset) -> None:
         """Let go of what lies before a place nobody will ask for again."""
         for name, table in self.tables.items():
-            place, files = before.place(name), table.files or {}
-            for path in [p for p, f in files.items() if f.segments[-1].version < place.version]:
-                del files[path]
+            files, version = table.files or {}, before.place(name).version
+            while files and (oldest := next(iter(files.values()))).segments[-1].version < version:
+                del files[oldest.path]
 
-    def _segments(self, table: str) -> Iterator[tuple[DataFile, Segment, int]]:
-        for file in (self.tables[table].files or {}).values():
+    def _segments(self, table: str, start: Place) -> Iterator[tuple[DataFile, Segment, int]]:
+        """Segments from a place on, newest first; files are known in the order of their versions."""
+        for file in reversed((self.tables[table].files or {}).values()):
+            if file.segments[-1].version < start.version:
+                return
             row = 0
             for segment in file.segments:
                 yield file, segment, row
@@ -140,7 +145,7 @@ class TopicLog:
 
     def _slices(self, name: str, start: Place, end: Place) -> Iterator[Slice]:
         table = self.tables[name]
-        for file, segment, row in self._segments(name):
+        for file, segment, row in self._segments(name, start):
             low = max(segment.first, start.number) if segment.version == start.version else segment.first
             high = segment.first + segment.count
             if segment.version == end.version:

@@ -188,9 +188,7 @@ def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], 
         (path / LOG).mkdir(exist_ok=True)
     except FileNotFoundError:
         raise lost(path) from None
-    from streamlets.contract.types import spark_schema
-
-    schema = spark_schema(contract).json()
+    schema = _schema_string(contract)
     zoneless = '"timestamp_ntz"' in schema  # a type of its own in the protocol
     features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]} if zoneless else {}
     time = int(clock() * 1000)
@@ -207,6 +205,15 @@ def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], 
     info = {"timestamp": time, "operation": "CREATE TABLE", "engineInfo": "streamlets"}
     entries = [{"commitInfo": info}, {"protocol": {**protocol, **features}}, {"metaData": metadata}]
     store.put_if_absent(commit_path(path, 0), actions.encode(entries))
+
+
+def _schema_string(contract: Contract) -> str:
+    """The contract as Delta writes schemas; it has no type for fields that are always null, so they are left out."""
+    from pyspark.sql.types import NullType, StructType
+
+    from streamlets.contract.types import spark_schema
+
+    return StructType([f for f in spark_schema(contract) if not isinstance(f.dataType, NullType)]).json()
 
 
 _PLAIN_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}

@@ -150,7 +150,7 @@ def test_a_writer_left_behind_by_cleaning_finds_its_transactions(tmp_path: Path)
     assert not slow.append([], Txn("w", 9), Clock())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     commits=st.lists(st.tuples(st.sampled_from([READING, WIDER]), st.integers(0, 6)), min_size=1, max_size=12),
     limits=st.lists(st.integers(1, 9), min_size=1, max_size=6),
