@@ -67,8 +67,8 @@ def _excerpt(marks: list[Mark], sources: Sources, *, gutter: int, width: int, pa
 def _views(text: str, marks: list[Mark], width: int) -> Iterator[tuple[int, int, list[_Underline]]]:
     """A line's windows: one that shows all its marks when that fits, else one for each mark."""
     spots = [_underline(text, mark) for mark in marks]
-    total = cells(shown(text))
     start, end = min(spot.start for spot in spots), max(spot.end for spot in spots)
+    total = max(cells(shown(text)), end)  # a caret may stand behind the last character
     if total > width and end - start > width - 2 and len(spots) > 1:
         for mark in marks:
             yield from _views(text, [mark], width)
@@ -88,21 +88,17 @@ def _underline(text: str, mark: Mark) -> _Underline:
 
 def _cut(text: str, first: int, end: int) -> str:
     """The columns `first` to `end` of a line; an ellipsis stands where something was left out."""
-    kept, column = [], 0
     total = cells(text)
+    inner_first, inner_end = first + (first > 0), end - (end < total)
+    kept, column = [], 0
     for character in text:
         size = cells(character)
-        if column >= first and column + size <= end:
+        if inner_first <= column and column + size <= inner_end and (size or column > inner_first):
             kept.append(character)
-        elif column < first < column + size or column < end < column + size:
+        elif column < inner_first < column + size or column < inner_end < column + size:
             kept.append(" ")  # half of a wide character
         column += size
-    line = "".join(kept)
-    if first > 0 and line:
-        line = "\u2026" + " " * (cells(line[0]) - 1) + line[1:]
-    if end < total and line:
-        line = line[:-1] + " " * (cells(line[-1]) - 1) + "\u2026"
-    return line
+    return "\u2026" * (first > 0) + "".join(kept) + "\u2026" * (end < total)
 
 
 def _underlined(spots: list[_Underline], width: int, paint: Paint) -> Iterator[str]:
@@ -125,14 +121,10 @@ def _underlined(spots: list[_Underline], width: int, paint: Paint) -> Iterator[s
 
 def _below(spot: _Underline, waiting: list[_Underline], width: int, paint: Paint) -> Iterator[str]:
     """A message under its underline, with bars for the messages still to come; moved left when it needs room."""
-    lines = wrapped(spot.message, width - spot.start)
-    if len(lines) > 1 and waiting:
-        lines = wrapped(spot.message, max(width - spot.start, 30))
-    start = spot.start
-    if not waiting and cells(shown(spot.message)) > width - start:
-        need = cells(shown(spot.message))
+    start, need = spot.start, cells(shown(spot.message))
+    if need > width - start:
         start = width - need if need <= width else min(start, max(0, width - 40))
-        lines = wrapped(spot.message, width - start)
+    lines = wrapped(spot.message, width - start)
     for line in lines:
         row, column = "", 0
         for other in waiting:

@@ -8,7 +8,7 @@ from blueprint.diagnostics.excerpt import Mark, excerpts, gutter_width
 from blueprint.diagnostics.model import Diagnostic, Label, Sources
 from blueprint.diagnostics.paint import Paint
 from blueprint.diagnostics.report import Report, summary
-from blueprint.diagnostics.text import wrapped
+from blueprint.diagnostics.text import shown, wrapped
 
 
 def render_full(report: Report, *, color: bool = False, width: int = 80) -> str:
@@ -47,7 +47,7 @@ def _finding(diagnostic: Diagnostic, sources: Sources, color: bool, width: int) 
         yield f"{indent} {paint.frame('=')} raised in your code, the innermost call last:"
         for mark, function in frames:
             head, *lines = excerpts((mark,), sources, gutter=gutter, width=width, paint=paint)
-            yield f"{head}, in {function}"
+            yield f"{head}, in {shown(function)}"
             yield from lines
     notes = [("because", cause) for cause in diagnostic.causes] + [("help", text) for text in diagnostic.help]
     if marks and notes and not frames:
@@ -69,4 +69,4 @@ def _marks(diagnostic: Diagnostic) -> tuple[Mark, ...]:
 
 def _lines(text: str, width: int) -> list[str]:
     """One sentence is wrapped; a block of several lines keeps its lines."""
-    return text.split("\n") if "\n" in text else wrapped(text, width)
+    return [shown(line) for line in text.split("\n")] if "\n" in text else wrapped(text, width)

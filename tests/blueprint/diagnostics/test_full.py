@@ -1,0 +1,181 @@
+"""How findings are drawn: excerpts, underlines, wide characters, tabs, long lines, colours."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+
+from blueprint.diagnostics import Checked, Diagnostic, Frame, Label, Sources, Span, finding
+from blueprint.diagnostics.full import render_finding, render_full
+from blueprint.diagnostics.text import cells
+
+ONE_OF_EACH = Checked(1, 1, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A report of findings about texts."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Sources
+    blueprint: str = "a.conf"
+    checked: Checked = ONE_OF_EACH
+
+
+def span(line: int, start: int, end: int, file: str = "a.conf") -> Span:
+    """Columns of one line."""
+    return Span(file, line, start, line, end)
+
+
+def drawn(text: str, at: Span | None, *also: Label, width: int = 80, **more: object) -> str:
+    """One finding about a text."""
+    sources = Sources()
+    sources.add("a.conf", text)
+    label = str(more.pop("label", ""))
+    one = finding("unknown-key", "no such key", at, label=label, also=also, **more)  # type: ignore[arg-type]
+    return render_finding(one, sources, width=width)
+
+
+def test_the_span_is_underlined_and_labelled() -> None:
+    """Line number, line, carets, and what is said about it behind them."""
+    assert drawn("one\ntwo three\n", span(2, 5, 10), label="this") == (
+        "error[unknown-key]: no such key\n --> a.conf:2:5\n  |\n2 | two three\n  |     ^^^^^ this\n"
+    )
+
+
+def test_wide_characters_take_two_columns() -> None:
+    """The carets stand under the characters that are meant."""
+    assert drawn("日本 = x", span(1, 1, 3)).splitlines()[-1] == "  | ^^^^"
+    assert drawn("日本 = x", span(1, 6, 7)).splitlines()[-1] == "  |        ^"
+
+
+def test_combining_characters_take_none() -> None:
+    """An accent of its own does not move the carets."""
+    assert drawn("e\u0301 = x", span(1, 6, 7)).splitlines()[-1] == "  |     ^"
+
+
+def test_tabs_are_four_blanks() -> None:
+    """Whatever the terminal makes of tabs."""
+    lines = drawn("\tkey = x", span(1, 2, 5)).splitlines()
+    assert lines[-2:] == ["1 |     key = x", "  |     ^^^"]
+
+
+def test_control_characters_cannot_reach_the_terminal() -> None:
+    """Neither from sources nor from messages."""
+    text = drawn("a \x1b[31m b", span(1, 1, 2), label="x\x1b[0m", causes=("\x07",), help=("\x9b",))
+    assert "\x1b" not in text and "\x07" not in text
+
+
+def test_an_empty_span_gets_one_caret() -> None:
+    """The end of a text is a place, too."""
+    assert drawn("abc", span(1, 4, 4)).splitlines()[-1] == "  |    ^"
+
+
+def test_long_lines_are_cut_around_the_span() -> None:
+    """What was left out shows as an ellipsis, and the span stays under its carets."""
+    line = "x" * 100 + "KEY" + "y" * 100
+    source, marks = drawn(line, span(1, 101, 104), width=40).splitlines()[-2:]
+    assert cells(source) <= 40 and source.count("…") == 2
+    assert source[marks.index("^") : marks.rindex("^") + 1] == "KEY"
+
+
+def test_two_labels_on_a_line() -> None:
+    """The right one is said on the row of the marks, the left one below."""
+    assert drawn("left right", span(1, 1, 5), Label(span(1, 6, 11), "b"), label="a").splitlines()[-3:] == [
+        "1 | left right",
+        "  | ^^^^ ----- b",
+        "  | a",
+    ]
+
+
+def test_marks_too_far_apart_get_a_line_each() -> None:
+    """A line that cannot show both is shown twice."""
+    text = drawn("LEFT" + " " * 200 + "RIGHT", span(1, 1, 5), Label(span(1, 205, 210), "here"), width=60)
+    assert text.count("LEFT") == 1 and text.count("RIGHT") == 1
+
+
+def test_lines_between_are_left_out() -> None:
+    """Dots stand for them."""
+    assert "...\n" in drawn("a\nb\nc\nd", span(1, 1, 2), Label(span(4, 1, 2)))
+    assert "..." not in drawn("a\nb", span(1, 1, 2), Label(span(2, 1, 2)))
+
+
+def test_other_files_follow_under_their_own_place() -> None:
+    """A place whose text is not known keeps its message."""
+    assert drawn("a", span(1, 1, 2), Label(span(7, 3, 4, "gone.py"), "declared here")).splitlines()[-2:] == [
+        " ::: gone.py:7:3",
+        "  | declared here",
+    ]
+
+
+def test_a_span_over_lines_is_underlined_to_the_end_of_its_first() -> None:
+    """The beginning is the place."""
+    assert drawn("{ a\n}", Span("a.conf", 1, 1, 2, 2)).splitlines()[-1] == "  | ^^^"
+
+
+def test_frames_are_shown_as_excerpts_with_their_functions() -> None:
+    """The innermost call last, with carets."""
+    text = drawn("one()\ntwo()", None, frames=(Frame(span(1, 1, 6), "f"), Frame(span(2, 1, 6), "g")))
+    assert text.splitlines()[1:] == [
+        "  = raised in your code, the innermost call last:",
+        " --> a.conf:1:1, in f",
+        "  |",
+        "1 | one()",
+        "  | -----",
+        " --> a.conf:2:1, in g",
+        "  |",
+        "2 | two()",
+        "  | ^^^^^",
+    ]
+
+
+def test_help_blocks_keep_their_lines() -> None:
+    """Text to copy is not wrapped."""
+    text = drawn("a", span(1, 1, 2), help=("write:\n" + "x " * 60,))
+    assert "x " * 59 in text
+
+
+def test_no_colour_unless_asked() -> None:
+    """And with colour the same text."""
+    sources = Sources()
+    sources.add("a.conf", "key = x")
+    one = finding("topic-unused", "said", span(1, 1, 4), label="here", causes=("why",), help=("do",))
+    plain, painted = (render_finding(one, sources, color=color) for color in (False, True))
+    assert "\x1b" not in plain
+    assert "\x1b[1;33m" in painted
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
+
+
+def test_a_report_ends_with_what_was_and_was_not_checked() -> None:
+    """Also when there is nothing to tell."""
+    assert " ".join(render_full(Drawn((), Sources())).split()) == (
+        "a.conf: no findings; checked 1 streamlet, 1 topic, 1 contract in 1 writer-reader pair, 1 setting; "
+        "not checked: the streamlets' logic"
+    )
+
+
+def test_nothing_checked_is_said() -> None:
+    """No one shall take it for success."""
+    assert (
+        render_full(Drawn((), Sources(), checked=Checked())) == "a.conf: no findings; nothing more could be checked\n"
+    )
+
+
+def test_every_line_fits() -> None:
+    """Random texts, spans and messages stay within the width; only places with long paths may not."""
+    chance = random.Random(11)
+    alphabet = "abc def, {}[]=.\t日本é\u0301"
+    for _ in range(400):
+        text = "\n".join("".join(chance.choices(alphabet, k=chance.randrange(200))) for _ in range(4))
+        labels = []
+        for _ in range(chance.randint(1, 4)):
+            line = chance.randint(1, 4)
+            start = chance.randint(1, 200)
+            labels.append(Label(span(line, start, start + chance.randrange(60)), "word " * chance.randrange(12)))
+        width = chance.choice([50, 80, 120])
+        sources = Sources()
+        sources.add("a.conf", text)
+        told = finding("unknown-key", "x" * chance.randrange(150), labels[0], also=labels[1:], causes=("why " * 30,))
+        for row in render_finding(told, sources, width=width).splitlines():
+            assert cells(row) <= width, (row, width)
