@@ -54,7 +54,8 @@ def start_session(
         folder: for its temporary files; None means one of the system's.
     """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in sys.path if Path(path).is_dir()))
+    known = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in known if path and Path(path).is_dir()))
     from pyspark.sql import SparkSession
 
     scratch = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="streamlets-spark-"))
