@@ -1,4 +1,7 @@
-"""Changes to a schema, as data, and how one is applied: the remedies that a resolution's reasons offer."""
+"""Changes to a schema, as data, and how one is applied: the remedies that a resolution's reasons offer.
+
+Defaults that no longer fit after a change are dropped with it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class SetType:
     Arguments:
         schema: named types in it are uses by name.
         definitions: of names the schema to change may not have yet.
-        default: of the field, when it shall get one; a default that no longer fits is dropped.
+        default: of the field, when it shall get one.
     """
 
     place: Place
@@ -138,6 +141,7 @@ def apply_edit(edit: SchemaEdit, contract: Contract) -> Contract:
                 root = _renamed(root, edit)
             case _:
                 _edit(edit, definitions)
+                _drop_misfits(definitions)
         record = _nested(Named(root), definitions, set())
         return parse_contract(json_text(record))
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -214,8 +218,6 @@ def _edit(edit: SchemaEdit, definitions: dict[str, Definition]) -> None:
             new = replace(old, schema=_put(old.schema, place.steps, edit.schema))
             if edit.default is not NO_DEFAULT:
                 new = replace(new, default=edit.default)
-            elif new.has_default and why_not(new.default, new.schema, lambda named: definitions[named.name]):
-                new = replace(new, default=NO_DEFAULT)
             _set_field(definitions, place.record, new)
         case SetDefault():
             old = _field(definitions, edit.record, edit.field)
@@ -239,6 +241,19 @@ def _edit(edit: SchemaEdit, definitions: dict[str, Definition]) -> None:
             assert isinstance(enum, Enum)
             default = enum.default if enum.default in edit.symbols else None
             definitions[edit.name] = replace(enum, symbols=edit.symbols, default=default)
+
+
+def _drop_misfits(definitions: dict[str, Definition]) -> None:
+    """Take away defaults that are no longer values of their types."""
+    for name, one in definitions.items():
+        if isinstance(one, Record):
+            fields = tuple(_without_misfit(each, definitions) for each in one.fields)
+            definitions[name] = replace(one, fields=fields)
+
+
+def _without_misfit(one: Field, definitions: Mapping[str, Definition]) -> Field:
+    fits = not one.has_default or why_not(one.default, one.schema, lambda named: definitions[named.name]) is None
+    return one if fits else replace(one, default=NO_DEFAULT)
 
 
 def _add(new: tuple[Definition, ...], definitions: dict[str, Definition]) -> None:

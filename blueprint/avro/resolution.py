@@ -49,6 +49,7 @@ class Rule(enum.StrEnum):
     BYTES_AS_STRING = "bytes-as-string"
     PRECISION_LOST = "precision-lost"
     NAMESPACES_DIFFER = "namespaces-differ"
+    NAME_AND_ALIAS = "name-and-alias"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,12 @@ class Reason:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What stays the same of a reason when a schema is changed elsewhere."""
-        return self.path, self.writer_type
+        """What stays the same of a reason when a schema is changed elsewhere.
+
+        Which rule a type breaks that is not read depends on what is around it; the others may stand at one place.
+        """
+        kinds = (Rule.TYPES_DIFFER, Rule.BRANCH_NOT_READ, Rule.NO_BRANCH)
+        return self.path, self.writer_type if self.rule in kinds else self.rule.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +270,19 @@ class _Walk:
         for wanted in read.fields:
             source = field_in(written, wanted)
             if source is not None:
-                self.compare(source.schema, wanted.schema, at.field(written, source, read, wanted))
+                here = at.field(written, source, read, wanted)
+                self._other_names(written, source, wanted, here)
+                self.compare(source.schema, wanted.schema, here)
             elif not wanted.has_default:
                 self._field_missing(written, read, wanted, at)
+
+    def _other_names(self, written: Record, source: Field, wanted: Field, at: _At) -> None:
+        """Java's Avro refuses a reader's field that several fields of the writer might be."""
+        names = {one.name for one in written.fields}
+        others = [f"`{alias}`" for alias in wanted.aliases if alias in names and alias != source.name]
+        if others:
+            message = f"the writer's `{source.name}` is read, and not {', '.join(others)}, an alias of the same field"
+            self._say(Rule.NAME_AND_ALIAS, source.schema, wanted.schema, at, message)
 
     def _field_missing(self, written: Record, read: Record, wanted: Field, at: _At) -> None:
         self.reasons.append(
@@ -321,6 +336,7 @@ _WARNINGS = frozenset(
         Rule.BYTES_AS_STRING,
         Rule.PRECISION_LOST,
         Rule.NAMESPACES_DIFFER,
+        Rule.NAME_AND_ALIAS,
     )
 )
 

@@ -11,6 +11,13 @@ DEPTH = 3
 """How deep types are nested before only primitives follow, and how often a recursive type repeats in a record."""
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+_WIDER = {
+    "int": ("long", "float", "double"),
+    "long": ("float", "double"),
+    "float": ("double",),
+    "string": ("bytes",),
+    "bytes": ("string",),
+}
 _FIELDS = ("a", "b", "c", "d", "e", "f")
 _SYMBOLS = ("RED", "GREEN", "BLUE", "BLACK")
 _NAMES = ("A", "B", "C", "D")
@@ -214,8 +221,8 @@ class Generator:
             return self._change_union(flat, kind)
         if roll < 0.3:
             return ["null", kind] if kind != "null" else ["null", "string"]
-        if roll < 0.5 and kind in ("int", "long", "float", "string", "bytes"):
-            return {"int": "long", "long": "double", "float": "double", "string": "bytes", "bytes": "string"}[kind]
+        if roll < 0.5 and isinstance(kind, str) and kind in _WIDER:
+            return self.rng.choice(_WIDER[kind])
         return self._type(flat, DEPTH - 1)
 
     def _change_union(self, flat: Flat, union: list[Any]) -> Any:

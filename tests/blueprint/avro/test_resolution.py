@@ -192,6 +192,13 @@ def test_an_alias_says_that_another_namespace_is_meant() -> None:
     assert check(of(fixed(2)), of({"type": "fixed", "name": "F", "namespace": "", "size": 2})).reasons == ()
 
 
+def test_a_writer_with_both_names_of_a_field_is_a_warning() -> None:
+    """The field of the reader's own name is read, and the author is told that one under an alias is not."""
+    reader = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "aliases": ["b"]}]}
+    reason = only(check(of("int", "string"), load(reader)))
+    assert (reason.rule, reason.path, reason.severity) == (Rule.NAME_AND_ALIAS, "a", Severity.WARNING)
+
+
 def test_a_field_without_default_offers_the_nearest_way() -> None:
     """An alias when the writer calls it nearly so, a null default where null fits, else an optional field."""
     near = only(check(load("temprature double"), load({"type": "record", "name": "R", "fields": [

@@ -11,39 +11,39 @@ from tests.blueprint.avro.claims import Claims
 from tests.blueprint.avro.schemas import Generator
 
 EXAMPLES = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-pairs = st.randoms(use_true_random=False)
+seeds = st.integers(0, 2**63)
 
 
 @EXAMPLES
-@given(pairs)
-def test_compatible_records_decode_and_incompatible_ones_do_not(rng: random.Random) -> None:
+@given(seeds)
+def test_compatible_records_decode_and_incompatible_ones_do_not(seed: int) -> None:
     """What is called compatible fastavro decodes; of what is not, it fails on some record; Apache's checker agrees."""
-    Claims(Generator(rng)).oracles_agree()
+    Claims(Generator(random.Random(seed))).oracles_agree()
 
 
 @EXAMPLES
-@given(pairs)
-def test_every_reason_names_a_place_that_exists(rng: random.Random) -> None:
+@given(seeds)
+def test_every_reason_names_a_place_that_exists(seed: int) -> None:
     """The path of every reason leads to a field of the reader, and its places to types of both schemas."""
-    Claims(Generator(rng)).paths_exist()
+    Claims(Generator(random.Random(seed))).paths_exist()
 
 
 @EXAMPLES
-@given(pairs)
-def test_every_change_takes_its_reason_away(rng: random.Random) -> None:
+@given(seeds)
+def test_every_change_takes_its_reason_away(seed: int) -> None:
     """A change offered for the only reason makes the pair compatible; one after the other they do so for several."""
-    Claims(Generator(rng)).changes_work()
+    Claims(Generator(random.Random(seed))).changes_work()
 
 
 @EXAMPLES
-@given(pairs)
-def test_the_read_plan_gives_what_fastavro_reads(rng: random.Random) -> None:
+@given(seeds)
+def test_the_read_plan_gives_what_fastavro_reads(seed: int) -> None:
     """A plan carried out on a writer's record gives the record that fastavro resolves."""
-    Claims(Generator(rng)).plan_reads()
+    Claims(Generator(random.Random(seed))).plan_reads()
 
 
 @EXAMPLES
-@given(pairs)
-def test_the_json_that_travels_is_the_whole_contract(rng: random.Random) -> None:
+@given(seeds)
+def test_the_json_that_travels_is_the_whole_contract(seed: int) -> None:
     """The JSON text parses to an equal contract with the same fingerprint, and the canonical form is fastavro's."""
-    Claims(Generator(rng)).json_is_whole()
+    Claims(Generator(random.Random(seed))).json_is_whole()
