@@ -109,10 +109,15 @@ class Ledger:
         return None
 
     def _how_far(self, streamlet: str, query: str, batch: int) -> str:
-        files = [str(file.relative_to(self._state)) for file in (self._state / "topics").rglob("*") if file.is_file()]
-        if any(f"{streamlet}" in file and file.endswith(f"{batch}.json") and "_staged" in file for file in files):
-            return "decided by a manifest"
-        return "under way"
+        name = f"{streamlet}.{query}-"
+        topics = self._state / "topics"
+        for entry in topics.glob("*/*/_delta_log/*.json"):
+            text = entry.read_text()
+            if name in text and f'"version":{batch},' in text.replace(" ", ""):
+                return "in its topic, not in Spark's log"
+        if any(topics.glob(f"_staged/{name}*/{batch}.json")):
+            return "decided by a manifest, not in its topic"
+        return "executing"
 
 
 def _last(folder: Path) -> int:

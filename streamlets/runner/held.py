@@ -70,9 +70,8 @@ def _count(state: DataFrame) -> tuple[int, str]:
     if window is None:
         found = state.agg(rows).first()
         return (found["rows"] if found else 0), ""
-    found = state.agg(
-        rows, F.min(f"key.{window}.start").alias("first"), F.max(f"key.{window}.end").alias("last")
-    ).first()
+    first, last = F.min(f"key.{window}.start").cast("string"), F.max(f"key.{window}.end").cast("string")
+    found = state.agg(rows, first.alias("first"), last.alias("last")).first()
     if found is None:
         return 0, ""
     return found["rows"], f"windows open from {found['first']} to {found['last']} UTC"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ FAILED = 1
 
 # The loop wakes at least this often, to look whether the JVM lives and whether the end of a query went unheard.
 _LOOK_EVERY = 5.0
+
+
+_STOPPED = "stopped as asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,15 @@ def run(
         SessionError: Spark cannot be started.
     """
     inbox: SimpleQueue[Fact] = SimpleQueue()
+    supervising = threading.Event()
+
+    def stop_now() -> None:
+        if not supervising.is_set():  # nobody reads the inbox yet
+            raise _StoppedTwiceError
+        inbox.put(StopNow())
+
     with (
-        stopping_on_signals(lambda: inbox.put(Drain()), lambda: inbox.put(StopNow())) as take_signals,
+        stopping_on_signals(lambda: inbox.put(Drain()), stop_now) as take_signals,
         options.state.locked(),
     ):
         if options.fresh:
@@ -81,13 +92,23 @@ def run(
             spark = session.start(_session_plan(plan, options), print_line)
             take_signals()  # Spark has put its own handler
             try:
-                code, reason = _supervised(plan, options, spark, inbox, emit, log)
+                if inbox.empty():
+                    supervising.set()
+                    code, reason = _supervised(plan, options, spark, inbox, emit, log)
+                else:
+                    code, reason = ALL_ENDED, _STOPPED
             finally:
                 spark.stop()
+        except _StoppedTwiceError:
+            code, reason = ALL_ENDED, _STOPPED
         finally:
             emit(RunEnded(time.time(), code, reason))
             log.close()
     return code
+
+
+class _StoppedTwiceError(BaseException):
+    """A second signal while Spark starts: leave whatever this thread is waiting for."""
 
 
 def _session_plan(plan: ApplicationPlan, options: RunOptions) -> SessionPlan:
@@ -131,13 +152,15 @@ def _supervised(
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
         asked = _watch(supervisor, spark, inbox)
+    for site in application.sites.values():
+        site.resume()
     modes = {unit: application.output_mode(unit) for unit in supervisor.units}
     if options.bounded and spark.process.poll() is None:
         for event in held_rows(spark.session, modes, options.state.checkpoints, time.time):
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
-    return ALL_ENDED, "stopped as asked" if asked else ""
+    return ALL_ENDED, _STOPPED if asked else ""
 
 
 def _watch(supervisor: Supervisor, spark: Spark, inbox: SimpleQueue[Fact]) -> bool:

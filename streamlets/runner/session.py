@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import re
 import shutil
@@ -153,16 +155,21 @@ class Spark:
 
     def stop(self, patience: float = 20.0) -> None:
         """Stop Spark and see to it that its process is gone after `patience` seconds, whatever it is doing."""
-        stopping = threading.Thread(target=self.session.stop, name="spark-stop", daemon=True)
+        stopping = threading.Thread(target=self._stop_session, name="spark-stop", daemon=True)
         stopping.start()
         stopping.join(patience)
         assert self.process.stdin is not None
-        self.process.stdin.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
         try:
             self.process.wait(1.0 if stopping.is_alive() else patience)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+    def _stop_session(self) -> None:
+        with contextlib.suppress(Exception):  # the process may be gone; what matters is that it is, in the end
+            self.session.stop()
 
 
 def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
@@ -189,6 +196,8 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    # Errors reach the user through the supervisor; pyspark would print them to the terminal a second time, as JSON.
+    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     gateway = _launch(conf, plan)
     process: subprocess.Popen[bytes] = gateway.proc
