@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blueprint.diagnostics import Diagnostic, Edit, Fix, Label, Span, finding
+from blueprint.diagnostics import Diagnostic, Span, finding
+from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model import Blueprint, PortPath, StreamletEntry, TopicEntry, port_path
-from blueprint.spelling import alternatives, near
+from blueprint.slips import dotted_span, misspelt, unknown, wrong_type
+from blueprint.spelling import near
 
 _SKELETON = """blueprint {
   streamlets {
@@ -77,7 +79,7 @@ class _Reader:
             close = [key for key in near(name, fields) if isinstance(fields[key], ObjectValue)]
             if close:
                 key = close[0]
-                self.add(self._misspelt(fields[key], key, name, "the file"))
+                self.add(misspelt(fields[key], key, name, "the file"))
                 value = fields[key]
         if value is None:
             self.add(
@@ -89,7 +91,7 @@ class _Reader:
                 )
             )
         elif not isinstance(value, ObjectValue):
-            self.add(_wrong_type(value, f"`{name}`", "an object"))
+            self.add(wrong_type(value, f"`{name}`", "an object"))
         return value if isinstance(value, ObjectValue) else None
 
     def recovered(
@@ -102,28 +104,11 @@ class _Reader:
                 continue
             close = near(key, [name for name in known if name not in fields])
             if close:
-                self.add(self._misspelt(value, key, close[0], where))
+                self.add(misspelt(value, key, close[0], where))
                 fields[close[0]] = value
             else:
-                self.add(
-                    finding(
-                        "unknown-key",
-                        f"{where} has no key `{key}`",
-                        key_span_of(value),
-                        help=(f"known keys are {alternatives(known)}",),
-                    )
-                )
+                self.add(unknown(value, key, known, where))
         return fields
-
-    def _misspelt(self, value: Value, key: str, meant: str, where: str) -> Diagnostic:
-        span = key_span_of(value)
-        return finding(
-            "unknown-key",
-            f"{where} has no key `{key}`",
-            span,
-            help=(f"did you mean `{meant}`?",),
-            fix=Fix(f"write `{meant}`", (Edit(span, meant),)) if _is_written(span, key) else None,
-        )
 
     def boolean(self, value: Value | None, name: str) -> bool:
         """A truth value, false when absent."""
@@ -131,13 +116,13 @@ class _Reader:
             return False
         if isinstance(value, Scalar) and value.text in ("true", "yes", "on", "false", "no", "off"):
             return value.text in ("true", "yes", "on")
-        self.add(_wrong_type(value, f"`{name}`", "`true` or `false`"))
+        self.add(wrong_type(value, f"`{name}`", "`true` or `false`"))
         return False
 
     def streamlets(self, blueprint: ObjectValue, section: Value | None) -> dict[str, StreamletEntry]:
         """The streamlets that can be read; the names of the others go to `broken`."""
         if section is not None and not isinstance(section, ObjectValue):
-            self.add(_wrong_type(section, "`streamlets`", "an object of names and classes"))
+            self.add(wrong_type(section, "`streamlets`", "an object of names and classes"))
             self.topics_broken = True
             return {}
         if section is None or not section.fields:
@@ -165,7 +150,7 @@ class _Reader:
         if isinstance(value, Scalar) and isinstance(value.value, str):
             return StreamletEntry(ref, key_span_of(value), value.text, span_of(value))
         if not isinstance(value, ObjectValue):
-            self.add(_wrong_type(value, f"the streamlet `{ref}`", "a class path or an object with `class`"))
+            self.add(wrong_type(value, f"the streamlet `{ref}`", "a class path or an object with `class`"))
             return None
         return self._streamlet_block(ref, value)
 
@@ -189,9 +174,9 @@ class _Reader:
                 )
                 return None
             name = rest.pop(close[0])
-            self.add(self._misspelt(name, close[0], "class", f"the streamlet `{ref}`"))
+            self.add(misspelt(name, close[0], "class", f"the streamlet `{ref}`"))
         if not (isinstance(name, Scalar) and isinstance(name.value, str)):
-            self.add(_wrong_type(name, f"the class of `{ref}`", "a class path"))
+            self.add(wrong_type(name, f"the class of `{ref}`", "a class path"))
             return None
         settings = ObjectValue(rest, block.origins)
         return StreamletEntry(ref, key_span_of(block), name.text, span_of(name), settings)
@@ -201,7 +186,7 @@ class _Reader:
         if section is None:
             return {}
         if not isinstance(section, ObjectValue):
-            self.add(_wrong_type(section, "`topics`", "an object of topics"))
+            self.add(wrong_type(section, "`topics`", "an object of topics"))
             self.topics_broken = True
             return {}
         entries: dict[str, TopicEntry] = {}
@@ -209,7 +194,7 @@ class _Reader:
             if isinstance(value, ObjectValue):
                 entries |= {entry.id: entry for entry in self._topic(id, value)}
             else:
-                self.add(_wrong_type(value, f"the topic `{id}`", "an object with `producers` and `consumers`"))
+                self.add(wrong_type(value, f"the topic `{id}`", "an object with `producers` and `consumers`"))
                 self.topics_broken = True
         return entries
 
@@ -227,7 +212,7 @@ class _Reader:
                     span,
                     label="an unquoted dot begins an object inside an object",
                     help=(f'write `"{full}" {{ ... }}`',),
-                    fix=Fix("quote the id", (Edit(span, f'"{full}"'),)) if _is_written(span, full) else None,
+                    fix=rewrite((span, full, f'"{full}"')),
                 )
             )
             yield from self._topic(full, value)
@@ -246,7 +231,7 @@ class _Reader:
             if not close:
                 return ()
             value = rest.pop(close[0])
-            self.add(self._misspelt(value, close[0], key, f"the topic `{id}`"))
+            self.add(misspelt(value, close[0], key, f"the topic `{id}`"))
         if isinstance(value, Scalar) and isinstance(value.value, str):
             span = span_of(value)
             self.add(
@@ -256,12 +241,12 @@ class _Reader:
                     span,
                     label="this is a single text",
                     help=(f"write `{key} = [{value.text}]`",),
-                    fix=Fix("make it a list", (Edit(span, f"[{value.text}]"),)),
+                    fix=rewrite((span, value.text, f"[{value.text}]")),
                 )
             )
             return (port_path(value.text, span),)
         if not isinstance(value, ListValue):
-            self.add(_wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths"))
+            self.add(wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths"))
             self.topics_broken = True
             return ()
         return tuple(self._port_paths(id, key, value.items))
@@ -271,7 +256,7 @@ class _Reader:
             if isinstance(item, Scalar) and item.value is not None:
                 yield port_path(item.text, span_of(item))
             else:
-                self.add(_wrong_type(item, f"an entry of `{key}` of the topic `{id}`", "a port path"))
+                self.add(wrong_type(item, f"an entry of `{key}` of the topic `{id}`", "a port path"))
                 self.topics_broken = True
 
 
@@ -296,47 +281,3 @@ def _dotted_streamlet(ref: str, block: ObjectValue) -> Diagnostic | None:
                 help=(f"did you mean `{dotted.replace('.', '-')}`?",),
             )
     return None
-
-
-def dotted_span(block: Value, inner: Value) -> Span | None:
-    """The place of `a.b` when the key of `inner` was written behind the key of `block` with a dot; None otherwise."""
-    last = key_span_of(inner)
-    for origin in reversed(block.origins):
-        first = origin.key
-        if first is None or first.file != last.file or first.end_line != last.line:
-            continue
-        if last.column == first.end_column + 1:
-            return Span(first.file, first.line, first.column, last.end_line, last.end_column)
-    return None
-
-
-def _is_written(span: Span, key: str) -> bool:
-    """Whether the key stands there bare, so that an edit may replace it."""
-    return span.line == span.end_line and span.end_column - span.column == len(key)
-
-
-def _wrong_type(value: Value, what: str, wanted: str) -> Diagnostic:
-    return finding(
-        "wrong-type",
-        f"{what} must be {wanted}",
-        span_of(value),
-        label=f"this is {described(value)}",
-        also=(Label(origin.via, "comes from here") for origin in value.origins[-1:] if origin.via),
-    )
-
-
-def described(value: Value) -> str:
-    """What a value is, in words: `a list`, `a number`."""
-    match value:
-        case ListValue():
-            return "a list"
-        case ObjectValue():
-            return "an object"
-        case Scalar(value=None):
-            return "null"
-        case Scalar(value=bool()):
-            return "true or false"
-        case Scalar(value=int() | float()):
-            return "a number"
-        case _:
-            return "a text"

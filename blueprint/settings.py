@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from blueprint.diagnostics import Diagnostic, Edit, Fix, Label, Span, finding
+from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon import ListValue, ObjectValue, Scalar, Value, key_span_of, path_text, span_of
 from blueprint.quantities import QuantityError, duration
 from blueprint.spelling import alternatives, listing, near
@@ -299,13 +300,8 @@ def _unknown(value: Value, headline: str, key: str, close: Sequence[str], known:
         helps = [f"did you mean {alternatives(close)}?"]
     else:
         helps = [f"known are {listing(sorted(known))}"] if known else []
-    fix = Fix(f"write `{close[0]}`", (Edit(span, close[0]),)) if close and _bare(span, key) else None
+    fix = rewrite((span, key, close[0])) if close else None
     return finding("unknown-setting", headline, span, help=helps, fix=fix)
-
-
-def _bare(span: Span, key: str) -> bool:
-    """Whether the key stands there without quotes, so that an edit may replace it."""
-    return span.line == span.end_line and span.end_column - span.column == len(key)
 
 
 def _described(value: Value) -> str:

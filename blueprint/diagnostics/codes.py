@@ -31,7 +31,6 @@ CODES: dict[str, Code] = {
     "topic-name-clash": Code(_ERROR, "two topics would be one and the same outside the blueprint"),
     "class-path": Code(_ERROR, "the class of a streamlet is not written as a class path"),
     "port-name": Code(_ERROR, "a port's name is no DNS label"),
-    "query-name": Code(_ERROR, "a query's name cannot be used as one"),
     # Streamlets
     "module-not-found": Code(_ERROR, "the module of a streamlet's class cannot be found"),
     "module-shadowed": Code(_ERROR, "a module of the project is called like one of the framework"),

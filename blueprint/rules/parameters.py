@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from blueprint.catalog import ParameterDescriptor, ParameterType, StreamletDescriptor
-from blueprint.diagnostics import Diagnostic, Edit, Fix, Label, Span, finding
+from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import Scalar, Value, key_span_of, span_of
 from blueprint.parameters import ParameterError, parameter_default, parameter_value
 from blueprint.rules.draft import Draft
@@ -118,7 +119,7 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
                     key_span_of(value),
                     also=(Label(descriptor.declared, "the class"),),
                     help=(f"did you mean {alternatives(close)}?" if close else has,),
-                    fix=_rename(key_span_of(value), key, close),
+                    fix=rewrite((key_span_of(value), key, close[0])) if close else None,
                 )
 
 
@@ -153,9 +154,3 @@ def _required(parameters: Iterable[ParameterDescriptor]) -> Iterator[ParameterDe
 def is_null(value: Value) -> bool:
     """Whether a value is `null`, which takes back what earlier layers have set."""
     return isinstance(value, Scalar) and value.value is None
-
-
-def _rename(span: Span, key: str, close: tuple[str, ...]) -> Fix | None:
-    if not close or span.line != span.end_line or span.end_column - span.column != len(key):
-        return None
-    return Fix(f"write `{close[0]}`", (Edit(span, close[0]),))

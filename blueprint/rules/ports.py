@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from blueprint.diagnostics import Diagnostic, Edit, Fix, Label, finding
+from blueprint.diagnostics import Diagnostic, Fix, Label, finding
+from blueprint.diagnostics.fixes import rewrite
 from blueprint.model import PortPath, Role
 from blueprint.rules.draft import Draft
 from blueprint.rules.links import MissingLink, missing_links
@@ -226,10 +227,5 @@ def _replacement(path: PortPath, meant: PortKey | None) -> Fix | None:
     return _fix([(path, meant.path)]) if meant is not None else None
 
 
-def _fix(edits: list[tuple[PortPath, str]]) -> Fix | None:
-    """Replace paths where they stand bare: not quoted, not put together of parts."""
-    for path, _ in edits:
-        span = path.span
-        if span.line != span.end_line or span.end_column - span.column != len(path.text):
-            return None
-    return Fix(f"write `{edits[0][1]}`", tuple(Edit(path.span, text) for path, text in edits))
+def _fix(changes: list[tuple[PortPath, str]]) -> Fix | None:
+    return rewrite(*((path.span, path.text, text) for path, text in changes))
