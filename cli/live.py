@@ -17,6 +17,7 @@ from streamlets.runner.lines import json_line, line
 from streamlets.runner.status import RunStatus, StreamletStatus, fold
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -138,16 +139,17 @@ class TableView:
 
     Arguments:
         logs: the folder of the log files, as it is to be named.
+        console: where to draw; left out, the standard output.
     """
 
-    def __init__(self, logs: str) -> None:
+    def __init__(self, logs: str, console: Console | None = None) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._logs = logs
         self._status = RunStatus()
         self._lock = threading.Lock()
-        self._console = Console(highlight=False)
+        self._console = console or Console(highlight=False)
         self._live = Live(get_renderable=self._table, console=self._console, refresh_per_second=2)
 
     def __enter__(self) -> Self:
