@@ -8,6 +8,7 @@ import pytest
 from paper import PaperCatalog, at, record, streamlet
 
 from blueprint.catalog import LoadFailure, LoadFailureKind, ParameterDescriptor, ParameterType, VolumeMountDescriptor
+from blueprint.diagnostics import Fix
 from blueprint.verify import Verification, verify
 
 READING = record("Reading", src="string", value="double")
@@ -143,3 +144,54 @@ def test_one_mistake_gives_one_finding(
     found = verified(RIGHT.replace(old, new, 1), tmp_path).diagnostics
     told = [(each.code, each.primary.span.line, each.primary.span.column) for each in found if each.primary]
     assert told == [(code, line, column)]
+
+
+def mended(text: str, fix: Fix) -> str:
+    """The text with the edits of a fix made, the last place first."""
+    lines = text.split("\n")
+    for edit in sorted(fix.edits, key=lambda edit: edit.span, reverse=True):
+        span = edit.span
+        before, after = lines[span.line - 1][: span.column - 1], lines[span.end_line - 1][span.end_column - 1 :]
+        lines[span.line - 1 : span.end_line] = (before + edit.replacement + after).split("\n")
+    return "\n".join(lines)
+
+
+def test_fixes_mend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a finding offers a fix, making it leaves nothing to be said; a dozen mistakes have one."""
+    monkeypatch.chdir(tmp_path)
+    fixes = 0
+    for old, new, code, *_ in MISTAKES:
+        text = RIGHT.replace(old, new, 1)
+        (found,) = verified(text, tmp_path).diagnostics
+        if found.fix is not None:
+            fixes += 1
+            assert verified(mended(text, found.fix), tmp_path).diagnostics == (), (code, new)
+    assert fixes >= 12
+
+
+OLD = """\
+blueprint {
+  streamlets {
+    # gauges
+    east { class = app.Sensors, parameters { station = OSL } }
+    means = app.Means
+    archive { class = app.Archive, volume-mounts { out = results } }
+  }
+  connections {
+    east = [means]
+    means.means = [archive.in]
+  }
+}
+"""
+
+
+def test_the_wiring_of_1x_is_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fix of a `connections` section makes a blueprint of today, comments and layout kept."""
+    monkeypatch.chdir(tmp_path)
+    (found,) = verified(OLD, tmp_path).diagnostics
+    assert found.code == "connections-section"
+    assert found.fix is not None
+    new = mended(OLD, found.fix)
+    assert verified(new, tmp_path).diagnostics == ()
+    assert new.startswith(OLD.split("  connections")[0])
+    assert "\n    means { producers = [means.means], consumers = [archive.in] }\n  }\n" in new
