@@ -53,12 +53,13 @@ def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] =
     told = text.partition(_QUERY_DUMP)[0]
     frames = list(_FRAME.finditer(told))
     own = [match for match in frames if users(match["file"])]
-    places = tuple(f"{_shown(match['file'])}:{match['line']} in {match['function']}" for match in own)
+    places = [f"{_shown(match['file'])}:{match['line']} in {match['function']}" for match in own]
     cause = _after(told[frames[-1].end() :]) if frames else _first(told)
     names = {match["name"] for match in _CLASS.finditer(told)} | set(_CONDITION.findall(told))
     if _SOURCES_CHANGED.search(told):
         names.add("CHECKPOINT_SOURCES_CHANGED")
-    return Failure(_clean(cause), places, fatal(names, building=building))
+    once = tuple(dict.fromkeys(places))  # Java repeats in each cause what Python said
+    return Failure(_clean(cause), once, fatal(names, building=building))
 
 
 def _after(text: str) -> str:

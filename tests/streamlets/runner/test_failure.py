@@ -49,6 +49,13 @@ def test_python_worker() -> None:
     assert not found.fatal
 
 
+def test_repeated_traceback() -> None:
+    """A traceback that Java repeats as its cause shows each frame once."""
+    found = failure_of_text(f"{UDF.partition('===')[0]}\n\tat java.X.y(X.scala:1)\nCaused by: {UDF}", building=False)
+    assert found.frames == ("/home/me/app/gauges.py:6 in parsed",)
+    assert found.cause == "ValueError: cannot parse 1"
+
+
 def test_foreach_batch() -> None:
     """Of a long traceback only the user's frame is shown, and Spark's condition as the cause."""
     found = failure_of_text(FOREACH, building=False)
