@@ -63,8 +63,8 @@ class AvroOutlet(_Port):
         name: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
         schema: of the records it gives, in any form of `Schema`; rows are brought to exactly it. Left out, the
             configuration gives it (`outlets.<name>`).
-        partition_by: columns, or SQL expressions over the schema's columns, by which records are laid out; records
-            with equal values stay in order.
+        partition_by: columns, or SQL expressions over the schema's columns, that records belong together by: a
+            channel with keys makes its key of them, the delta channel lays its files out by those that are columns.
         on_invalid: what becomes of a row that breaks the schema: `fail` ends the query before anything of its batch
             is written, `dead-letters` puts the row with its reason there and goes on.
         extra: what becomes of columns that the schema does not have: `fail` refuses the query, `drop` leaves them out.

@@ -6,11 +6,12 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
-from blueprint.plan import InletPlan, TopicPlan
+from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import BatchWritten, Branch, Lag, Position, TopicLostError, TopicResource, Txn
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import append_batches
@@ -68,7 +69,7 @@ class DeltaChannel:
         """An unstarted writer; see `Channel.writer`."""
         batches = BatchWriter(
             root=self.root,
-            targets=tuple(Target(b.outlet, b.rows, self._folder(b.topic)) for b in branches),
+            targets=tuple(Target(_laid_out(b.outlet), b.rows, self._folder(b.topic)) for b in branches),
             dead_letters=self._folder(dead_letters) if dead_letters is not None else None,
             streamlet=streamlet,
             query=query,
@@ -96,6 +97,13 @@ class DeltaChannel:
         if not isinstance(topic, DeltaTopic):
             raise TypeError(f"a query writes to one channel only; `{topic.plan.id}` is on `{topic.plan.channel}`")
         return topic.path
+
+
+def _laid_out(outlet: OutletPlan) -> OutletPlan:
+    """The outlet with the columns that lay out its files; expressions over them say nothing to a Delta table."""
+    names = {field.name.lower(): field.name for field in outlet.contract.record.fields}
+    columns = tuple(names[text.lower()] for text in outlet.partition_by if text.lower() in names)
+    return replace(outlet, partition_by=columns)
 
 
 class DeltaTopic:

@@ -58,7 +58,7 @@ class Splitter(SparkStreamlet):
 
     readings = AvroInlet(schema=READING)
     high = AvroOutlet(schema="src string not null, value double", extra="drop", on_invalid="dead-letters")
-    low = AvroOutlet(schema="src string, value double", extra="drop")
+    low = AvroOutlet(schema="src string, value double", extra="drop", partition_by=["SRC", "length(src)"])
     limit = IntegerParameter("What is high", default=10)
 
     class Logic(SparkStreamletLogic["Splitter"]):
