@@ -7,16 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from blueprint.catalog import StreamletDescriptor
-from blueprint.hocon.values import ObjectValue, plain
+from blueprint.hocon.values import plain
 from blueprint.model import DEAD_LETTERS, Role, dead_letter_topic
 from blueprint.parameters import parameter_default, parameter_value
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
-from blueprint.resolved import application_name, inlet_settings, spark_settings, streamlet_settings, topic_facts
+from blueprint.resolved import (
+    application_name,
+    inlet_settings,
+    spark_settings,
+    streamlet_settings,
+    topic_facts,
+    topic_options,
+)
 from blueprint.rules.draft import Draft
 from blueprint.rules.parameters import is_null
 from blueprint.wiring import PortKey
-
-_OWN_KEYS = ("managed", "channel")
 
 
 def make_plan(draft: Draft) -> ApplicationPlan:
@@ -129,9 +134,6 @@ def _topics(draft: Draft, dead_letters: Mapping[str, str]) -> list[TopicPlan]:
     topics = []
     for id in draft.blueprint.topics:
         facts = draft.topics[id]
-        block = draft.settings.get("topics", id)
-        fields = block.fields if isinstance(block, ObjectValue) else {}
-        options = {key: plain(value) for key, value in fields.items() if key not in _OWN_KEYS}
         topics.append(
             TopicPlan(
                 id,
@@ -140,11 +142,11 @@ def _topics(draft: Draft, dead_letters: Mapping[str, str]) -> list[TopicPlan]:
                 facts.managed,
                 tuple(paths[id, "producer"]),
                 tuple(paths[id, "consumer"]),
-                options,
+                topic_options(id, draft.settings),
             )
         )
     for ref, id in dead_letters.items():
         if id not in draft.blueprint.topics:
-            facts = topic_facts(id, draft.settings)
-            topics.append(TopicPlan(id, facts.name, facts.channel, True, (f"{ref}.{DEAD_LETTERS}",), (), {}))
+            facts, options = topic_facts(id, draft.settings), topic_options(id, draft.settings)
+            topics.append(TopicPlan(id, facts.name, facts.channel, True, (f"{ref}.{DEAD_LETTERS}",), (), options))
     return topics

@@ -44,6 +44,25 @@ def topic_facts(id: str, flow: ObjectValue) -> TopicFacts:
     )
 
 
+def topic_options(id: str, flow: ObjectValue) -> dict[str, object]:
+    """What a topic's channel wants to know, by the names the channel has for it.
+
+    The groups `topic`, `connection-config`, `producer-config` and `consumer-config` are objects of dotted keys; all
+    else is one value by its dotted key, such as `bootstrap.servers`.
+    """
+    block = flow.get("topics", id)
+    options: dict[str, object] = {}
+    for key, value in block.fields.items() if isinstance(block, ObjectValue) else ():
+        if key in _GROUPS:
+            options[key] = _dotted(value, ())
+        elif key not in ("managed", "channel"):
+            options |= _dotted(value, (key,))
+    return options
+
+
+_GROUPS = ("topic", "connection-config", "producer-config", "consumer-config")
+
+
 def application_name(flow: ObjectValue) -> str | None:
     """The name that settings give the application."""
     return _text(flow.get("application"))
@@ -127,16 +146,21 @@ def _duration(text: str | None) -> Duration | None:
 
 def _spark(value: Value | None) -> dict[str, str]:
     """Spark's settings by their full names; the leading `spark.` may be left out."""
-    return {key if key.startswith("spark.") else f"spark.{key}": text for key, text in _flat(value, ()).items()}
+    found = _scalars(value, ())
+    return {key if key.startswith("spark.") else f"spark.{key}": one.text for key, one in found.items()}
 
 
-def _flat(value: Value | None, path: tuple[str, ...]) -> dict[str, str]:
-    """Dotted keys of nested objects: Spark's settings are written with dots, which HOCON reads as nesting."""
+def _dotted(value: Value | None, path: tuple[str, ...]) -> dict[str, object]:
+    return {key: one.value for key, one in _scalars(value, path).items()}
+
+
+def _scalars(value: Value | None, path: tuple[str, ...]) -> dict[str, Scalar]:
+    """Values by dotted keys: many settings are written with dots, which HOCON reads as nesting. Null is left out."""
     if isinstance(value, Scalar):
-        return {".".join(path): value.text}
-    found: dict[str, str] = {}
+        return {".".join(path): value} if value.value is not None else {}
+    found: dict[str, Scalar] = {}
     for key, inner in value.fields.items() if isinstance(value, ObjectValue) else ():
-        found |= _flat(inner, (*path, key))
+        found |= _scalars(inner, (*path, key))
     return found
 
 
