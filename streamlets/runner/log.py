@@ -39,4 +39,4 @@ class RunLog:
 
     def _write(self, time: float, text: str) -> None:
         stamp = datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
-        self._handler.emit(logging.LogRecord("run", logging.INFO, "", 0, f"{stamp} {text}", (), None))
+        self._handler.handle(logging.LogRecord("run", logging.INFO, "", 0, f"{stamp} {text}", (), None))

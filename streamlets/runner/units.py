@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -42,14 +43,14 @@ class _SparkUnit:
         self._log = log
         self._lock = threading.Lock()
         self._run = 0
-        self._queries: list[StreamingQuery] = []
+        self._queries: dict[str, StreamingQuery] = {}  # by run id, kept here: asking the JVM fails when it is gone
         self._alive: set[str] = set()
         self._stopping = False
         self._seen_down: set[str] = set()
 
     def start(self, run: int) -> None:
         """Begin in a worker."""
-        self._run, self._queries, self._alive, self._stopping = run, [], set(), False
+        self._run, self._queries, self._alive, self._stopping = run, {}, set(), False
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
@@ -65,13 +66,12 @@ class _SparkUnit:
 
     def check(self) -> None:
         """Look whether a query is down whose end was not told: Spark drops events when its bus is slow."""
-        for query in list(self._queries):
-            run_id = str(query.runId)
+        for run_id, query in list(self._queries.items()):
             if run_id not in self._alive or query.isActive:
                 continue
             if run_id in self._seen_down:  # for the second time: the event had its chance
                 error = query.exception()
-                self._over(query, self._run, str(error) if error else None)
+                self._over(run_id, self._run, str(error) if error else None)
             self._seen_down.add(run_id)
 
     def _begin(self, run: int) -> None:
@@ -88,18 +88,19 @@ class _SparkUnit:
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
             self._log(self.id, text_of(error))
             failure = failure_of(error, building=True)
-            for query in self._queries:
-                query.stop()
+            for query in list(self._queries.values()):
+                with contextlib.suppress(Exception):  # the failure above is the one to tell
+                    query.stop()
             self._report(Ended(self.id, run, failure))
 
     def _watch(self, query: StreamingQuery, run: int, name: str) -> None:
         run_id = str(query.runId)
         with self._lock:
-            self._queries.append(query)
+            self._queries[run_id] = query
             self._alive.add(run_id)
         self._site.listening.claim(
             run_id,
-            Claim(lambda report: self._progress(report, run, name), lambda text: self._over(query, run, text)),
+            Claim(lambda report: self._progress(report, run, name), lambda text: self._over(run_id, run, text)),
         )
 
     def _progress(self, report: Mapping[str, Any], run: int, name: str) -> None:
@@ -115,11 +116,11 @@ class _SparkUnit:
         )
         self._report(Progressed(run, event))
 
-    def _over(self, query: StreamingQuery, run: int, text: str | None) -> None:
+    def _over(self, run_id: str, run: int, text: str | None) -> None:
         with self._lock:
-            if run != self._run or str(query.runId) not in self._alive:
+            if run != self._run or run_id not in self._alive:
                 return
-            self._alive.discard(str(query.runId))
+            self._alive.discard(run_id)
             last = not self._alive
         failure = None
         if text is not None:
@@ -131,12 +132,12 @@ class _SparkUnit:
         self._report(Ended(self.id, run, failure))
 
     def _end_all(self, end: Callable[[StreamingQuery], None]) -> None:
-        for query in list(self._queries):
+        for run_id, query in list(self._queries.items()):
             try:
                 end(query)
             except Exception as error:  # noqa: BLE001 - Spark could not stop it in time, or is gone
                 self._log(self.id, text_of(error))
-                self._over(query, self._run, f"it could not be stopped: {error}")
+                self._over(run_id, self._run, f"it could not be stopped: {error}")
 
 
 class QueryUnit(_SparkUnit):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from streamlets.runner.events import UnitId
+from streamlets.runner.held import operators
 from streamlets.runner.progress import progressed
 
 UNIT = UnitId("a", "out")
@@ -46,3 +50,15 @@ def test_no_watermark_yet() -> None:
     """The epoch is Spark's way to say that there is none."""
     report = REPORT | {"eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}
     assert progressed(report, UNIT, 1.0, output_mode="", rows_out={}).watermark is None
+
+
+def test_operators_from_sparks_notes(tmp_path: Path) -> None:
+    """The stateful operators of a checkpoint are read from Spark's notes; what is no note is passed over."""
+    for number, name in ((1, "symmetricHashJoin"), (0, "stateStoreSave")):
+        notes = tmp_path / "state" / str(number) / "_metadata"
+        notes.mkdir(parents=True)
+        note = {"operatorInfo": {"operatorId": number, "operatorName": name}, "stateStoreInfo": []}
+        (notes / "metadata").write_text(f"v1\n{json.dumps(note)}")
+        (notes / ".metadata.crc").write_bytes(b"\xff\x00crc")
+    assert operators(tmp_path) == [(0, "stateStoreSave"), (1, "symmetricHashJoin")]
+    assert operators(tmp_path / "none") == []
