@@ -188,7 +188,9 @@ class Matcher:
         for name in names:
             twin = seen.get(name.lower())
             if twin is not None:
-                said = f"there are two fields `{name}`" if twin == name else f"`{twin}` and `{name}` differ only in case"
+                said = (
+                    f"there are two fields `{name}`" if twin == name else f"`{twin}` and `{name}` differ only in case"
+                )
                 self._misfit(where, said, "rename one of them")
             seen.setdefault(name.lower(), name)
 

@@ -29,6 +29,7 @@ from blueprint.avro.reading import (
 from blueprint.avro.spark_types import optional
 from streamlets.contract.defaults import default_value
 from streamlets.contract.raw import reinterpret
+from streamlets.contract.relabel import extent, null_mask
 from streamlets.contract.types import arrow_schema, arrow_type, is_null
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class _Steps:
             for number, change in takes:
                 column = pc.struct_field(rows, [number]) if number is not None else rows
                 columns.append(change(column) if change else column)
-            return pa.StructArray.from_arrays(columns, fields=fields, mask=_mask(rows))
+            return pa.StructArray.from_arrays(columns, fields=fields, mask=null_mask(rows))
 
         return rebuild
 
@@ -130,10 +131,10 @@ class _Steps:
             return None
 
         def each(lists: pa.ListArray) -> pa.ListArray:
-            offsets, start, length = _extent(lists)
+            offsets, start, length = extent(lists)
             items = lists.values.slice(start, length)
             items = inner(items) if inner else items
-            return pa.ListArray.from_arrays(offsets, items, type=kind, mask=_mask(lists))
+            return pa.ListArray.from_arrays(offsets, items, type=kind, mask=null_mask(lists))
 
         return each
 
@@ -146,10 +147,10 @@ class _Steps:
             return None
 
         def each(maps: pa.MapArray) -> pa.MapArray:
-            offsets, start, length = _extent(maps)
+            offsets, start, length = extent(maps)
             keys, values = maps.keys.slice(start, length), maps.items.slice(start, length)
             values = inner(values) if inner else values
-            return pa.MapArray.from_arrays(offsets, keys, values, type=kind, mask=_mask(maps))
+            return pa.MapArray.from_arrays(offsets, keys, values, type=kind, mask=null_mask(maps))
 
         return each
 
@@ -202,7 +203,7 @@ class _Steps:
 
         def wrap(values: pa.Array) -> pa.StructArray:
             columns = [values if i == number else pa.nulls(len(values), f.type) for i, f in enumerate(kind)]
-            return pa.StructArray.from_arrays(columns, fields=list(kind), mask=_mask(values))
+            return pa.StructArray.from_arrays(columns, fields=list(kind), mask=null_mask(values))
 
         return _then(inner, wrap)
 
@@ -222,15 +223,3 @@ def _symbols(plan: MapEnum) -> Step:
 
 def _then(first: Step | None, second: Step) -> Step:
     return (lambda values: second(first(values))) if first else second
-
-
-def _extent(lists: pa.ListArray | pa.MapArray) -> tuple[pa.Array, int, int]:
-    """Offsets that begin at 0, and which of the items they speak of; the array may be a slice of another."""
-    import pyarrow.compute as pc
-
-    start, end = lists.offsets[0].as_py(), lists.offsets[-1].as_py()
-    return pc.subtract(lists.offsets, start), start, end - start
-
-
-def _mask(values: pa.Array) -> pa.Array | None:
-    return values.is_null() if values.null_count else None

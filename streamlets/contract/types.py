@@ -75,6 +75,8 @@ def spark_type(schema: Schema, contract: Contract) -> DataType:
 def arrow_schema(contract: Contract) -> pa.Schema:
     """The contract's records as Arrow has them on the way into Spark (timestamps are `timestamp[us, tz=UTC]`).
 
+    Every field may be null: Arrow asks for values under null records, too, so it cannot say what Avro means.
+
     Raises:
         ContractError: a type that Spark cannot carry (recursive ones).
     """
@@ -92,13 +94,11 @@ def arrow_type(schema: Schema, contract: Contract) -> pa.DataType:
         match held:
             case Record(fields=fields):
                 inner = _enter(held, contract, records)
-                return pa.struct(
-                    [pa.field(f.name, build(f.schema, inner), optional(f.schema, contract)[1]) for f in fields]
-                )
+                return pa.struct([pa.field(f.name, build(f.schema, inner)) for f in fields])
             case Array(items=items):
-                return pa.list_(pa.field("element", build(items, records), optional(items, contract)[1]))
+                return pa.list_(pa.field("element", build(items, records)))
             case Map(values=values):
-                return pa.map_(pa.string(), pa.field("value", build(values, records), optional(values, contract)[1]))
+                return pa.map_(pa.string(), pa.field("value", build(values, records)))
             case Union(branches=branches):
                 return pa.struct([pa.field(member(i), build(b, records)) for i, b in enumerate(branches)])
         return arrow_leaf(held)

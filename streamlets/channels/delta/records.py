@@ -60,13 +60,15 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with exactly these columns and types; a column it does not have is null."""
     import pyarrow as pa
 
+    from streamlets.contract.relabel import relabel
+
     if batch.schema.equals(schema):
         return batch
     columns = []
     for field in schema:
         number = batch.schema.get_field_index(field.name)
         column = batch.column(number) if number >= 0 else pa.nulls(batch.num_rows, field.type)
-        columns.append(column if column.type.equals(field.type) else column.cast(field.type))
+        columns.append(relabel(column, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

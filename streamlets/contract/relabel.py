@@ -1,0 +1,47 @@
+"""The same values under another Arrow type of the same make: names and nullability of parts changed, leaves cast.
+
+Arrow's own cast refuses to call a field `not null` that has no values under null parents; Spark expects just that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def relabel(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values as `kind`; parts are taken in their order, and no buffer is copied that need not change."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if values.type.equals(kind):
+        return values
+    if pa.types.is_struct(kind):
+        fields = list(kind)
+        parts = [relabel(pc.struct_field(values, [i]), field.type) for i, field in enumerate(fields)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=null_mask(values))
+    if pa.types.is_map(kind):
+        offsets, start, length = extent(values)
+        keys, items = values.keys.slice(start, length), values.items.slice(start, length)
+        items = relabel(items, kind.item_type)
+        return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=null_mask(values))
+    if pa.types.is_list(kind):
+        offsets, start, length = extent(values)
+        items = relabel(values.values.slice(start, length), kind.value_type)
+        return pa.ListArray.from_arrays(offsets, items, type=kind, mask=null_mask(values))
+    return values.cast(kind)
+
+
+def extent(lists: pa.ListArray | pa.MapArray) -> tuple[pa.Array, int, int]:
+    """Offsets that begin at 0, and which of the items they speak of; the array may be a slice of another."""
+    import pyarrow.compute as pc
+
+    start, end = lists.offsets[0].as_py(), lists.offsets[-1].as_py()
+    return pc.subtract(lists.offsets, start), start, end - start
+
+
+def null_mask(values: pa.Array) -> pa.Array | None:
+    """Which values are null, as builders of arrays take it; None when none is."""
+    return values.is_null() if values.null_count else None

@@ -1,0 +1,148 @@
+"""Every case holds on every channel: written with Spark or without, read with Spark or without.
+
+All cases go through a topic at once: they are the fields of one record.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from blueprint.avro import Contract, parse_contract
+from streamlets.channels.base import Branch, Channel, TopicResource, Txn
+from streamlets.channels.delta import DeltaChannel
+from streamlets.contract import arrow_schema, spark_schema
+from streamlets.contract.relabel import relabel
+from streamlets.testkit.session import active
+from tests.streamlets.channels.topics import inlet, outlet, topic_plan
+from tests.streamlets.contract.cases import CASES, MISSING, Case
+
+pytestmark = pytest.mark.spark
+
+ROWS = max(len(case.values) for case in CASES)
+
+
+@pytest.fixture(params=[DeltaChannel], ids=["delta"])
+def channel(request: pytest.FixtureRequest, tmp_path: Path) -> Channel:
+    """A channel of each kind."""
+    made: Channel = request.param(tmp_path / "topics")
+    return made
+
+
+def contract(side: int) -> Contract:
+    """What is written (0) or read (1): a field for each case, `n` to tell the records apart."""
+    fields: list[dict[str, Any]] = [{"name": "n", "type": "int"}]
+    for number, case in enumerate(CASES):
+        kind = case.reader if side else case.writer
+        if kind != MISSING:
+            attributes = dict(case.reader_extra) if side else {}
+            fields.append({"name": f"f{number}", "type": _own(kind, number), **attributes})
+    return parse_contract(json.dumps({"type": "record", "name": "Root", "fields": fields}))
+
+
+def _own(kind: Any, number: int) -> Any:
+    """The type with names of its own: a name is defined once in a schema."""
+    text = json.dumps(kind)
+    for name in ("Point", "Colour", "Hash"):
+        text = text.replace(f'"{name}"', f'"{name}{number}"')
+    return json.loads(text)
+
+
+def records(side: int) -> list[dict[str, Any]]:
+    """As many records as the longest case has; shorter ones begin again."""
+
+    def value(case: Case, row: int) -> Any:
+        return case.values[row % len(case.values)][side]
+
+    return [
+        {"n": row} | {f"f{i}": value(case, row) for i, case in enumerate(CASES) if value(case, row) is not MISSING}
+        for row in range(ROWS)
+    ]
+
+
+def written() -> pa.RecordBatch:
+    """What is written, in the writer's Arrow schema."""
+    return pa.RecordBatch.from_pylist(records(0), schema=arrow_schema(contract(0)))
+
+
+def topic_of(channel: Channel) -> TopicResource:
+    """A topic ready for the writer."""
+    topic = channel.topic(topic_plan("all"))
+    topic.create([contract(0)])
+    return topic
+
+
+def scanned(topic: TopicResource, reader: Contract | None) -> list[dict[str, Any]]:
+    """The topic's records, read without Spark."""
+    found = [row for batch in topic.scan(reader) for row in batch.to_pylist()]
+    return sorted(found, key=lambda row: row["n"])
+
+
+def _session(spark: SparkSession, channel: Channel) -> SparkSession:
+    session = spark.newSession()
+    with active(session):
+        channel.prepare(session)
+    return session
+
+
+def write_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource, folder: Path) -> None:
+    """Bring the records to the topic through a query of Spark's."""
+    session = _session(spark, channel)
+    source = folder / "source"
+    frame = session.createDataFrame(pa.Table.from_batches([written()]), schema=spark_schema(contract(0)))
+    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    frame.write.parquet(str(source))
+    rows = session.readStream.name("source").schema(spark_schema(contract(0))).parquet(str(source))
+    branch = Branch(outlet("all", contract(0)), lambda given: given, topic)
+    writer = channel.writer(rows, (branch,), None, query="q", streamlet="writer")
+    query = writer.option("checkpointLocation", str(folder / "written")).trigger(availableNow=True).start()
+    query.awaitTermination(120)
+
+
+def read_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource, folder: Path) -> list[dict[str, Any]]:
+    """The topic's records as a query of Spark's gets them."""
+    session = _session(spark, channel)
+    rows = topic.read(session, inlet("all", contract(1)), name="in_")
+    assert rows.schema.simpleString() == spark_schema(contract(1)).simpleString()
+    out = str(folder / "out")
+    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+
+    def keep(batch: DataFrame, _: int) -> None:
+        batch.write.mode("append").parquet(out)  # not `toArrow`, which fails on nulls above fields without null
+
+    writer = rows.writeStream.foreachBatch(keep).option("checkpointLocation", str(folder / "read"))
+    writer.trigger(availableNow=True).start().awaitTermination(120)
+    found: list[dict[str, Any]] = []
+    for batch in ds.dataset(out).to_batches():
+        columns = [relabel(batch.column(f.name), f.type) for f in arrow_schema(contract(1))]
+        found += pa.RecordBatch.from_arrays(columns, schema=arrow_schema(contract(1))).to_pylist()
+    return sorted(found, key=lambda row: row["n"])
+
+
+def test_without_spark(channel: Channel) -> None:
+    """What is appended is scanned as the reader's schema has it, and as it was written."""
+    topic = topic_of(channel)
+    topic.append([written()], contract(0), Txn("test", 0))
+    assert scanned(topic, None) == records(0)
+    assert scanned(topic, contract(1)) == records(1)
+
+
+def test_written_without_and_read_with_spark(channel: Channel, spark: SparkSession, tmp_path: Path) -> None:
+    """A query gets what was appended as its schema has it."""
+    topic = topic_of(channel)
+    topic.append([written()], contract(0), Txn("test", 0))
+    assert read_with_spark(spark, channel, topic, tmp_path) == records(1)
+
+
+def test_written_with_and_read_with_and_without_spark(channel: Channel, spark: SparkSession, tmp_path: Path) -> None:
+    """What a query writes is the same for both kinds of readers."""
+    topic = topic_of(channel)
+    write_with_spark(spark, channel, topic, tmp_path)
+    assert scanned(topic, contract(1)) == records(1)
+    assert read_with_spark(spark, channel, topic, tmp_path) == records(1)
