@@ -94,9 +94,11 @@ def stop(process: subprocess.Popen[bytes]) -> float:
     members = family(process)
     process.send_signal(signal.SIGTERM)
     process.wait()
-    _, alive = psutil.wait_procs(members, timeout=30)
-    if alive:
-        print(f"LEFT BEHIND: {alive}")
+    while alive := [each for each in members if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]:
+        if time.monotonic() - begun > 60:
+            print(f"LEFT BEHIND: {alive}")
+            break
+        time.sleep(0.1)
     return time.monotonic() - begun
 
 
