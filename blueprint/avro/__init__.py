@@ -5,7 +5,8 @@ from blueprint.avro.changes import Change, InapplicableError, apply_edit
 from blueprint.avro.loading import Loaded, load_contract, parse_contract
 from blueprint.avro.model import Contract
 from blueprint.avro.planner import IncompatibleError, resolve_plan
-from blueprint.avro.resolution import Place, Reason, Resolution, Rule, check
+from blueprint.avro.reasons import Place, Reason, Resolution, Rule
+from blueprint.avro.resolution import check
 
 __all__ = [
     "Change",

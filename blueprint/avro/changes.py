@@ -12,6 +12,7 @@ from typing import Literal
 
 from blueprint.avro.canonical import json_text
 from blueprint.avro.defaults import why_not
+from blueprint.avro.flattening import flat_definitions, nested
 from blueprint.avro.loading import parse_contract
 from blueprint.avro.model import (
     NO_DEFAULT,
@@ -27,7 +28,7 @@ from blueprint.avro.model import (
     Schema,
     Union,
 )
-from blueprint.avro.resolution import Place
+from blueprint.avro.reasons import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,72 +143,10 @@ def apply_edit(edit: SchemaEdit, contract: Contract) -> Contract:
             case _:
                 _edit(edit, definitions)
                 _drop_misfits(definitions)
-        record = _nested(Named(root), definitions, set())
+        record = nested(Named(root), definitions, set())
         return parse_contract(json_text(record))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InapplicableError(f"{edit} does not fit: {error}") from error
-
-
-def flat_definitions(contract: Contract) -> dict[str, Definition]:
-    """Every named type of a contract, each with only uses by name inside."""
-    return {name: _flat_definition(one) for name, one in contract.names.items()}
-
-
-def flat(schema: Schema) -> Schema:
-    """The schema with its named types replaced by uses of their names."""
-    match schema:
-        case Record() | Enum() | Fixed():
-            return Named(schema.name)
-        case Array():
-            return replace(schema, items=flat(schema.items))
-        case Map():
-            return replace(schema, values=flat(schema.values))
-        case Union():
-            return replace(schema, branches=tuple(flat(branch) for branch in schema.branches))
-    return schema
-
-
-def names_in(schema: Schema, definitions: Mapping[str, Definition]) -> set[str]:
-    """Every name of `definitions` that a flat schema uses, also through other definitions."""
-    found: set[str] = set()
-    open_ = [schema]
-    while open_:
-        match open_.pop():
-            case Named(name=name) if name not in found and name in definitions:
-                found.add(name)
-                definition = definitions[name]
-                if isinstance(definition, Record):
-                    open_ += [one.schema for one in definition.fields]
-            case Array(items=inner) | Map(values=inner):
-                open_.append(inner)
-            case Union(branches=branches):
-                open_ += branches
-    return found
-
-
-def _flat_definition(one: Definition) -> Definition:
-    if not isinstance(one, Record):
-        return one
-    return replace(one, fields=tuple(replace(each, schema=flat(each.schema)) for each in one.fields))
-
-
-def _nested(schema: Schema, definitions: Mapping[str, Definition], seen: set[str]) -> Schema:
-    """The schema with every name defined at its first use."""
-    match schema:
-        case Named(name=name) if name not in seen:
-            seen.add(name)
-            definition = definitions[name]
-            if not isinstance(definition, Record):
-                return definition
-            fields = tuple(replace(one, schema=_nested(one.schema, definitions, seen)) for one in definition.fields)
-            return replace(definition, fields=fields)
-        case Array():
-            return replace(schema, items=_nested(schema.items, definitions, seen))
-        case Map():
-            return replace(schema, values=_nested(schema.values, definitions, seen))
-        case Union():
-            return replace(schema, branches=tuple(_nested(one, definitions, seen) for one in schema.branches))
-    return schema
 
 
 def _edit(edit: SchemaEdit, definitions: dict[str, Definition]) -> None:

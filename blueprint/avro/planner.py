@@ -21,7 +21,8 @@ from blueprint.avro.reading import (
     ReadRecord,
     Take,
 )
-from blueprint.avro.resolution import Resolution, check
+from blueprint.avro.reasons import Resolution
+from blueprint.avro.resolution import check
 
 
 class IncompatibleError(ValueError):

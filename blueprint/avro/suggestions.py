@@ -20,10 +20,8 @@ from blueprint.avro.changes import (
     SetSymbols,
     SetType,
     apply_edit,
-    flat,
-    flat_definitions,
-    names_in,
 )
+from blueprint.avro.flattening import flat, flat_definitions, names_in
 from blueprint.avro.matching import field_in
 from blueprint.avro.model import (
     NO_DEFAULT,
@@ -39,7 +37,8 @@ from blueprint.avro.model import (
     is_unnamed,
     type_text,
 )
-from blueprint.avro.resolution import Place, Reason, Rule, check
+from blueprint.avro.reasons import Place, Reason, Rule
+from blueprint.avro.resolution import check
 from blueprint.diagnostics import Severity
 
 

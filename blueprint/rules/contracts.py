@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from blueprint.avro.model import Contract
-from blueprint.avro.resolution import Reason, check
+from blueprint.avro.reasons import Reason
+from blueprint.avro.resolution import check
 from blueprint.catalog import PortDescriptor
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.diagnostics.report import counted
