@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from blueprint.diagnostics import Diagnostic, Label, finding
-from blueprint.hocon.values import ObjectValue, key_span_of, span_of
+from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model import DEAD_LETTERS
 from blueprint.plan import RealTime
 from blueprint.resolved import streamlet_settings
@@ -63,21 +63,32 @@ def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
 def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
     """A real-time trigger is given only where every topic of the streamlet is on a channel that can do it."""
     for ref in _readable(draft):
-        if not isinstance(streamlet_settings(draft.settings, ref).trigger, RealTime):
+        place = _real_time(draft, ref)
+        if place is None:
             continue
         ids = {binding.topic for binding in draft.wiring.bindings if binding.key.streamlet == ref}
         channels = {id: draft.topics[id].channel for id in sorted(ids) if id in draft.topics}
         slow = [id for id, name in channels.items() if name in draft.channels and not draft.channels[name].real_time]
-        own = draft.settings.get("streamlets", ref, "trigger", "real-time")
-        trigger = own or draft.settings.get("trigger", "real-time")
-        if slow and trigger is not None:
+        if slow:
             yield finding(
                 "real-time-channel",
                 f"`{ref}` has a real-time trigger, and its topic `{slow[0]}` is on a channel without real time",
-                key_span_of(trigger),
+                key_span_of(place),
                 also=[Label(draft.topic_key(id, "channel"), f"`{id}` is carried by `{channels[id]}`") for id in slow],
                 help=["write `trigger { processing-time = 0 seconds }` for batches without a pause"],
             )
+
+
+def _real_time(draft: Draft, ref: str) -> Value | None:
+    """The setting by which a streamlet, or one of its queries, runs in real time."""
+    own = streamlet_settings(draft.settings, ref)
+    if isinstance(own.trigger, RealTime):
+        mine = draft.settings.get("streamlets", ref, "trigger", "real-time")
+        return mine or draft.settings.get("trigger", "real-time")
+    for query, trigger in own.queries.items():
+        if isinstance(trigger, RealTime):
+            return draft.settings.get("streamlets", ref, "queries", query, "trigger", "real-time")
+    return None
 
 
 def _readable(draft: Draft) -> list[str]:

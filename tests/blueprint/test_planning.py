@@ -161,6 +161,8 @@ def test_real_time_needs_a_channel_that_can(app: Application) -> None:
     settings = "flow.streamlets.a.trigger { real-time = 1 minute }"
     refused = app.verify(TWO, ONE_TOPIC, more=settings)
     assert [each.code for each in refused.diagnostics] == ["real-time-channel"]
+    of_a_query = "flow.streamlets.a.queries.main.trigger { real-time = 1 minute }"
+    assert [each.code for each in app.verify(TWO, ONE_TOPIC, more=of_a_query).diagnostics] == ["real-time-channel"]
     plan = app.plan(TWO, ONE_TOPIC, more=settings + "\nflow.topics.readings.channel = kafka")
     assert plan.streamlet("a").trigger == RealTime(Duration(60 * SECOND))
 
