@@ -184,6 +184,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
                 f"query takes `df.writeStream...` without `.start()`, not a `{type(writer).__name__}`: "
                 "the runner starts it"
             )
+        check_streaming(writer._df, "query")  # noqa: SLF001 - Spark's writer does not tell what it writes
         return self._build.add(StreamingWrite(name, writer, (), trigger))
 
     @overload

@@ -18,11 +18,14 @@ class StepFailedError(Exception):
 
     Arguments:
         query: `<streamlet>.<query>`.
+        reason: in one line; frames: the author's own, outermost first.
     """
 
-    def __init__(self, query: str, reason: str) -> None:
+    def __init__(self, query: str, reason: str, frames: tuple[str, ...] = ()) -> None:
         self.query = query
-        super().__init__(f"the query `{query}` failed: {reason}")
+        self.reason = reason
+        self.frames = frames
+        super().__init__("".join((f"the query `{query}` failed: {reason}", *(f"\n  at {frame}" for frame in frames))))
 
 
 def refuse(message: str, problems: Iterable[Diagnostic]) -> TestkitError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.plan import AvailableNow, Trigger
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.execution import start
+from streamlets.runner.failure import failure_of
 from streamlets.testkit.failures import StepFailedError, TestkitError
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigg
     try:
         return start(write, context, trigger)
     except Exception as error:
-        raise StepFailedError(f"{context.streamlet_ref}.{write.query}", _first_line(error)) from error
+        raise _failed(f"{context.streamlet_ref}.{write.query}", error) from error
 
 
 def _finish(query: StreamingQuery, name: str, context: SparkStreamletContext, *, bounded: bool) -> QueryStep:
@@ -120,7 +121,7 @@ def _finish(query: StreamingQuery, name: str, context: SparkStreamletContext, *,
     except TestkitError:
         raise
     except Exception as error:
-        raise StepFailedError(full, _first_line(error)) from error
+        raise _failed(full, error) from error
     finally:
         if query.isActive:
             query.stop()
@@ -149,9 +150,9 @@ def _as_dict(progress: Any) -> dict[str, Any]:
 def _raise_failure(query: StreamingQuery, name: str) -> None:
     failure = query.exception()
     if failure is not None:
-        raise StepFailedError(name, _first_line(failure)) from failure
+        raise _failed(name, failure) from failure
 
 
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+def _failed(query: str, error: Exception) -> StepFailedError:
+    told = failure_of(error, building=False)
+    return StepFailedError(query, told.cause, told.frames)

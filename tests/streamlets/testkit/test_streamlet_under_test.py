@@ -161,11 +161,37 @@ def test_a_failed_step_loses_nothing_and_a_new_version_carries_on(kit: Testkit) 
     for _ in range(2):
         with pytest.raises(StepFailedError, match=r"the query `streamlet-under-test\.passed` failed") as caught:
             app.step()
-        assert caught.value.__cause__ is not None
+        assert caught.value.__cause__ is not None and "`src`: is null" in caught.value.reason
     assert sources(app.outlet("passed").take()) == ["a"]
     app.restart(Lenient)
     app.step()
     assert sources(app.outlet("passed").take()) == ["b", "negative"]
+
+
+def test_a_failure_in_the_authors_function_shows_the_authors_line(kit: Testkit) -> None:
+    """Not Spark's frames, nor this project's."""
+
+    class Failing(Strict):
+        """Fails in a function of its own."""
+
+        class Logic(SparkStreamletLogic["Failing"]):  # type: ignore[assignment]
+            """A sink that refuses."""
+
+            def build_streaming_queries(self) -> Queries:
+                """One query."""
+
+                def refuse(batch: Any, number: int) -> None:
+                    raise LookupError("nobody is at home")
+
+                rows = self.read_stream(self.streamlet.readings)
+                return self.query("mine", rows.writeStream.foreachBatch(refuse))
+
+    app = kit.streamlet(Failing)
+    app.inlet("readings").put([reading("a", 0, 1.0)])
+    with pytest.raises(StepFailedError) as caught:
+        app.step()
+    assert caught.value.reason == "LookupError: nobody is at home"
+    assert [frame.endswith("in refuse") for frame in caught.value.frames] == [True]
 
 
 def test_a_step_takes_as_many_batches_as_the_limit_asks_for(kit: Testkit) -> None:
