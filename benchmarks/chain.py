@@ -30,16 +30,13 @@ from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Branch
 from streamlets.channels.delta import DeltaChannel
 
-RECORD = {
-    "type": "record",
-    "name": "Reading",
-    "fields": [
-        {"name": "id", "type": "long"},
-        {"name": "src", "type": "string"},
-        {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-micros"}},
-        {"name": "value", "type": "double"},
-    ],
-}
+FIELDS: list[dict[str, Any]] = [
+    {"name": "id", "type": "long"},
+    {"name": "src", "type": "string"},
+    {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+    {"name": "value", "type": "double"},
+]
+RECORD = {"type": "record", "name": "Reading", "fields": FIELDS}
 CONTRACT = parse_contract(json.dumps(RECORD))
 
 

@@ -22,6 +22,7 @@ from streamlets.channels.delta.files import write_files
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.manifest import Manifest, Manifests
 from streamlets.channels.delta.table import Table, create_table, open_table, table_name
+from streamlets.channels.delta.tested import ORIGINAL, REASON, Broken, Place, tested, write_both, write_good
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 STAGED = "_staged"
 _SHOWN = 500
-_REASON, _ORIGINAL = "_streamlets_reason", "_streamlets_original"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,66 +147,49 @@ class BatchWriter:
             self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
         fit = self._fits[outlet.name]
         table = self._ensure(target.topic, outlet.contract, outlet.partition_by)
-        folder = table.path / "data" / self._id / attempt
-        outcome.folders.append(folder)
+        place = Place(table.path, self._folder(table, attempt, outcome), outlet.partition_by)
         if fit.reason is None:
-            files = write_files(rows.select(*fit.columns), table.path, folder, outlet.partition_by)
+            files = write_files(rows.select(*fit.columns), place.table, place.folder, place.partition_by)
+        elif self.dead_letters is not None and outlet.on_invalid == "dead-letters":
+            files = self._write_or_bury(tested(rows, fit), place, outlet, self.dead_letters, attempt, outcome)
         else:
-            from pyspark.sql import functions as F
-
-            reason = fit.reason.alias(_REASON)
-            original = F.when(fit.reason.isNotNull(), fit.original).alias(_ORIGINAL)
-            tested = rows.select(*fit.columns, reason, original)
-            files = self._write_tested(tested, target, table, folder, attempt, outcome)
+            files, broken = write_good(tested(rows, fit), place)
+            if broken is not None:
+                raise _broken_rows(outlet, broken)
         outcome.rows[outlet.name] = outcome.rows.get(outlet.name, 0) + outcome.add(self._key(table), files)
 
-    def _write_tested(
-        self, tested: DataFrame, target: Target, table: Table, folder: Path, attempt: str, outcome: _Outcome
+    def _write_or_bury(
+        self, rows: DataFrame, place: Place, outlet: OutletPlan, dead_letters: Path, attempt: str, outcome: _Outcome
     ) -> tuple[DataFile, ...]:
-        """Rows that may break the contract. One pass is enough as long as none does: the good ones are written and the
-        broken ones counted. Otherwise the rows are kept, and split from what is kept."""
-        from pyspark.sql import Observation
+        """One pass is enough as long as no row is broken. From the first broken one on, the rows of each batch are
+        kept and split from what is kept, until a batch has none."""
+        if outlet.name not in self._broken:
+            files, broken = write_good(rows, place)
+            if broken is None:
+                return files
+            shutil.rmtree(place.folder, ignore_errors=True)
+            self._broken.add(outlet.name)
         from pyspark.sql import functions as F
 
-        outlet = target.outlet
-        port = f"{outlet.streamlet}.{outlet.name}"
-        good = F.col(_REASON).isNull()
-        if outlet.on_invalid == "fail" or self.dead_letters is None or outlet.name not in self._broken:
-            seen = Observation(f"streamlets-{uuid.uuid4().hex}")
-            one = F.max(F.when(~good, F.concat_ws("\n", _REASON, _ORIGINAL)))
-            watched = tested.observe(seen, F.count(_REASON).alias("broken"), one.alias("one"))
-            files = write_files(watched.where(good).drop(_REASON, _ORIGINAL), table.path, folder, outlet.partition_by)
-            broken = seen.get or {"broken": 0}  # nothing is told of a plan that Spark found to be empty
-            if not broken["broken"]:
-                return files
-            shutil.rmtree(folder, ignore_errors=True)
-            if outlet.on_invalid == "fail" or self.dead_letters is None:
-                reason, _, record = str(broken["one"]).partition("\n")
-                raise BrokenRowsError(
-                    f"{broken['broken']} rows break the contract `{outlet.contract.record.name}` of {port}: {reason}; "
-                    f"the row: {record[:_SHOWN]}"
-                )
-            self._broken.add(outlet.name)
-        letters = self._ensure(self.dead_letters, dead_letter_contract(), ())
-        kept = tested.persist()
-        try:
-            files = write_files(kept.where(good).drop(_REASON, _ORIGINAL), table.path, folder, outlet.partition_by)
-            columns = dead_letter_columns(
-                F.col(_ORIGINAL),
-                F.col(_REASON),
-                port=port,
-                coordinates=f"{self.query}/{attempt.partition('/')[0]}",
-                version=self.version,
-            )
-            beside = letters.path / "data" / self._id / attempt
-            outcome.folders.append(beside)
-            dead = write_files(kept.where(~good).select(*columns), letters.path, beside, ())
-        finally:
-            kept.unpersist()
+        table = self._ensure(dead_letters, dead_letter_contract(), ())
+        columns = dead_letter_columns(
+            F.col(ORIGINAL),
+            F.col(REASON),
+            port=f"{outlet.streamlet}.{outlet.name}",
+            coordinates=f"{self.query}/{attempt.partition('/')[0]}",
+            version=self.version,
+        )
+        letters = Place(table.path, self._folder(table, attempt, outcome))
+        files, dead = write_both(rows, place, letters, columns)
         if not dead:
             self._broken.discard(outlet.name)
-        outcome.dead_letters += outcome.add(self._key(letters), dead)
+        outcome.dead_letters += outcome.add(self._key(table), dead)
         return files
+
+    def _folder(self, table: Table, attempt: str, outcome: _Outcome) -> Path:
+        folder = table.path / "data" / self._id / attempt
+        outcome.folders.append(folder)
+        return folder
 
     def _ensure(self, topic: Path, contract: Contract, partition_by: tuple[str, ...]) -> Table:
         """The table of a contract, made when it is not there, and known to be there still."""
@@ -225,3 +208,11 @@ class BatchWriter:
 
     def _key(self, table: Table) -> str:
         return table.path.relative_to(self.root).as_posix()
+
+
+def _broken_rows(outlet: OutletPlan, broken: Broken) -> BrokenRowsError:
+    port = f"{outlet.streamlet}.{outlet.name}"
+    return BrokenRowsError(
+        f"{broken.count} rows break the contract `{outlet.contract.record.name}` of {port}: {broken.reason}; "
+        f"the row: {broken.row[:_SHOWN]}"
+    )
