@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from blueprint.diagnostics import Diagnostic, Fix, Label, finding
 from blueprint.diagnostics.fixes import rewrite
-from blueprint.model import PortPath, Role
+from blueprint.model import DEAD_LETTERS, PortPath, Role
 from blueprint.rules.draft import Draft
 from blueprint.rules.links import MissingLink, missing_links
 from blueprint.spelling import alternatives, listing, near
@@ -74,9 +74,15 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
             path.span,
             also=(Label(draft.wiring.ports[key].declared, "declared here") for key in close[:1]),
             causes=(has,),
-            help=(f"did you mean {alternatives(key.path for key in close)}?",) if close else (),
+            help=_port_help(path, close),
             fix=_fix([(path, close[0].path)]) if close else None,
         )
+
+
+def _port_help(path: PortPath, close: list[PortKey]) -> tuple[str, ...]:
+    if path.port == DEAD_LETTERS:
+        return ('a streamlet has dead letters when one of its outlets says `on_invalid="dead-letters"`',)
+    return (f"did you mean {alternatives(key.path for key in close)}?",) if close else ()
 
 
 def wrong_directions(draft: Draft) -> Iterator[Diagnostic]:
