@@ -50,10 +50,11 @@ def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_every_code_of_the_rules_has_a_case() -> None:
     """Each code that a rule or the loader can give is shown in the specification."""
-    sources = [*Path("blueprint/rules").glob("*.py"), Path("blueprint/load.py")]
+    language = HERE.parent.parent / "blueprint"
+    sources = [*(language / "rules").glob("*.py"), language / "load.py", language / "slips.py"]
     given = set()
     for source in sources:
-        text = (HERE.parent.parent / source).read_text(encoding="utf-8")
+        text = source.read_text(encoding="utf-8")
         given |= set(re.findall(r'finding\(\s*"([a-z-]+)"', text))
         given |= set(re.findall(r'LoadFailureKind\.\w+: \("([a-z-]+)"', text))
     shown = {code for case in CASES for code in re.findall(r"^\w+\[([a-z-]+)\]:", case.expected, re.MULTILINE)}
