@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,13 @@ def load_contract(source: object, *, base_folder: Path | str, declared: Span) ->
             itself is in no file. A schema in a file looks beside that file: the type `a.B` in `a.B.avsc`.
         declared: where the port is declared: the place of findings in schemas that have no places of their own.
     """
-    folder = Path(base_folder)
+    try:
+        return _load(source, Path(base_folder), declared)
+    except RecursionError:
+        return _refused("schema-no-schema", "the schema is nested too deeply to be read", declared)
+
+
+def _load(source: object, folder: Path, declared: Span) -> Loaded:
     match source:
         case Path():
             return _from_file(folder / source, declared)
@@ -71,7 +78,10 @@ def parse_contract(text: str) -> Contract:
     Raises ValueError for text that is no valid schema of a record; that text is then not ours.
     """
     span = Span("<schema>", 1, 1, 1, 1)
-    loaded = _from_json(text, None, span)
+    try:
+        loaded = _from_json(text, None, span)
+    except RecursionError as error:
+        raise ValueError("the schema is nested too deeply to be read") from error
     if loaded.contract is None:
         raise ValueError("; ".join(problem.headline for problem in loaded.problems))
     return loaded.contract
@@ -99,8 +109,10 @@ def _read(path: Path, at: Span) -> Diagnostic | tuple[Value | None, tuple[Diagno
         return finding("schema-not-found", f"there is no schema file `{shown}`", at, help=_near_files(path))
     except UnicodeDecodeError:
         return finding("schema-unreadable", f"the schema file `{shown}` is no UTF-8 text", at)
+    except IsADirectoryError:
+        return finding("schema-unreadable", f"the schema file `{shown}` cannot be read: it is a folder", at)
     except (OSError, ValueError) as error:
-        reason = "it is a folder" if path.is_dir() else getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         return finding("schema-unreadable", f"the schema file `{shown}` cannot be read: {reason}", at)
     if not text.strip():
         return finding("schema-unreadable", f"the schema file `{shown}` is empty", at)
@@ -173,7 +185,7 @@ def _beside(folder: Path, at: Span) -> Callable[[str], Value | Diagnostic | None
 
     def look_up(name: str) -> Value | Diagnostic | None:
         path = folder / f"{name}.avsc"
-        if not path.exists():
+        if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name too long to exist
             return None
         read = _read(path, at)
         if isinstance(read, Diagnostic):

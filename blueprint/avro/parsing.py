@@ -5,12 +5,11 @@ Avro specification 1.12, "Schema Declaration". Which files a name may come from 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from blueprint.avro.attributes import NAME, Attributes, is_full_name
 from blueprint.avro.defaults import why_not
-from blueprint.avro.logical import logical_type
 from blueprint.avro.model import (
     NO_DEFAULT,
     PRIMITIVES,
@@ -19,7 +18,6 @@ from blueprint.avro.model import (
     Enum,
     Field,
     Fixed,
-    Logical,
     Map,
     Named,
     Primitive,
@@ -29,11 +27,10 @@ from blueprint.avro.model import (
     namespace_of,
     short_name,
 )
-from blueprint.diagnostics import Diagnostic, Label, Severity, Span
+from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
-from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, plain, span_of
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain, span_of
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINED = ("record", "enum", "fixed")
 _COMPLEX = (*_DEFINED, "array", "map")
 
@@ -52,18 +49,16 @@ class _Default:
 
 
 @dataclass(slots=True)
-class Parser:
+class Parser(Attributes):
     """One schema and everything it names.
 
     Arguments:
         files: asked for names that are defined nowhere before their use.
         names: every definition so far, by full name; complete after `parse`.
-        problems: what was found, in the order in which it was met.
     """
 
     files: Files = lambda name: None
     names: dict[str, Definition] = field(default_factory=dict)
-    problems: list[Diagnostic] = field(default_factory=list)
     _open: dict[str, Span] = field(default_factory=dict)
     _defaults: list[_Default] = field(default_factory=list)
     _later: dict[str, Span] = field(default_factory=dict)
@@ -87,13 +82,13 @@ class Parser:
                 return self._union(value, namespace)
             case ObjectValue():
                 return self._object(value, namespace)
-        self._bad("schema-bad-type", f"`{value.text}` is no Avro type", value)
+        self.bad("schema-bad-type", f"`{value.text}` is no Avro type", value)
         return None
 
     def _object(self, value: ObjectValue, namespace: str) -> Schema | None:
         kind = value.fields.get("type")
         if kind is None:
-            self._missing(value, "type", "a schema")
+            self.missing(value, "type", "a schema")
             return None
         if not isinstance(kind, Scalar) or not isinstance(kind.value, str):
             return self._type(kind, namespace)
@@ -111,7 +106,7 @@ class Parser:
                 values = self._part(value, "values", "a map", namespace)
                 return None if values is None else Map(values, span_of(value))
             case primitive if primitive in PRIMITIVES:
-                return Primitive(primitive, self._logical(value, primitive), span_of(value))
+                return Primitive(primitive, self.logical(value, primitive), span_of(value))
         return self._type(kind, namespace)
 
     def _named(self, name: str, value: Scalar, namespace: str) -> Schema | None:
@@ -142,7 +137,7 @@ class Parser:
         self._give_up(full)
         if len(self.problems) == before:
             headline = f"the file beside the schema does not define `{full}`"
-            self._bad("schema-wrong-file", headline, found, also=[Label(span_of(use), "named here")])
+            self.bad("schema-wrong-file", headline, found, also=[Label(span_of(use), "named here")])
         return None
 
     def _unknown(self, name: str, candidates: list[str], value: Scalar) -> None:
@@ -160,31 +155,31 @@ class Parser:
             near = difflib.get_close_matches(name, known, n=1)
             looked = " or ".join(f"`{full}.avsc`" for full in candidates)
             advice = f"did you mean `{near[0]}`?" if near else f"define it here, or in {looked} in the same folder"
-        self._bad("schema-unknown-type", f"there is no type `{name}`", value, also=also, help=[advice])
+        self.bad("schema-unknown-type", f"there is no type `{name}`", value, also=also, help=[advice])
 
     def _union(self, value: ListValue, namespace: str) -> Schema | None:
         branches: list[Schema] = []
         seen: dict[str, Value] = {}
-        before = self._errors()
+        before = self.errors()
         for item in value.items:
             if isinstance(item, ListValue):
-                self._bad("schema-bad-union", "a union stands directly in a union", item)
+                self.bad("schema-bad-union", "a union stands directly in a union", item)
                 continue
             branch = self._type(item, namespace)
             if branch is None:
                 continue
             kind = _branch_name(branch)
             if isinstance(branch, Union):
-                self._bad("schema-bad-union", "a union stands directly in a union", item)
+                self.bad("schema-bad-union", "a union stands directly in a union", item)
             elif kind in seen:
                 first = Label(span_of(seen[kind]), "the first")
-                self._bad("schema-bad-union", f"a union has `{kind}` twice", item, also=[first])
+                self.bad("schema-bad-union", f"a union has `{kind}` twice", item, also=[first])
             else:
                 seen[kind] = item
                 branches.append(branch)
         if not value.items:
-            self._bad("schema-bad-union", "a union has no branch", value)
-        return Union(tuple(branches), span_of(value)) if self._errors() == before else None
+            self.bad("schema-bad-union", "a union has no branch", value)
+        return Union(tuple(branches), span_of(value)) if self.errors() == before else None
 
     # Named types
 
@@ -192,7 +187,7 @@ class Parser:
         name = self._name(value, "record", namespace)
         fields = value.fields.get("fields")
         if not isinstance(fields, ListValue):
-            self._missing(value, "fields", f"record `{name or '?'}`", "a list of fields")
+            self.missing(value, "fields", f"record `{name or '?'}`", "a list of fields")
             self._give_up(name)
             return None
         if name is None:
@@ -204,25 +199,25 @@ class Parser:
         del self._open[name]
         self._check_field_names(name, found)
         aliases = self._type_aliases(value, name)
-        doc = self._doc(value)
+        doc = self.doc(value)
         record = Record(name, tuple(one for one in found if one is not None), aliases, doc, span_of(value))
         self.names[name] = record
         return record
 
     def _field(self, value: Value, record: str, namespace: str) -> Field | None:
         if not isinstance(value, ObjectValue):
-            self._bad("schema-bad-attribute", f"a field of record `{record}` is no object", value)
+            self.bad("schema-bad-attribute", f"a field of record `{record}` is no object", value)
             return None
         name = value.fields.get("name")
         kind = value.fields.get("type")
         if name is None:
-            self._missing(value, "name", f"a field of record `{record}`")
+            self.missing(value, "name", f"a field of record `{record}`")
         elif not (isinstance(name, Scalar) and isinstance(name.value, str) and NAME.fullmatch(name.value)):
-            self._bad_name(name, f"a field of record `{record}`")
+            self.bad_name(name, f"a field of record `{record}`")
             name = None
         if kind is None:
             label = f"field `{plain(name)}`" if name else "a field"
-            self._missing(value, "type", f"{label} of record `{record}`")
+            self.missing(value, "type", f"{label} of record `{record}`")
         schema = None if kind is None else self._type(kind, namespace)
         if schema is None or name is None:
             return None
@@ -234,8 +229,8 @@ class Parser:
             name=field_name,
             schema=schema,
             default=NO_DEFAULT if default is None else plain(default),
-            aliases=tuple(text for text, _ in self._texts(value, "aliases", f"field `{field_name}`")),
-            doc=self._doc(value),
+            aliases=tuple(text for text, _ in self.texts(value, "aliases", f"field `{field_name}`")),
+            doc=self.doc(value),
             span=span_of(name),
         )
 
@@ -256,27 +251,27 @@ class Parser:
         name = self._name(value, "enum", namespace)
         owner = f"enum `{name or '?'}`"
         if "symbols" not in value.fields:
-            self._missing(value, "symbols", owner)
+            self.missing(value, "symbols", owner)
             self._give_up(name)
             return None
         symbols: dict[str, Span] = {}
-        for text, at in self._texts(value, "symbols", owner):
+        for text, at in self.texts(value, "symbols", owner):
             if not NAME.fullmatch(text):
-                self._bad_name(at, f"a symbol of {owner}", text)
+                self.bad_name(at, f"a symbol of {owner}", text)
             elif text in symbols:
                 also = [Label(symbols[text], "the first")]
-                self._bad("schema-bad-attribute", f"{owner} has the symbol `{text}` twice", at, also=also)
+                self.bad("schema-bad-attribute", f"{owner} has the symbol `{text}` twice", at, also=also)
             else:
                 symbols[text] = at
         default = value.fields.get("default")
         if default is not None and plain(default) not in symbols:
-            self._bad("schema-bad-default", f"the default of {owner} is none of its symbols", default)
+            self.bad("schema-bad-default", f"the default of {owner} is none of its symbols", default)
             default = None
         if name is None:
             return None
         text_default = None if default is None else str(plain(default))
         aliases = self._type_aliases(value, name)
-        enum = Enum(name, tuple(symbols), text_default, aliases, self._doc(value), span_of(value))
+        enum = Enum(name, tuple(symbols), text_default, aliases, self.doc(value), span_of(value))
         self.names[name] = enum
         return enum
 
@@ -285,13 +280,13 @@ class Parser:
         size = value.fields.get("size")
         number = None if size is None else plain(size)
         if size is None:
-            self._missing(value, "size", f"fixed `{name or '?'}`")
+            self.missing(value, "size", f"fixed `{name or '?'}`")
         elif not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            self._bad("schema-bad-attribute", f"the size of fixed `{name or '?'}` is no whole number, 0 or more", size)
+            self.bad("schema-bad-attribute", f"the size of fixed `{name or '?'}` is no whole number, 0 or more", size)
         if name is None or not isinstance(number, int) or isinstance(number, bool) or number < 0:
             self._give_up(name)
             return None
-        logical = self._logical(value, "fixed", number)
+        logical = self.logical(value, "fixed", number)
         fixed = Fixed(name, number, self._type_aliases(value, name), logical, span_of(value))
         self.names[name] = fixed
         return fixed
@@ -306,67 +301,39 @@ class Parser:
         """The full name, when it is well formed and new."""
         name = value.fields.get("name")
         if name is None:
-            self._missing(value, "name", f"the {kind}")
+            self.missing(value, "name", f"the {kind}")
             return None
         text = plain(name)
         own = value.fields.get("namespace")
         space = namespace if own is None else plain(own)
-        if own is not None and not (space == "" or (isinstance(space, str) and _is_full_name(space))):
-            self._bad_name(own, f"the namespace of the {kind}")
+        if own is not None and not (space == "" or (isinstance(space, str) and is_full_name(space))):
+            self.bad_name(own, f"the namespace of the {kind}")
             space = ""
-        if not isinstance(text, str) or not _is_full_name(text):
-            self._bad_name(name, f"the {kind}")
+        if not isinstance(text, str) or not is_full_name(text):
+            self.bad_name(name, f"the {kind}")
             return None
         full = text if "." in text or not space else f"{space}.{text}"
         if short_name(full) in PRIMITIVES or full in _COMPLEX:
-            self._bad("schema-bad-name", f"`{full}` is a type of Avro's own and names nothing else", name)
+            self.bad("schema-bad-name", f"`{full}` is a type of Avro's own and names nothing else", name)
             return None
         first = self._open.get(full) or (self.names[full].span if full in self.names else None)
         if first is not None:
             headline = f"`{full}` is defined twice"
             advice = [f'define it once and write "{full}" where it is used again']
             also = [Label(first, "the first")]
-            self._bad("schema-duplicate-name", headline, name, also=also, help=advice)
+            self.bad("schema-duplicate-name", headline, name, also=also, help=advice)
             return None
         return full
 
     def _type_aliases(self, value: ObjectValue, name: str) -> tuple[str, ...]:
         space = namespace_of(name)
         found = []
-        for text, at in self._texts(value, "aliases", f"`{name}`"):
-            if _is_full_name(text):
+        for text, at in self.texts(value, "aliases", f"`{name}`"):
+            if is_full_name(text):
                 found.append(text if "." in text or not space else f"{space}.{text}")
             else:
-                self._bad_name(at, f"an alias of `{name}`", text)
+                self.bad_name(at, f"an alias of `{name}`", text)
         return tuple(found)
-
-    def _texts(self, value: ObjectValue, key: str, owner: str) -> list[tuple[str, Span]]:
-        """The strings of a list, each with its place; what is no list of strings is a finding."""
-        items = value.fields.get(key)
-        if items is None:
-            return []
-        if not isinstance(items, ListValue):
-            self._bad("schema-bad-attribute", f"`{key}` of {owner} is no list", items)
-            return []
-        found = []
-        for item in items.items:
-            if isinstance(item, Scalar) and isinstance(item.value, str):
-                found.append((item.value, span_of(item)))
-            else:
-                self._bad("schema-bad-attribute", f"`{key}` of {owner} holds what is no string", item)
-        return found
-
-    def _logical(self, value: ObjectValue, type_name: str, size: int = 0) -> Logical | None:
-        name = value.fields.get("logicalType")
-        if name is None:
-            return None
-        attributes = {key: plain(value.fields[key]) for key in ("precision", "scale") if key in value.fields}
-        known = logical_type(plain(name), type_name, size, attributes.get("precision"), attributes.get("scale"))
-        if isinstance(known, Logical):
-            return known
-        headline = f"the logical type `{plain(name)}` is ignored: {known}"
-        self._bad("schema-logical-type-ignored", headline, name, help=[f"records hold plain `{type_name}` here"])
-        return None
 
     def _check_default(self, default: _Default) -> None:
         try:
@@ -375,43 +342,13 @@ class Parser:
             return  # a type inside was defined wrongly, which has been said
         if wrong:
             headline = f"the default of field `{default.field}` of record `{default.record}` does not fit: {wrong}"
-            self._bad("schema-bad-default", headline, default.value)
-
-    def _doc(self, value: ObjectValue) -> str:
-        doc = value.fields.get("doc")
-        return doc.value if isinstance(doc, Scalar) and isinstance(doc.value, str) else ""
+            self.bad("schema-bad-default", headline, default.value)
 
     def _part(self, value: ObjectValue, key: str, owner: str, namespace: str) -> Schema | None:
         if key not in value.fields:
-            self._missing(value, key, owner)
+            self.missing(value, key, owner)
             return None
         return self._type(value.fields[key], namespace)
-
-    # Findings
-
-    def _errors(self) -> int:
-        return sum(problem.severity is Severity.ERROR for problem in self.problems)
-
-    def _bad(
-        self, code: str, headline: str, at: Value | Span, *, also: Iterable[Label] = (), help: Iterable[str] = ()
-    ) -> None:
-        span = at if isinstance(at, Span) else span_of(at)
-        self.problems.append(finding(code, headline, span, also=also, help=help))
-
-    def _missing(self, value: ObjectValue, key: str, owner: str, wanted: str = "") -> None:
-        if key in value.fields:
-            self._bad("schema-bad-attribute", f"`{key}` of {owner} is not {wanted}", value.fields[key])
-        else:
-            self._bad("schema-missing-attribute", f"{owner} has no `{key}`", key_span_of(value))
-
-    def _bad_name(self, at: Value | Span, owner: str, text: str | None = None) -> None:
-        shown = text if text is not None else ("" if isinstance(at, Span) else str(plain(at)))
-        advice = ["names are letters, digits and `_`, and begin with a letter or `_`"]
-        self._bad("schema-bad-name", f"`{shown}` cannot name {owner}", at, help=advice)
-
-
-def _is_full_name(text: str) -> bool:
-    return all(NAME.fullmatch(part) for part in text.split("."))
 
 
 def _branch_name(schema: Schema) -> str:

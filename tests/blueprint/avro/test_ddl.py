@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from blueprint.avro import Contract, load_contract
 from blueprint.avro.model import Field, type_text
-from blueprint.avro.spark_types import spark_ddl
+from blueprint.avro.spark_types import spark_ddl, spark_json
 from blueprint.diagnostics import Span
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 HERE = Span("ports.py", 7, 5, 7, 30)
 
@@ -103,3 +108,58 @@ def test_a_column_that_avro_cannot_name_is_a_finding() -> None:
     """Spark takes any name in back-quotes, Avro does not."""
     (problem,) = load_contract("`my-col` int", base_folder=".", declared=HERE).problems
     assert problem.code == "schema-bad-name"
+
+
+def columns(rng: random.Random, depth: int = 0, colon: str = " ") -> str:
+    """Random columns in Spark's DDL, in the spellings it takes."""
+    made = []
+    for name in rng.sample(["a", "b", "`c`", "Data", "not_null", "`xy`"], rng.randint(1, 3)):
+        null = rng.choice(["", "", " NOT NULL", " not  null"])
+        made.append(f"{name}{colon}{kind(rng, depth)}{null}" + rng.choice(["", "", " COMMENT 'of it, all'"]))
+    return rng.choice([", ", ",", " ,  "]).join(made)
+
+
+def kind(rng: random.Random, depth: int) -> str:
+    """A random type in Spark's DDL."""
+    if depth < 3 and rng.random() < 0.5:
+        inner = kind(rng, depth + 1)
+        fields = columns(rng, depth + 1, rng.choice([":", ": ", " "]))
+        return rng.choice([f"array<{inner}>", f"MAP<string, {inner}>", f"struct<{fields}>", f"Struct < {fields} >"])
+    return rng.choice(
+        [
+            "INT",
+            "bigint",
+            "String",
+            "double",
+            "float",
+            "boolean",
+            "binary",
+            "date",
+            "timestamp",
+            "timestamp_ntz",
+            "decimal",
+            "DECIMAL(9)",
+            "numeric(9, 2)",
+            "dec(38,38)",
+            "long",
+            "real",
+            "integer",
+        ]
+    )
+
+
+@pytest.mark.spark
+def test_spark_reads_the_same_columns(spark: SparkSession) -> None:
+    """Random DDL becomes, by way of Avro, the struct that Spark's own parser makes of it."""
+    jvm: Any = spark._jvm
+    for seed in range(200):
+        text = columns(random.Random(seed))
+        wanted = json.loads(jvm.org.apache.spark.sql.types.StructType.fromDDL(text).json())
+        assert spark_json(load(text)) == without_comments(wanted), text
+
+
+def without_comments(kind: Any) -> Any:
+    """A type without what comments leave in it."""
+    if isinstance(kind, dict):
+        return {key: {} if key == "metadata" else without_comments(part) for key, part in kind.items()}
+    return [without_comments(one) for one in kind] if isinstance(kind, list) else kind

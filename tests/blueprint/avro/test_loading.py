@@ -138,6 +138,9 @@ def test_a_file_that_is_no_json_points_at_the_place(tmp_path: Path) -> None:
 
 MISTAKES: list[tuple[object, str, str]] = [
     (of_type("strnig"), "schema-unknown-type", "there is no type `strnig`"),
+    (of_type("A" * 500), "schema-unknown-type", "there is no type"),
+    ("A" * 5000 + ".avsc", "schema-unreadable", "cannot be read"),
+    ("a\0.avsc", "schema-unreadable", "cannot be read"),
     (of_type("array"), "schema-unknown-type", "there is no type `array`"),
     (of_type(3), "schema-bad-type", "`3` is no Avro type"),
     (of_type({"type": "array"}), "schema-missing-attribute", "an array has no `items`"),
