@@ -16,7 +16,7 @@ from types import ModuleType
 import psutil
 import pytest
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 APP = REPOSITORY / "tests" / "streamlets" / "runner" / "app" / "ledger.py"
