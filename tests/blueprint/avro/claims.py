@@ -9,17 +9,10 @@ import re
 import fastavro
 from fastavro.schema import to_parsing_canonical_form
 
-from blueprint.avro import (
-    Contract,
-    Place,
-    apply_edit,
-    canonical_form,
-    check,
-    load_contract,
-    parse_contract,
-    resolve_plan,
-)
+from blueprint.avro import Contract, Place, canonical_form, check, load_contract, parse_contract
+from blueprint.avro.changes import apply_edit
 from blueprint.avro.model import Array, Map, Record, Schema, Union
+from blueprint.avro.planner import resolve_plan
 from blueprint.diagnostics import Span
 from tests.blueprint.avro.executing import execute
 from tests.blueprint.avro.oracles import apache_compatible, both_parsed, divergence, first_undecodable

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from blueprint.avro import Contract, IncompatibleError, Resolution, Rule, apply_edit, check, load_contract, resolve_plan
+from blueprint.avro import Contract, Resolution, Rule, check, load_contract
+from blueprint.avro.changes import apply_edit
 from blueprint.avro.model import Fixed
+from blueprint.avro.planner import IncompatibleError, resolve_plan
 from blueprint.avro.reading import (
     Again,
     FromDefault,
