@@ -38,7 +38,8 @@ def _size_units() -> dict[str, int]:
 
 
 _BYTES = _size_units()
-_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]*)\s*")
+_LONGEST = 2**63 - 1  # nanoseconds, some 292 years: what the other side of Spark can hold
 
 
 class QuantityError(ValueError):
@@ -65,6 +66,8 @@ class Duration:
     def sql(self) -> str:
         """As Spark reads intervals (`F.window`, `withWatermark`, triggers): the largest unit that is exact."""
         micros = self.nanoseconds // 1000
+        if micros == 0:
+            return "0 seconds"
         for unit, size in (("days", 86_400_000_000), ("hours", 3_600_000_000), ("minutes", 60_000_000),
                            ("seconds", 1_000_000), ("milliseconds", 1000)):  # fmt: skip
             if micros % size == 0:
@@ -105,7 +108,10 @@ def duration(text: str) -> Duration:
     Raises:
         QuantityError: the text is no duration.
     """
-    return Duration(_read(text, _NANOS, "a duration", "5 minutes"))
+    nanoseconds = _read(text, _NANOS, "a duration", "5 minutes")
+    if nanoseconds > _LONGEST:
+        raise QuantityError(f"`{text}` is longer than 292 years")
+    return Duration(nanoseconds)
 
 
 def memory_size(text: str) -> MemorySize:

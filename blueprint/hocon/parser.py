@@ -79,6 +79,7 @@ class Parser:
         self.findings: list[Diagnostic] = []
         self.open: list[int] = []
         self.suspect: int | None = None
+        self.lost = False  # whether an error swallowed opening brackets, so that missing closing ones prove nothing
 
     def parse(self) -> ObjectNode:
         """The root object; what is wrong with the text is in `findings`."""
@@ -312,7 +313,7 @@ class Parser:
         text = self.text
         self._enter(opened, depth)
         items: list[Node] = []
-        at = opened + 1
+        at = behind = opened + 1
         while True:
             at = self._skip(at)
             first = text[at : at + 1]
@@ -333,11 +334,18 @@ class Parser:
                 at += 1
                 continue
             item = self._value(at, depth, None)
+            if isinstance(item, int) and text[item : item + 1] in ("=", ":") and "\n" in text[behind:at]:
+                # A field on a line of its own: the list was forgotten to be closed before it.
+                self.findings.pop()
+                self._report("this `[` is never closed", opened, opened + 1, help=["close it with `]`"])
+                self.open.pop()
+                return ListNode(items, self.source.span(opened, behind)), behind
             if isinstance(item, int):
                 at = self._recover(item)
             else:
                 items.append(item[0])
                 at = item[1]
+            behind = at
             at = self._separator(at, "]", opened)
 
     def _substitution(self, at: int) -> tuple[Node, int] | int:
@@ -434,6 +442,7 @@ class Parser:
                 nested -= 1
             elif nested == 0 and first in ",\n":
                 return found.start()
+        self.lost = self.lost or nested > 0
         return len(self.text)
 
     def _enter(self, opened: int, depth: int) -> None:
@@ -467,7 +476,7 @@ class Parser:
 
     def _unclosed(self, at: int) -> None:
         """The text ends inside brackets: one finding, at the bracket that the indentation says was forgotten."""
-        if not self.open:
+        if not self.open or self.lost:
             return
         shown = self.suspect if self.suspect is not None else self.open[-1]
         opener = self.text[shown]
@@ -518,4 +527,6 @@ def _last_object(node: ObjectNode, key: str) -> ObjectNode:
 
 
 def _quoting(word: str) -> list[str]:
-    return ["a key with other than letters, digits, `-` and `_` stands in quotes"] if not word[:1].isalnum() else []
+    if word[:1].isalnum() or word[:1] in _CLOSER:
+        return []
+    return ["a key with other than letters, digits, `-` and `_` stands in quotes"]

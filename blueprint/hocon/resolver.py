@@ -10,7 +10,7 @@ from blueprint.hocon.source import MAX_DEPTH
 from blueprint.hocon.tree import Concatenation, Layer, ListNode, Node, ObjectNode, ScalarNode, Substitution
 from blueprint.hocon.values import ListValue, ObjectValue, Origin, Scalar, Value
 
-_MAX_VALUES = 2_000_000
+_MAX_VALUES = 300_000
 
 
 def resolve(layers: Sequence[Layer], environment: Mapping[str, str]) -> tuple[ObjectValue, tuple[Diagnostic, ...]]:

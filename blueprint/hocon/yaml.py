@@ -21,7 +21,7 @@ from blueprint.hocon.source import MAX_DEPTH, Source, too_deep
 from blueprint.hocon.tree import Definition, Layer, ListNode, Node, ObjectNode, ScalarNode
 from blueprint.hocon.values import Origin
 
-_MAX_NODES = 1_000_000
+_MAX_NODES = 300_000
 _TAG = "tag:yaml.org,2002:"
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}

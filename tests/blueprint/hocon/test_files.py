@@ -1,0 +1,159 @@
+"""Files and includes: what is read, what is passed over, what is a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blueprint.hocon import parse_file, parse_text, plain, resolve
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, **files: str) -> None:
+    """Write files; `__` in a name stands for a dot."""
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, encoding="utf-8")
+
+
+def read(path: Path | str) -> tuple[object, list[str]]:
+    """The values of a file, and the codes of all findings."""
+    layer = parse_file(path)
+    value, findings = resolve([layer], {})
+    return plain(value), [each.code for each in (*layer.diagnostics, *findings)]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "file-empty"), (b" \n\t\n", "file-empty"), (b"\xef\xbb\xbf", "file-empty"),
+        (b"a = \xff\xfe", "file-unreadable"), (b"\x7fELF\0\0", "file-unreadable"),
+        (b"a = 1 \n" * (3 * 1024 * 1024), "file-unreadable"),
+    ],
+    ids=["empty", "blank", "mark-only", "not-utf-8", "binary", "too-large"],
+)  # fmt: skip
+def test_files_that_cannot_be_read_are_one_finding(folder: Path, content: bytes, code: str) -> None:
+    """Empty, binary and oversized files give an empty layer and one finding."""
+    (folder / "x.conf").write_bytes(content)
+    assert read("x.conf") == ({}, [code])
+
+
+def test_missing_file_names_its_neighbour(folder: Path) -> None:
+    """A misspelt file name is answered with the near one."""
+    write(folder, blueprint__conf="a = 1")
+    (finding,) = parse_file("bluprint.conf").diagnostics
+    assert finding.code == "file-not-found"
+    assert finding.help == ("did you mean `blueprint.conf`?",)
+
+
+@pytest.mark.parametrize("name", [".", "no/such/folder/x.conf", "x.conf/y.conf", "nul\0.conf"])
+def test_paths_that_are_no_files(folder: Path, name: str) -> None:
+    """Folders, files under files and impossible names are one finding."""
+    write(folder, x__conf="a = 1")
+    assert len(read(name)[1]) == 1
+
+
+def test_a_file_of_comments_is_an_empty_configuration(folder: Path) -> None:
+    """All settings commented out is fine."""
+    write(folder, x__conf="# a = 1\n")
+    assert read("x.conf") == ({}, [])
+
+
+def test_include_merges_in_place(folder: Path) -> None:
+    """Keys before the include are overridden by it, keys after it override."""
+    write(folder, main__conf='a = 1, b = 1\ninclude "part.conf"\nb = 3', part__conf="a = 2, b = 2, c = 2")
+    assert read("main.conf") == ({"a": 2, "b": 3, "c": 2}, [])
+
+
+@pytest.mark.parametrize("form", ['"part.conf"', 'file("part.conf")', 'required("part.conf")',
+                                  'required( file( "part.conf" ) )', '"part"', '\n  "part.conf"'])  # fmt: skip
+def test_forms_of_include(folder: Path, form: str) -> None:
+    """All forms find a file beside the including one; the suffix may be left out."""
+    write(folder, main__conf=f"include {form}, b = 2", part__conf="a = 1")
+    assert read("main.conf") == ({"a": 1, "b": 2}, [])
+
+
+def test_paths_are_relative_to_the_including_file(folder: Path) -> None:
+    """Not to the working directory."""
+    (folder / "deep").mkdir()
+    write(folder, main__conf='include "deep/one.conf"', two__conf="a = wrong")
+    write(folder / "deep", one__conf='include "two.conf"', two__conf="a = right")
+    assert read("main.conf") == ({"a": "right"}, [])
+
+
+def test_without_suffix_all_formats_are_merged(folder: Path) -> None:
+    """HOCON comes last, JSON before it."""
+    write(folder, main__conf='include "part"', part__json='{"a": 1, "b": 1}', part__conf="b = 2", part__yaml="c: 3")
+    assert read("main.conf") == ({"c": 3, "a": 1, "b": 2}, [])
+
+
+def test_missing_includes_are_passed_over_unless_required(folder: Path) -> None:
+    """As the specification has it."""
+    write(folder, main__conf='include "none.conf"\ninclude required("none.conf")\na = 1')
+    assert read("main.conf") == ({"a": 1}, ["include-not-found"])
+
+
+@pytest.mark.parametrize("form", ['url("http://x/y.conf")', '"http://x/y.conf"', 'classpath("x.conf")',
+                                  '"x.properties"'])  # fmt: skip
+def test_other_resources_are_a_finding(folder: Path, form: str) -> None:
+    """URLs, classpath resources and properties files are refused in so many words."""
+    write(folder, main__conf=f"include {form}\na = 1")
+    assert read("main.conf") == ({"a": 1}, ["include-unsupported"])
+
+
+def test_include_cycles_show_the_way(folder: Path) -> None:
+    """Every include statement of the circle is a place of the finding."""
+    write(folder, a__conf='include "b.conf"\nx = 1', b__conf='include "c.conf"', c__conf='include "a.conf"\ny = 2')
+    layer = parse_file("a.conf")
+    (finding,) = layer.diagnostics
+    assert finding.code == "include-cycle"
+    assert finding.primary is not None
+    places = [finding.primary.span.file, *(label.span.file for label in finding.secondary)]
+    assert places == ["c.conf", "a.conf", "b.conf"]
+    assert plain(resolve([layer], {})[0]) == {"y": 2, "x": 1}
+
+
+def test_one_file_may_be_included_twice(folder: Path) -> None:
+    """Under two keys, each with substitutions of its own."""
+    write(folder, main__conf='a { include "p.conf" }\nb { include "p.conf", x = 2 }', p__conf="x = 1, y = ${x}")
+    assert read("main.conf") == ({"a": {"x": 1, "y": 1}, "b": {"x": 2, "y": 2}}, [])
+
+
+def test_substitutions_of_included_files_look_nearby_first(folder: Path) -> None:
+    """First below the place of inclusion, then below those of the including files, then at the root."""
+    write(
+        folder, main__conf='r = root\nm = main\na { m = a, include "one.conf" }',
+        one__conf='b { include "two.conf" }', two__conf="x = ${r}, y = ${m}, z = ${own}, own = 1",
+    )  # fmt: skip
+    values, codes = read("main.conf")
+    assert codes == []
+    assert values["a"]["b"] == {"x": "root", "y": "a", "z": 1, "own": 1}  # type: ignore[index]
+
+
+def test_faults_of_included_files_are_told_there(folder: Path) -> None:
+    """A syntax error stands in its own file; what could be read is used."""
+    write(folder, main__conf='include "p.conf"\na = 1', p__conf="b = 2\nc = *")
+    layer = parse_file("main.conf")
+    assert [each.primary.span.file for each in layer.diagnostics if each.primary] == ["p.conf"]
+    assert plain(resolve([layer], {})[0]) == {"b": 2, "a": 1}
+
+
+def test_included_lists_and_folders_are_findings(folder: Path) -> None:
+    """An included file must hold an object."""
+    (folder / "d.conf").mkdir()
+    write(folder, main__conf='include "l.conf"\ninclude "d.conf"', l__conf="[1]")
+    assert read("main.conf") == ({}, ["syntax", "file-unreadable"])
+
+
+def test_text_includes_from_a_folder_of_choice(folder: Path) -> None:
+    """Text that is no file says where its includes start from."""
+    (folder / "d").mkdir()
+    write(folder / "d", p__conf="a = 1")
+    layer = parse_text('include "p.conf"', "<arguments>", folder / "d")
+    assert plain(resolve([layer], {})[0]) == {"a": 1}

@@ -1,0 +1,83 @@
+"""Syntax errors: all of a text in one pass, one each, and what is not broken is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from blueprint.hocon import parse_text, plain, resolve
+
+
+def read(text: str) -> tuple[object, list[tuple[int, int]]]:
+    """The values that could be read, and the places of the findings."""
+    layer = parse_text(text, "t")
+    value, findings = resolve([layer], {})
+    assert findings == ()
+    return plain(value), [
+        (each.primary.span.line, each.primary.span.column) for each in layer.diagnostics if each.primary
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "places"),
+    [
+        ("a\nb = 1", {"b": 1}, [(1, 1)]),
+        ("a =\nb = 1", {"b": 1}, [(1, 1)]),
+        ("a = , b = 1", {"b": 1}, [(1, 1)]),
+        ("x { a = }\nb = 1", {"x": {}, "b": 1}, [(1, 5)]),
+        ("a = h:1, b = 1", {"b": 1}, [(1, 6)]),
+        ("a = x = y\nb = 1", {"b": 1}, [(1, 7)]),
+        ("a = *\nb = 1", {"b": 1}, [(1, 5)]),
+        ('a = "x\nb = 1', {"b": 1}, [(1, 5)]),
+        ('a = "\\q", b = 1', {"b": 1}, [(1, 6)]),
+        ("a = ${b\nb = 1", {"b": 1}, [(1, 5)]),
+        ("a = ${}, b = 1", {"b": 1}, [(1, 5)]),
+        ("a = ${ ?b}, b = 1", {"b": 1}, [(1, 5)]),
+        ("a = $b, b = 1", {"b": 1}, [(1, 5)]),
+        ("a = [1, *, 3]\nb = 1", {"a": [1, 3], "b": 1}, [(1, 9)]),
+        ("a b\nb = 1", {"b": 1}, [(1, 1)]),
+        ("@a = 2\nb = 1", {"b": 1}, [(1, 1)]),
+        ('a = "x" b = 1', {"a": None}, [(1, 11)]),
+        ("x { a = ] , c = 2 }\nb = 1", {"b": 1}, None),
+        ("a..b = 2\nb = 1", {"b": 1}, [(1, 3)]),
+        ("x { y { a = * } }\nb = 1", {"x": {"y": {}}, "b": 1}, [(1, 13)]),
+        ("include\nb = 1", {"b": 1}, [(1, 1)]),
+        ("a = 1 }\nb = 1", {"a": 1, "b": 1}, [(1, 7)]),
+        ("a = [1\nb = 1", None, [(1, 5)]),
+        ("x { a = [1 }\nb = 1", {"x": {"a": [1]}, "b": 1}, [(1, 12)]),
+    ],
+)  # fmt: skip
+def test_one_error_is_one_finding_and_the_rest_is_read(
+    text: str, values: object, places: list[tuple[int, int]] | None
+) -> None:
+    """The finding stands at the fault, and keys behind it keep their values."""
+    found, at = read(text)
+    if places is not None:
+        assert at == places
+    if values is not None and values != {"a": None}:
+        assert {key: value for key, value in found.items() if key in values} == values  # type: ignore[attr-defined, operator]
+
+
+def test_all_errors_of_a_text_are_told() -> None:
+    """Reading goes on behind each."""
+    _, places = read('a = *\nb = 1\nc\nd = [1,,2]\ne = "x\nf = 2 }')
+    assert [line for line, _ in places] == [1, 3, 4, 5, 6]
+
+
+def test_forgotten_brace_is_told_by_indentation() -> None:
+    """The finding stands at the bracket that the layout says was left open."""
+    assert read("a {\n  b {\n    c = 1\n  d {\n  }\n}\n")[1] == [(2, 5)]
+
+
+def test_fix_puts_a_value_in_quotes() -> None:
+    """A value with a character that must be quoted comes with the edit that quotes it."""
+    (finding,) = parse_text("servers = host:9092 # x", "t").diagnostics
+    assert finding.fix is None  # a comment stands behind it, so where the value was meant to end is not known
+    (finding,) = parse_text("servers = host:9092\n", "t").diagnostics
+    assert finding.fix is not None
+    (edit,) = finding.fix.edits
+    assert (edit.span.column, edit.span.end_column, edit.replacement) == (11, 20, '"host:9092"')
+
+
+def test_findings_end_somewhere() -> None:
+    """A text that is something else altogether does not fill the screen."""
+    assert len(parse_text("*\n" * 1000, "t").diagnostics) == 30
