@@ -23,10 +23,10 @@ test: $(READY)  ## Run the tests (ARGS="tests/cli -k word" for some of them)
 	@$(RUN) pytest $(ARGS)
 
 check: $(READY)  ## Lint, formatting, types, layers
-	@$(RUN) ruff check .
-	@$(RUN) ruff format --check .
-	@$(RUN) mypy
-	@$(RUN) lint-imports
+	@$(RUN) { failed=0; \
+	  for each in "ruff check ." "ruff format --check ." mypy lint-imports; do \
+	    echo "== $$each"; $$each || failed=1; \
+	  done; exit $$failed; }
 
 bench: $(READY)  ## Run the small version of every benchmark
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
