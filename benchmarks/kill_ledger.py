@@ -129,7 +129,12 @@ def _last(folder: Path) -> int:
 
 def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
     """Start a run and kill it with SIGKILL while a batch is active; the phase hit, None when it ended before."""
+    told = ledger.folder / "run.out"
+    before = told.stat().st_size if told.exists() else 0
     process = ledger.start()
+    # What an earlier kill left uncommitted is no batch of this run: look only once a query is up.
+    while process.poll() is None and b'"state":"running"' not in told.read_bytes()[before:]:
+        time.sleep(0.05)
     wanted = dice.randrange(1, 7)  # which of the batches seen to be active; two new files make at least seven
     seen: set[str] = set()
     while process.poll() is None:
