@@ -76,6 +76,7 @@ class Lookup:
         self.findings: list[Diagnostic] = []
         self._reported: set[int] = set()
         self._kept: dict[int, list[View]] = {}
+        self._texts: dict[tuple[int, ...], ScalarNode | Failed] = {}
 
     def in_force(self, stack: Stack) -> list[View]:
         """What is in force of a stack, newest first: nothing, one plain value or list, or the objects that merge."""
@@ -191,6 +192,10 @@ class Lookup:
 
     def _joined(self, view: View, node: Concatenation) -> Iterator[View]:
         """A concatenation: texts, lists or objects, never mixed."""
+        known = (id(node), *(id(definition) for definition, _ in view.steps))
+        if known in self._texts:  # or a text of texts of texts would cost its number of parts each time it is asked
+            yield View(self._texts[known], view.definition, view.steps, view.via)
+            return
         parts: list[list[View]] = []
         for part in node.parts:
             found = self.in_force([View(part, view.definition, view.steps, view.via)])
@@ -206,12 +211,13 @@ class Lookup:
             stacks = [stack for one in lists if one for stack in one]
             yield View(Items(stacks, node.span), view.definition, view.steps, view.via)
         elif kinds == {ScalarNode}:
-            yield self._text(view, node, parts)
+            made = self._texts[known] = self._text(node, parts)
+            yield View(made, view.definition, view.steps, view.via)
         elif kinds:
             self._mixed(node, parts)
             yield View(Failed())
 
-    def _text(self, view: View, node: Concatenation, parts: list[list[View]]) -> View:
+    def _text(self, node: Concatenation, parts: list[list[View]]) -> ScalarNode | Failed:
         pieces = []
         for gap, found in zip(node.gaps, parts, strict=True):
             pieces.append(gap)
@@ -220,8 +226,8 @@ class Lookup:
         text = "".join(pieces)
         if len(text) > _MAX_TEXT:
             self.report(node, "too-large", "the text that substitutions make up here is larger than any real one")
-            return View(Failed())
-        return View(ScalarNode(text, text, True, node.span), view.definition, view.steps, view.via)
+            return Failed()
+        return ScalarNode(text, text, True, node.span)
 
     def _appended(self, view: View, node: Append, below: Stack) -> View:
         """`+=`: the list that was there before, and one item more."""

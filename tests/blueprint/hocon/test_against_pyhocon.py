@@ -86,14 +86,14 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(objects(VALUES, braces=False))
 def test_documents_have_the_same_values(text: str) -> None:
     """Objects, lists, texts, numbers, separators and comments mean what they mean to pyhocon."""
     assert ours(text) == theirs(text)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(objects(st.one_of(WORDS, NUMBERS)), min_size=2, max_size=3))
 def test_objects_merge_alike(objects: list[str]) -> None:
     """Objects of one key, set in turn, merge, whatever their keys."""
@@ -105,7 +105,7 @@ def test_objects_merge_alike(objects: list[str]) -> None:
     assert ours(text) == expected
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), SIMPLE), min_size=1, max_size=4), st.data())
 def test_substitutions_mean_the_same(fields: list[tuple[str, str]], data: st.DataObject) -> None:
     """Substitutions keep the type alone, and make text among words, wherever their target stands."""

@@ -25,7 +25,7 @@ def test_json_of_braces(text: str) -> None:
     assert len(findings) == 1
 
 
-@pytest.mark.parametrize("text", ["{" * 1_000_000, "a{" * 500_000, "a=[" * 300_000, "{}" * 500_000, "a." * 500_000,
+@pytest.mark.parametrize("text", ["{" * 300_000, "a{" * 500_000, "a=[" * 300_000, "{}" * 500_000, "a." * 500_000,
                                   "a " * 500_000, '"' * 1_000_001, '"""' + "x" * 1_000_000])  # fmt: skip
 def test_hocon_of_braces(text: str) -> None:
     """Repeated beginnings are one finding."""
@@ -55,7 +55,7 @@ def test_long_chains_of_substitutions_are_refused() -> None:
 @pytest.mark.parametrize("form", ["[{0}, {0}, {0}, {0}]", "{{ x = {0}, y = {0}, z = {0} }}", "x{0}{0}{0}{0}"])
 def test_multiplying_substitutions_are_refused(form: str) -> None:
     """A few lines that stand for billions of values are a finding."""
-    lines = [f"k{i} = " + form.format("${k%d}" % (i + 1)) for i in range(16)]
+    lines = [f"k{i} = " + form.format(f"${{k{i + 1}}}") for i in range(16)]
     assert set(codes("\n".join([*lines, "k16 = 1"]))) == {"too-large"}
 
 
@@ -66,7 +66,7 @@ def test_multiplying_aliases_are_refused() -> None:
     assert [each.code for each in parse_yaml(Source("t", "\n".join(lines))).diagnostics] == ["too-large"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from('abc01.{}[],:=+"#/$?\\\n\t -*@`<>&!|%é\u2028include'), max_size=60))
 def test_no_text_breaks_a_reader(text: str) -> None:
     """Whatever the text, every reader answers with a value or a finding, and all places lie inside the text."""

@@ -39,10 +39,12 @@ topics { readings { producers = [sensors.out], managed = no, bootstrap.servers =
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("1", 1), ("-1.5", -1.5), ("1e3", 1000.0), ("true", True), ("False", False), ("null", None), ("~", None), ("", None),
+        ("1", 1), ("-1.5", -1.5), ("1e3", 1000.0), ("true", True), ("False", False), ("null", None),
+        ("~", None), ("", None),
         ("no", "no"), ("on", "on"), ("012", "012"), ("1:30", "1:30"), ("0x1F", "0x1F"), ("1_000", "1_000"),
         ("2024-01-01", "2024-01-01"), ("'5'", "5"), ('"a\\tb"', "a\tb"), ("!!str 5", "5"), ("${x}", "${x}"),
-        ("a b", "a b"), ("|\n  x\n  y\n", "x\ny\n"), (">-\n  x\n  y\n", "x y"), ("[1, [2]]", [1, [2]]), ("{x: 1}", {"x": 1}),
+        ("a b", "a b"),
+        ("|\n  x\n  y\n", "x\ny\n"), (">-\n  x\n  y\n", "x y"), ("[1, [2]]", [1, [2]]), ("{x: 1}", {"x": 1}),
     ],
 )  # fmt: skip
 def test_scalars_mean_what_hocon_means(text: str, value: object) -> None:
@@ -54,7 +56,8 @@ def test_anchors_and_merge_keys() -> None:
     """A merge key gives what the mapping does not set itself; of several the first wins."""
     text = "b: &b {x: 1, y: {p: 1}}\nc: &c {x: 9, z: 3}\na: {<<: [*b, *c], y: {q: 2}}\nd: *b"
     assert read(text) == {
-        "b": {"x": 1, "y": {"p": 1}}, "c": {"x": 9, "z": 3}, "a": {"x": 1, "z": 3, "y": {"q": 2}}, "d": {"x": 1, "y": {"p": 1}},
+        "b": {"x": 1, "y": {"p": 1}}, "c": {"x": 9, "z": 3}, "a": {"x": 1, "z": 3, "y": {"q": 2}},
+        "d": {"x": 1, "y": {"p": 1}},
     }  # fmt: skip
 
 
@@ -78,7 +81,8 @@ def test_places_are_characters() -> None:
     [
         ("a: [1", "syntax", 1), ("a: 1\nb: c: d", "syntax", 2), ("- 1", "syntax", 1), ("a: 1\n---\nb: 1", "syntax", 2),
         ("a: !!python/object:os.system x", "syntax", 1), ("a: *x", "syntax", 1), ("a: &x [*x]", "syntax", 1),
-        ("a: 1\nb: 2\na: 3", "duplicate-key", 3), ("? [1]\n: 2", "syntax", 1), ("a..b: 1", "syntax", 1), ("<<: 1", "syntax", 1),
+        ("a: 1\nb: 2\na: 3", "duplicate-key", 3), ("? [1]\n: 2", "syntax", 1), ("a..b: 1", "syntax", 1),
+        ("<<: 1", "syntax", 1),
     ],
 )  # fmt: skip
 def test_faults_are_one_finding(text: str, code: str, line: int) -> None:
