@@ -96,6 +96,7 @@ class StreamletPlan:
         volume_mounts: mount name to folder.
         queries: trigger per query name, where the settings give one.
         dead_letters: id of the topic that takes rows which broke a contract; None when no port asks for it.
+        folder: where relative paths in its settings start: the blueprint's.
         source_evolution: whether sources are named in the checkpoint (default), so that inlets may change.
     """
 
@@ -113,6 +114,7 @@ class StreamletPlan:
     dead_letters: str | None = None
     group: str | None = None
     source_evolution: bool = True
+    folder: str = "."
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ def _streamlet(
         dead_letters=dead_letters,
         group=own.group,
         source_evolution=own.source_evolution,
+        folder=str(folder),
     )
 
 

@@ -61,6 +61,7 @@ class SparkStreamletContext:
         config: config parameters by key, typed; defaults filled in.
         volume_mounts: folder by mount name.
         ports: how its ports are joined.
+        folder: the blueprint's; relative paths in settings start there.
     """
 
     session: SparkSession
@@ -68,6 +69,11 @@ class SparkStreamletContext:
     config: Mapping[str, object]
     volume_mounts: Mapping[str, Path]
     ports: PortBinding
+    folder: Path = Path()
+
+    def path(self, setting: str) -> Path:
+        """The file or folder that a setting names, absolute; relative ones start in the blueprint's folder."""
+        return (self.folder / Path(setting).expanduser()).absolute()
 
     def checkpoint_dir(self, name: str) -> str:
         """The folder for the checkpoint of a query that the author starts; the same at every restart."""

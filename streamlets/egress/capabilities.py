@@ -109,7 +109,7 @@ def _files(name: str, description: str, *options: SinkOption, nested: bool = Tru
         nested=nested,
         guarantee="replaces itself",
         options=(
-            SinkOption("path", "the folder of the files, relative to where the application is started", required=True),
+            SinkOption("path", "the folder of the files, relative to the blueprint's folder", required=True),
             SinkOption(
                 "existing",
                 "what becomes of the files that this sink wrote before its checkpoint was begun anew",

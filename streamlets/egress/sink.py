@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.context import StreamingWrite
+from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.egress.capabilities import SINKS, SinkTraits
 from streamlets.errors import StreamletError
 from streamlets.logic import SparkStreamletLogic
@@ -55,11 +54,13 @@ class Sink(SparkStreamlet):
             problems = [*traits.problems(options), *_unfit(traits, columns, rows)]
             if problems:
                 raise StreamletError(f"`{sink}`: " + "; ".join(problems), me.rows.declared)
-            write = _writer(sink, traits, traits.settings(options), columns)
+            write = _writer(sink, traits, traits.settings(options), columns, self.context)
             return self.query("sink", rows.writeStream.foreachBatch(write))
 
 
-def _writer(sink: str, traits: SinkTraits, settings: Settings, columns: tuple[str, ...]) -> _Write:
+def _writer(
+    sink: str, traits: SinkTraits, settings: Settings, columns: tuple[str, ...], context: SparkStreamletContext
+) -> _Write:
     if traits.name == "terminal":
         from streamlets.egress.terminal import TerminalWriter
 
@@ -68,7 +69,7 @@ def _writer(sink: str, traits: SinkTraits, settings: Settings, columns: tuple[st
 
     handed_on = {option.spark: settings[option.name] for option in traits.options if option.spark}
     return FilesWriter(
-        root=Path(str(settings["path"])).expanduser().absolute(),
+        root=context.path(str(settings["path"])),
         streamlet=sink,
         format=traits.name,
         options={name: _spark_text(value) for name, value in handed_on.items() if value is not None},

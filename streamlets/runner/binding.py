@@ -114,4 +114,5 @@ def context_of(binding: TopicBinding) -> SparkStreamletContext:
         config=plan.parameters,
         volume_mounts={name: Path(folder) for name, folder in plan.volume_mounts.items()},
         ports=binding,
+        folder=Path(plan.folder),
     )

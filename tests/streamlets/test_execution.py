@@ -202,3 +202,10 @@ def test_waiting_is_what_futures_do() -> None:
         execution.completed.result(0.01)
     execution.stop()
     assert seen.wait(10)
+
+
+def test_settings_name_paths_from_the_blueprint_folder(tmp_path: Path) -> None:
+    """A relative path in a setting starts in the blueprint's folder, an absolute one stays."""
+    context = SparkStreamletContext(None, "one", {}, {}, None, tmp_path)  # type: ignore[arg-type]
+    assert context.path("out/delays") == tmp_path / "out" / "delays"
+    assert context.path("/data/out") == Path("/data/out")
