@@ -6,31 +6,20 @@ import contextlib
 from itertools import pairwise
 from typing import Protocol
 
-from blueprint.diagnostics import Diagnostic, Edit, Fix, Label
-from blueprint.diagnostics.codes import finding
+from blueprint.diagnostics import Diagnostic
 from blueprint.hocon import lexer
 from blueprint.hocon.paths import PathFault, Segment, read_path
-from blueprint.hocon.source import MAX_DEPTH, Source, too_deep
+from blueprint.hocon.reading import ENDS, Stop, shown
+from blueprint.hocon.source import MAX_DEPTH, Source
 from blueprint.hocon.strings import StringFault
 from blueprint.hocon.tree import (
     Append,
-    Concatenation,
     Definition,
-    ListNode,
     Node,
     ObjectNode,
-    ScalarNode,
-    Substitution,
 )  # fmt: skip
+from blueprint.hocon.value_parser import Path, ValueParser
 from blueprint.hocon.values import Origin
-
-_MAX_FINDINGS = 30
-_MAX_INDENT = 200  # looking further back for a line's beginning would make one long line cost its square
-_MAX_SHOWN = 60
-_CLOSER = {"{": "}", "[": "]"}
-_ENDS = frozenset("\n,}]#")
-
-Path = tuple[str, ...]
 
 
 class Includer(Protocol):
@@ -56,11 +45,7 @@ class Includer(Protocol):
         """
 
 
-class _Stop(Exception):  # noqa: N818  # ends the reading of a hopeless text; it is no error of ours
-    pass
-
-
-class Parser:
+class Parser(ValueParser):
     """Reads one text.
 
     Arguments:
@@ -71,20 +56,15 @@ class Parser:
     """
 
     def __init__(self, source: Source, includer: Includer, roots: tuple[Path, ...] = (), depth: int = 0) -> None:
-        self.source = source
-        self.text = source.text
+        super().__init__(source)
         self.includer = includer
         self.roots = roots
         self.base_depth = depth
-        self.findings: list[Diagnostic] = []
-        self.open: list[int] = []
-        self.suspect: int | None = None
-        self.lost = False  # whether an error swallowed opening brackets, so that missing closing ones prove nothing
 
     def parse(self) -> ObjectNode:
         """The root object; what is wrong with the text is in `findings`."""
         root = ObjectNode(origins=[Origin(self.source.span(0, len(self.text)))])
-        with contextlib.suppress(_Stop):
+        with contextlib.suppress(Stop):
             self._root(root)
         return root
 
@@ -174,14 +154,14 @@ class Parser:
         if operator and operator in "=:{":
             return segments, operator, behind + 1
         near = lexer.blank.match(text, end).end()  # type: ignore[union-attr]  # matches always
-        if near < len(text) and text[near] not in _ENDS and not text.startswith("//", near):
+        if near < len(text) and text[near] not in ENDS and not text.startswith("//", near):
             word = self._word(near)
             self._report(
                 f"`{word}` stands where `=`, `:` or `{{` should stand", near, near + len(word), help=_quoting(word)
             )
         else:
-            shown = _shown(text[at:end])
-            self._report(f"the key `{shown}` has no value", at, end, help=[f"write `{shown} = ...`"])
+            key = shown(text[at:end])
+            self._report(f"the key `{key}` has no value", at, end, help=[f"write `{key} = ...`"])
         return None
 
     def _field_value(
@@ -210,8 +190,8 @@ class Parser:
         return value
 
     def _no_value(self, segments: list[Segment], at: int) -> int:
-        shown = _shown(self.text[segments[0].start : segments[-1].end])
-        self._report(f"the key `{shown}` has no value", segments[0].start, at, help=['write `""` for an empty text'])
+        key = shown(self.text[segments[0].start : segments[-1].end])
+        self._report(f"the key `{key}` has no value", segments[0].start, at, help=['write `""` for an empty text'])
         return at
 
     def _set(self, node: ObjectNode, segments: list[Segment], value: Node, end: int) -> None:
@@ -227,151 +207,6 @@ class Parser:
         if type(value) is ObjectNode:
             value.origins = [Origin(origin.span, key) for origin in value.origins]
         node.add(last.key, Definition(key, value))
-
-    # Values
-
-    def _value(self, at: int, depth: int, path: Path | None) -> tuple[Node, int] | int:
-        """The value at `at` and the offset behind it, or the offset where reading failed (reported)."""
-        text = self.text
-        quick = lexer.plain_value.match(text, at)
-        if quick is not None:
-            word = quick[1]
-            end = at + len(word)
-            return ScalarNode(lexer.meaning(word), word, False, self.source.span(at, end)), end
-        quick = lexer.string_value.match(text, at)
-        if quick is not None:
-            return ScalarNode(quick[1], quick[1], True, self.source.span(at, quick.end())), quick.end()
-        return self._parts(at, depth, path)
-
-    def _parts(self, start: int, depth: int, path: Path | None) -> tuple[Node, int] | int:
-        """Values side by side, up to what ends a value."""
-        parts: list[Node] = []
-        gaps: list[str] = []
-        at, gap = start, ""
-        while True:
-            part = self._part(at, depth, path)
-            if part is None:
-                return self._stray(start, at)
-            if isinstance(part, int):
-                return part
-            parts.append(part[0])
-            gaps.append(gap)
-            end = part[1]
-            behind = lexer.blank.match(self.text, end).end()  # type: ignore[union-attr]  # matches always
-            if behind == len(self.text) or self.text[behind] in _ENDS or self.text.startswith("//", behind):
-                return self._joined(parts, gaps, start, end), end
-            at, gap = behind, self.text[end:behind]
-
-    def _part(self, at: int, depth: int, path: Path | None) -> tuple[Node, int] | int | None:
-        """One of the values side by side; None when none begins here."""
-        text = self.text
-        match text[at : at + 1]:
-            case "{":
-                inner = ObjectNode()
-                end = self._fields(at + 1, inner, depth + 1, path, at)
-                inner.origins.insert(0, Origin(self.source.span(at, end)))
-                return inner, end
-            case "[":
-                return self._list(at, depth + 1)
-            case '"':
-                found = lexer.quoted(text, at)
-                if isinstance(found, StringFault):
-                    self._report(found.message, found.start, found.end, help=[found.help])
-                    return found.resume
-                return ScalarNode(found[0], found[0], True, self.source.span(at, found[1])), found[1]
-            case "$":
-                return self._substitution(at)
-        word = lexer.signed_exponent.match(text, at) or lexer.unquoted.match(text, at)
-        if word is None:
-            return None
-        return ScalarNode(lexer.meaning(word[0]), word[0], False, self.source.span(at, word.end())), word.end()
-
-    def _joined(self, parts: list[Node], gaps: list[str], start: int, end: int) -> Node:
-        if len(parts) == 1:
-            return parts[0]
-        span = self.source.span(start, end)
-        texts = [part.text for part in parts if isinstance(part, ScalarNode)]
-        if len(texts) < len(parts):
-            return Concatenation(parts, gaps, span)
-        text = "".join(gap + text for gap, text in zip(gaps, texts, strict=True))
-        return ScalarNode(text, text, any(part.quoted for part in parts if isinstance(part, ScalarNode)), span)
-
-    def _stray(self, start: int, at: int) -> int:
-        """A character that no value may hold without quotes."""
-        text = self.text
-        line = text.find("\n", at)
-        whole = text[start : line if line >= 0 else len(text)].rstrip().rstrip(",").rstrip()
-        helps, fix = [], None
-        if len(whole) <= _MAX_SHOWN and not any(character in whole for character in '"{}[]#,\\$'):
-            helps = [f'put it in quotes: `"{whole}"`']
-            edit = Edit(self.source.span(start, start + len(whole)), f'"{whole}"')
-            fix = Fix("put the value in quotes", (edit,))
-        self._report(f"`{text[at]}` cannot stand in a value without quotes", at, at + 1, help=helps, fix=fix)
-        return at
-
-    def _list(self, opened: int, depth: int) -> tuple[Node, int] | int:
-        text = self.text
-        self._enter(opened, depth)
-        items: list[Node] = []
-        at = behind = opened + 1
-        while True:
-            at = self._skip(at)
-            first = text[at : at + 1]
-            if first == "]":
-                end = self._leave(at)
-                return ListNode(items, self.source.span(opened, end)), end
-            if not first:
-                self._unclosed(at)
-                return ListNode(items, self.source.span(opened, at)), at
-            if first == "}":
-                self._report("`}` stands where `]` should stand", at, at + 1, opened=opened)
-                self.open.pop()
-                if any(text[place] == "{" for place in self.open):
-                    return ListNode(items, self.source.span(opened, at)), at
-                return at + 1
-            if first == ",":
-                self._report("a comma stands where an item should stand", at, at + 1)
-                at += 1
-                continue
-            item = self._value(at, depth, None)
-            if isinstance(item, int) and text[item : item + 1] in ("=", ":") and "\n" in text[behind:at]:
-                # A field on a line of its own: the list was forgotten to be closed before it.
-                self.findings.pop()
-                self._report("this `[` is never closed", opened, opened + 1, help=["close it with `]`"])
-                self.open.pop()
-                return ListNode(items, self.source.span(opened, behind)), behind
-            if isinstance(item, int):
-                at = self._recover(item)
-            else:
-                items.append(item[0])
-                at = item[1]
-            behind = at
-            at = self._separator(at, "]", opened)
-
-    def _substitution(self, at: int) -> tuple[Node, int] | int:
-        text = self.text
-        opening = lexer.substitution.match(text, at)
-        if opening is None:
-            self._report("`$` cannot stand in a value without quotes", at, at + 1, help=[
-                'put it in quotes, or write `${path}` for the value of another key'])  # fmt: skip
-            return at + 1
-        inner = lexer.blank.match(text, opening.end()).end()  # type: ignore[union-attr]  # matches always
-        found = read_path(text, inner)
-        if isinstance(found, PathFault):
-            close = text.find("}", at, at + 200)
-            end = close + 1 if close >= 0 else opening.end()
-            if found.start == found.end:
-                self._report("a path should stand between `${` and `}`", at, end)
-            else:
-                self._report(found.message, found.start, found.end, help=found.help)
-            return end
-        close = lexer.blank.match(text, found[1]).end()  # type: ignore[union-attr]  # matches always
-        if text[close : close + 1] != "}":
-            self._report("the `${` is never closed", at, found[1], help=["close it with `}`"])
-            return close
-        path = tuple(segment.key for segment in found[0])
-        node = Substitution(path, opening[1] is not None, self.source.span(at, close + 1), self.roots)
-        return node, close + 1
 
     # Includes
 
@@ -408,109 +243,6 @@ class Parser:
                     node.add(key, definition)
         return end
 
-    # Separators, nesting, recovery
-
-    def _separator(self, at: int, closer: str, opened: int | None) -> int:
-        """Over the comma or line end behind a field or item; reports what stands there instead."""
-        text = self.text
-        line_end = lexer.tail.match(text, at).end()  # type: ignore[union-attr]  # matches always
-        first = text[line_end : line_end + 1]
-        if first == "\n":
-            at = self._skip(line_end)
-            return at + 1 if text[at : at + 1] == "," else at
-        if first == ",":
-            return line_end + 1
-        if first and first not in "}]":
-            word = self._word(line_end)
-            self._report(
-                f"`{word}` stands where `,`, `{closer}` or the end of the line should stand",
-                line_end, line_end + len(word),
-            )  # fmt: skip
-            return self._separator(self._recover(line_end), closer, opened)
-        return line_end
-
-    def _recover(self, at: int) -> int:
-        """The next line end, comma or closing bracket that belongs to what is open now."""
-        nested = 0
-        for found in lexer.until_resumable.finditer(self.text, at):
-            first = self.text[found.start()]
-            if first in "{[":
-                nested += 1
-            elif first in "}]":
-                if nested == 0:
-                    return found.start()
-                nested -= 1
-            elif nested == 0 and first in ",\n":
-                return found.start()
-        self.lost = self.lost or nested > 0
-        return len(self.text)
-
-    def _enter(self, opened: int, depth: int) -> None:
-        if depth > MAX_DEPTH:
-            self._too_deep(opened)
-        self.open.append(opened)
-
-    def _too_deep(self, at: int) -> None:
-        self.findings.append(too_deep(self.source, at))
-        raise _Stop
-
-    def _in_list(self) -> bool:
-        return any(self.text[place] == "[" for place in self.open)
-
-    def _leave(self, at: int) -> int:
-        opened = self.open.pop()
-        if self.suspect is None and self._indent(at, alone=True) < self._indent(opened, alone=False):
-            self.suspect = opened
-        return at + 1
-
-    def _indent(self, at: int, *, alone: bool) -> int:
-        """Indentation of the line at `at`; a large number with `alone` unless nothing stands before `at`."""
-        first = max(0, at - _MAX_INDENT)
-        begin = self.text.rfind("\n", first, at) + 1
-        if begin == 0 and first > 0:
-            return 0 if not alone else 1 << 30
-        before = self.text[begin:at]
-        if alone:
-            return len(before) if not before.strip() else 1 << 30
-        return len(before) - len(before.lstrip())
-
-    def _unclosed(self, at: int) -> None:
-        """The text ends inside brackets: one finding, at the bracket that the indentation says was forgotten."""
-        if not self.open or self.lost:
-            return
-        shown = self.suspect if self.suspect is not None else self.open[-1]
-        opener = self.text[shown]
-        end = len(self.text.rstrip())
-        self.open.clear()
-        self._report(
-            f"this `{opener}` is never closed", shown, shown + 1,
-            also=[Label(self.source.span(end, end), "the text ends here")],
-            help=[f"close it with `{_CLOSER[opener]}`"],
-        )  # fmt: skip
-
-    def _skip(self, at: int) -> int:
-        return lexer.skip.match(self.text, at).end()  # type: ignore[union-attr]  # matches always
-
-    def _word(self, at: int) -> str:
-        word = lexer.unquoted.match(self.text, at)
-        shown = word[0] if word else self.text[at : at + 1]
-        return shown[:_MAX_SHOWN]
-
-    def _report(
-        self, headline: str, start: int, end: int, *, opened: int | None = None, also: list[Label] | None = None,
-        help: list[str] | tuple[str, ...] = (), fix: Fix | None = None,
-    ) -> None:  # fmt: skip
-        labels = list(also or [])
-        if opened is not None:
-            labels.append(Label(self.source.span(opened, opened + 1), "opened here"))
-        self.findings.append(finding("syntax", headline, self.source.span(start, end), also=labels, help=help, fix=fix))
-        if len(self.findings) >= _MAX_FINDINGS:
-            raise _Stop
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
-
 
 def _split(key: str, at: int) -> list[Segment]:
     segments = []
@@ -527,6 +259,6 @@ def _last_object(node: ObjectNode, key: str) -> ObjectNode:
 
 
 def _quoting(word: str) -> list[str]:
-    if word[:1].isalnum() or word[:1] in _CLOSER:
+    if word[:1].isalnum() or word[:1] in ("{", "["):
         return []
     return ["a key with other than letters, digits, `-` and `_` stands in quotes"]

@@ -13,8 +13,8 @@ class Origin:
     """One place that set a value.
 
     Arguments:
-        span: of the value's text.
-        key: of the key (path) in front of it; None for list items and roots.
+        span: of the value's text; for a value of the environment, of the substitution that asked for it.
+        key: of the key that was set: its own segment of a path; None for list items and roots.
         via: of the substitution (`${...}`) through which the value came here, None when it stands here itself.
     """
 
