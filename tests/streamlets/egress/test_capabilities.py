@@ -12,7 +12,11 @@ FILES = {"path": "out"}
 @pytest.mark.parametrize(
     ("sink", "options", "problem"),
     [
-        ("parquet", {}, "the sink `parquet` needs the option `path`: the folder of the files, relative to where"),
+        (
+            "parquet",
+            {},
+            "the sink `parquet` needs the option `path`: the folder of the files, relative to the blueprint's folder",
+        ),
         ("parquet", {"path": "out", "existin": "fail"}, "has no option `existin`: did you mean `existing`?"),
         ("parquet", {"path": "out", "zzz": 1}, "has no option `zzz`: it has `path`, `existing`, "),
         ("parquet", {"path": "out", "existing": "keep"}, "is `fail`, `replace` or `append`, not `keep`"),
