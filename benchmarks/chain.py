@@ -136,7 +136,8 @@ def delta_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
         return channel.writer(source, (Branch(outlet, lambda d: d, topic),), None, query="out", streamlet=streamlet)
 
     def read(topic: Any, streamlet: str) -> DataFrame:
-        return topic.read(session, InletPlan(streamlet, "in", None, CONTRACT, topic.plan.id), name="in")
+        rows: DataFrame = topic.read(session, InletPlan(streamlet, "in", None, CONTRACT, topic.plan.id), name="in")
+        return rows
 
     sink = read(second, "c").writeStream.format("parquet").option("path", str(root / "out"))
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import networkx as nx
 
@@ -14,7 +15,9 @@ HERE = Span("blueprint.conf", 1, 1, 1, 2)
 
 def graph(*wires: str) -> ApplicationGraph:
     """A graph of wires such as `a>t` (streamlet a writes topic t) and `t<b` (b reads t)."""
-    edges, streamlets, topics = [], {}, {}
+    edges: list[Edge] = []
+    streamlets: dict[str, None] = {}
+    topics: dict[str, None] = {}
     for wire in wires:
         writes = ">" in wire
         left, right = wire.split(">" if writes else "<")
@@ -67,7 +70,7 @@ def test_cycles_agree_with_networkx() -> None:
         wires = {f"{chance.choice(names)}>t{chance.randrange(4)}" for _ in range(chance.randint(1, 8))}
         wires |= {f"t{chance.randrange(4)}<{chance.choice(names)}" for _ in range(chance.randint(1, 8))}
         made = graph(*sorted(wires))
-        plain = nx.DiGraph(made.networkx())
+        plain: nx.DiGraph[Any] = nx.DiGraph(made.networkx())
         knots = [part for part in nx.strongly_connected_components(plain) if len(part) > 1]
         cycles = made.cycles()
         assert len(cycles) == len(knots)

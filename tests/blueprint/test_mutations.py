@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from paper import PaperCatalog, record, streamlet
 
 from blueprint.diagnostics.renderers import RENDERERS
 from blueprint.verify import verify
+from tests.blueprint.paper import PaperCatalog, record, streamlet
 
 READING = record("Reading", src="string", value="double")
 CATALOG = PaperCatalog(

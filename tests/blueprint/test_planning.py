@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from paper import PaperCatalog, at, record, streamlet
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.catalog import ParameterDescriptor, ParameterType, VolumeMountDescriptor
 from blueprint.plan import ApplicationPlan, AvailableNow, ProcessingTime, RealTime, Retry
 from blueprint.quantities import Duration
 from blueprint.verify import Verification, verify
+from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 
 SECOND = 10**9
 READING = record("Reading", src="string", value="double")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ import pytest
 from blueprint.diagnostics.renderers import RENDERERS
 from blueprint.verify import verify
 from streamlets.describe import ProjectCatalog
-
-sys.path.insert(0, str(Path(__file__).parent))
-from specification import Case, cases
+from tests.diagnostics.specification import Case, cases
 
 HERE = Path(__file__).parent
 DOCUMENTS = sorted(HERE.glob("*.md"))

@@ -37,7 +37,7 @@ def apache_compatible(writer: Flat, reader: Flat) -> bool:
 
 def both_parsed(writer: Flat, reader: Flat) -> tuple[Any, Any]:
     """Both schemas as fastavro wants them."""
-    return tuple(fastavro.parse_schema(one.nested(), named_schemas={}) for one in (writer, reader))  # type: ignore[return-value]
+    return tuple(fastavro.parse_schema(one.nested(), named_schemas={}) for one in (writer, reader))
 
 
 def first_undecodable(writer: Flat, reader: Flat, generator: Generator, records: int) -> Any:

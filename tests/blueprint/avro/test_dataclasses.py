@@ -86,7 +86,7 @@ class Defaults:
 class Wrong:
     fine: int
     a: decimal.Decimal
-    b: list
+    b: list  # type: ignore[type-arg]  # Avro must be told the items
     c: dict[int, str]
     d: Annotated[int, "string"]
     e: datetime.timedelta

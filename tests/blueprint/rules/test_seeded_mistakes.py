@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from paper import PaperCatalog, at, record, streamlet
 
 from blueprint.catalog import LoadFailure, LoadFailureKind, ParameterDescriptor, ParameterType, VolumeMountDescriptor
 from blueprint.diagnostics import Fix
 from blueprint.verify import Verification, verify
+from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 
 READING = record("Reading", src="string", value="double")
 MEAN = record("Mean", src="string", mean="double")

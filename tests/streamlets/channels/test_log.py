@@ -7,7 +7,9 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -39,7 +41,7 @@ def test_a_transaction_happens_once(tmp_path: Path) -> None:
     add(topic, 7, [1, 2])
     end = topic.end()
 
-    def unasked():  # type: ignore[no-untyped-def]
+    def unasked() -> Iterator[Any]:
         raise AssertionError
         yield
 

@@ -98,7 +98,7 @@ class Strict(SparkStreamlet):
 class Lenient(Strict):
     """The next version of `Strict`, which mends what the first could not take."""
 
-    class Logic(SparkStreamletLogic["Lenient"]):  # type: ignore[assignment]
+    class Logic(SparkStreamletLogic["Lenient"]):
         """A mending pass."""
 
         def build_streaming_queries(self) -> Queries:
@@ -174,7 +174,7 @@ def test_a_failure_in_the_authors_function_shows_the_authors_line(kit: Testkit) 
     class Failing(Strict):
         """Fails in a function of its own."""
 
-        class Logic(SparkStreamletLogic["Failing"]):  # type: ignore[assignment]
+        class Logic(SparkStreamletLogic["Failing"]):
             """A sink that refuses."""
 
             def build_streaming_queries(self) -> Queries:
@@ -329,7 +329,7 @@ def misused(kit: Testkit, body: Body) -> StreamletError:
     class Misused(Strict):
         """Misuses the API."""
 
-        class Logic(SparkStreamletLogic["Misused"]):  # type: ignore[assignment]
+        class Logic(SparkStreamletLogic["Misused"]):
             """What the test gives."""
 
             def build_streaming_queries(self) -> Any:
@@ -366,7 +366,7 @@ def test_a_source_used_twice_in_one_query_is_refused(kit: Testkit) -> None:
     class Doubled(Strict):
         """Reads its inlet twice."""
 
-        class Logic(SparkStreamletLogic["Doubled"]):  # type: ignore[assignment]
+        class Logic(SparkStreamletLogic["Doubled"]):
             """A union with itself."""
 
             def build_streaming_queries(self) -> Any:

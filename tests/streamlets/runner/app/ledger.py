@@ -1,8 +1,18 @@
 """An application whose every record can be foretold: n, 2n, and how many of each ten have come."""
 
+from __future__ import annotations
+
 from pyspark.sql import functions as F
 
-from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic, StringParameter
+from streamlets import (
+    AvroInlet,
+    AvroOutlet,
+    IntegerParameter,
+    SparkStreamlet,
+    SparkStreamletLogic,
+    StreamingWrite,
+    StringParameter,
+)
 
 
 class Numbers(SparkStreamlet):
@@ -12,7 +22,7 @@ class Numbers(SparkStreamlet):
     folder = StringParameter("Where the files are")
 
     class Logic(SparkStreamletLogic["Numbers"]):
-        def build_streaming_queries(self):
+        def build_streaming_queries(self) -> StreamingWrite | list[StreamingWrite]:
             rows = self.source(
                 "files",
                 format="json",
@@ -30,7 +40,7 @@ class Double(SparkStreamlet):
     fail_at = IntegerParameter("A number that breaks it; -1 for none", default=-1)
 
     class Logic(SparkStreamletLogic["Double"]):
-        def build_streaming_queries(self):
+        def build_streaming_queries(self) -> StreamingWrite | list[StreamingWrite]:
             me = self.streamlet
             bad = self.value(me.fail_at)
 
@@ -53,7 +63,7 @@ class Sums(SparkStreamlet):
     out = AvroOutlet(schema="ten bigint not null, count bigint not null, total bigint not null")
 
     class Logic(SparkStreamletLogic["Sums"]):
-        def build_streaming_queries(self):
+        def build_streaming_queries(self) -> StreamingWrite | list[StreamingWrite]:
             me = self.streamlet
             sums = (
                 self.read_stream(me.incoming)
