@@ -32,6 +32,7 @@ from streamlets.channels.delta import DeltaChannel
 APP = Path(__file__).resolve().parent.parent / "tests" / "streamlets" / "runner" / "app"
 POINTS: tuple[str, ...] = get_args(Point)
 BATCH = 100
+NOT_HIT = "ended before it was hit"
 TOPICS = ("numbers", "doubled", "sums")
 QUERIES = {"numbers": "out", "double": "out", "sums": "out", "archive": "sink"}
 
@@ -142,27 +143,38 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
         if phase is not None:
             seen.add(phase.partition(":")[0])
             if len(seen) >= wanted:
-                time.sleep(dice.uniform(0, 0.5))
-                phase = ledger.phase() or "just committed"
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                return phase
+                time.sleep(dice.uniform(0, 0.3))
+                phase = ledger.phase()
+                if phase is not None:  # else the batch was committed meanwhile: wait for the next one
+                    process.send_signal(signal.SIGKILL)
+                    process.wait()
+                    return phase
         time.sleep(0.005)
     return None
 
 
 def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -> Iterator[str]:
-    """Feed and kill, again and again on the same state; says what each round hit."""
+    """Feed and kill, again and again on the same state; says what each round hit. A round that ended before its kill
+    is repeated: it does not count."""
     todo = [*points, *[""] * kills]
     dice.shuffle(todo)
     for point in todo:
-        ledger.feed(2)
-        if point:
-            nth = dice.randrange(1, 7)
-            code = ledger.run(f"{point}:{nth}")
-            yield f"{point}, passage {nth}: {'killed' if code == -signal.SIGKILL else f'not passed, exit code {code}'}"
-        else:
-            yield f"kill -9: {kill_in_a_batch(ledger, dice) or 'ended before it was hit'}"
+        hit = False
+        while not hit:
+            ledger.feed(2)
+            hit, told = _crash(ledger, point, dice.randrange(1, 7)) if point else _kill(ledger, dice)
+            yield told
+
+
+def _crash(ledger: Ledger, point: str, nth: int) -> tuple[bool, str]:
+    code = ledger.run(f"{point}:{nth}")
+    hit = code == -signal.SIGKILL
+    return hit, f"{point}, passage {nth}: {'killed' if hit else f'{NOT_HIT}, exit code {code}'}"
+
+
+def _kill(ledger: Ledger, dice: random.Random) -> tuple[bool, str]:
+    phase = kill_in_a_batch(ledger, dice)
+    return phase is not None, f"kill -9: {phase or NOT_HIT}"
 
 
 def differences(got: dict[str, Counter[str]], wanted: dict[str, Counter[str]]) -> dict[str, tuple[int, int]]:

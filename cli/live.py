@@ -85,7 +85,7 @@ class LineView:
     def __init__(self, logs: str) -> None:
         self._logs = logs
         self._status = RunStatus()
-        self._told: dict[str, tuple[float, int]] = {}
+        self._told: dict[str, tuple[float, str]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -102,7 +102,7 @@ class LineView:
             case RunStarted():
                 self._print(event.time, f"{line(event)}; logs in {self._logs}")
             case UnitProgressed(unit=unit):
-                since, _ = self._told.get(unit.streamlet, (event.time - _BATCHES_EVERY, 0))
+                since, _ = self._told.get(unit.streamlet, (event.time - _BATCHES_EVERY, ""))
                 if event.time - since >= _BATCHES_EVERY:
                     self._tell_rows(unit.streamlet, event.time)
             case UnitChanged(unit=unit, frames=frames, state=state):
@@ -124,10 +124,12 @@ class LineView:
 
     def _tell_rows(self, ref: str, now: float) -> None:
         streamlet = next((each for each in self._status.streamlets if each.ref == ref), None)
-        if streamlet is None or self._told.get(ref, (0.0, 0))[1] == streamlet.rows_in:
+        if streamlet is None or not any(unit.batch is not None for unit in streamlet.units):
             return
-        self._told[ref] = (now, streamlet.rows_in)
-        self._print(now, f"{ref}: {rows(streamlet)}")
+        told = rows(streamlet)  # the last batch may have read nothing and written what windows and joins held
+        if self._told.get(ref, (0.0, ""))[1] != told:
+            self._told[ref] = (now, told)
+            self._print(now, f"{ref}: {told}")
 
     @staticmethod
     def _print(now: float, text: str) -> None:

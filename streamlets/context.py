@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from blueprint.plan import Trigger
+    from streamlets.channels.base import BatchWritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class SparkStreamletContext:
         volume_mounts: folder by mount name.
         ports: how its ports are joined.
         folder: the blueprint's; relative paths in settings start there.
+        on_batch: told of each batch that a sink brought out of the application; None when nobody counts.
     """
 
     session: SparkSession
@@ -70,6 +72,7 @@ class SparkStreamletContext:
     volume_mounts: Mapping[str, Path]
     ports: PortBinding
     folder: Path = Path()
+    on_batch: Callable[[BatchWritten], None] | None = None
 
     def path(self, setting: str) -> Path:
         """The file or folder that a setting names, absolute; relative ones start in the blueprint's folder."""

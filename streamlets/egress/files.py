@@ -11,11 +11,12 @@ import json
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamlets.channels.base import BatchWritten
 from streamlets.channels.crash import crash_point
 from streamlets.channels.delta import store
 from streamlets.egress.errors import ExistingFilesError, SinkError
@@ -42,6 +43,7 @@ class FilesWriter:
         options: for Spark's writer.
         partition_by: columns that become folders `column=value`.
         existing: what becomes of files of an earlier checkpoint: `fail`, `replace` or `append`.
+        on_batch: told of each batch once its files are in place, where the format counts its records (Parquet).
     """
 
     root: Path
@@ -50,6 +52,7 @@ class FilesWriter:
     options: Mapping[str, str] = field(default_factory=dict)
     partition_by: tuple[str, ...] = ()
     existing: str = "fail"
+    on_batch: Callable[[BatchWritten], None] | None = None
     _query: str = ""
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
@@ -69,7 +72,7 @@ class FilesWriter:
     def _bring(self, rows: DataFrame, batch: int) -> None:
         manifest = self._batches / f"{batch}.json"
         staging = self.root / STAGING / self.streamlet / self._query
-        decided = store.read(manifest)
+        known = decided = store.read(manifest)
         if decided is None:
             shutil.rmtree(staging, ignore_errors=True)  # an attempt that was not decided
             staged = self._stage(rows, staging / f"{batch}-{uuid.uuid4().hex[:8]}", batch)
@@ -79,9 +82,14 @@ class FilesWriter:
                 store.put_if_absent(manifest, json.dumps(staged).encode())
             decided = store.read(manifest) or b"{}"
             crash_point("after-manifest")
-        for source, target in json.loads(decided).items():
+        moves = json.loads(decided)
+        for source, target in moves.items():
             _move(self.root / source, self.root / target)
         self._tidy(staging, batch)
+        if self.on_batch is not None and self.format == "parquet":
+            count = sum(_records(self.root / target) for target in moves.values())
+            replayed = known is not None
+            self.on_batch(BatchWritten(self.streamlet, "sink", batch, {self.format: count}, replayed=replayed))
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
@@ -170,10 +178,14 @@ def _move(source: Path, target: Path) -> None:
 
 def _has_records(path: Path) -> bool:
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        return bool(pq.read_metadata(path).num_rows)
+        return bool(_records(path))
     return path.stat().st_size > 0
+
+
+def _records(path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_rows)
 
 
 def _folders(path: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,10 @@ from blueprint.plan import Retry
 
 # 2^62 ns are 146 years: from here on the cap alone decides, and nothing overflows.
 _LARGEST_EXPONENT = 62
+
+# A bounded run is to end. A machine under load fails in many ways that pass, so what ends it is no progress.
+_SAME_FAILURES = 4
+_ALL_FAILURES = 12
 
 
 def delay(retry: Retry, restarts: int, uniform: Callable[[], float]) -> float:
@@ -38,14 +43,30 @@ class Attempts:
     Arguments:
         restarts: made since the unit was last stable.
         proved: when the present run first processed rows; None when it has not.
+        causes: of the failures since rows were last processed.
     """
 
     restarts: int = 0
     proved: float | None = None
+    causes: tuple[str, ...] = ()
 
     def processed(self, now: float, rows: int) -> Attempts:
         """A batch of `rows` rows was finished."""
-        return replace(self, proved=now) if rows > 0 and self.proved is None else self
+        if rows <= 0:
+            return self
+        return replace(self, proved=now if self.proved is None else self.proved, causes=())
+
+    def failed(self, cause: str) -> Attempts:
+        """It ended, for this cause; numbers in it (of tasks, ports, processes) do not make it another one."""
+        return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", cause)))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether a run that is to end should give up: the same failure four times, or twelve of any kind, since
+        rows were last processed."""
+        return len(self.causes) >= _ALL_FAILURES or any(
+            self.causes.count(cause) >= _SAME_FAILURES for cause in self.causes
+        )
 
     def settled(self, retry: Retry, now: float) -> Attempts:
         """The memory as of `now`: empty when the present run has become stable."""
@@ -54,7 +75,7 @@ class Attempts:
 
     def restarted(self) -> Attempts:
         """One more restart is made."""
-        return Attempts(self.restarts + 1)
+        return Attempts(self.restarts + 1, causes=self.causes)
 
 
 def may_restart(retry: Retry, restarts: int) -> bool:

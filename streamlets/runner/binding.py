@@ -28,7 +28,7 @@ class TopicBinding:
         channels: the channels those topics lie on, by name.
         checkpoints: the application's folder of checkpoints; a query's is `<streamlet>/<query>` below it.
         version: of the streamlet, noted in dead letters.
-        on_batch: told of each batch that a query of the streamlet brought to topics.
+        on_batch: told of each batch that a query of the streamlet brought to topics, or its sink to files.
     """
 
     plan: StreamletPlan
@@ -115,4 +115,5 @@ def context_of(binding: TopicBinding) -> SparkStreamletContext:
         volume_mounts={name: Path(folder) for name, folder in plan.volume_mounts.items()},
         ports=binding,
         folder=Path(plan.folder),
+        on_batch=binding.on_batch,
     )

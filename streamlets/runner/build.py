@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from blueprint.plan import ApplicationPlan, Retry
+from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.runner.events import UnitId
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 # Builds and starts at one time; more would only queue up in the JVM.
 _WORKERS = 4
-# A bounded run is to end: a failure that three restarts did not mend is given up, unless `max-attempts` says less.
-BOUNDED_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +85,7 @@ def launch(
             bounded=bounded,
         )
         sites[streamlet.ref] = site
-        retry = _bounded(streamlet.retry) if bounded else streamlet.retry
-        units.append(StreamletUnit(UnitId(streamlet.ref, ""), site, retry, workers, report, log))
+        units.append(StreamletUnit(UnitId(streamlet.ref, ""), site, streamlet.retry, workers, report, log))
     producers = {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets}
     return Application(tuple(units), topics, producers, sites)
 
@@ -100,7 +97,3 @@ def _contracts(plan: ApplicationPlan, topic: str) -> tuple[Contract, ...]:
     ]
     letters = [dead_letter_contract() for streamlet in plan.streamlets if streamlet.dead_letters == topic]
     return tuple({contract.fingerprint: contract for contract in (*written, *letters)}.values())
-
-
-def _bounded(retry: Retry) -> Retry:
-    return replace(retry, max_attempts=min(retry.max_attempts, BOUNDED_ATTEMPTS))

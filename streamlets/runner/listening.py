@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,21 @@ class Claim:
 
     progress: Callable[[Mapping[str, Any]], None]
     ended: Callable[[str | None], None]
+
+
+def reports_after(query: StreamingQuery, batch: int) -> list[Mapping[str, Any]]:
+    """The reports of a query's batches after number `batch`, asked of the query itself; none when the JVM is gone.
+
+    Spark's bus drops events when it is slow, and what is counted must not depend on that.
+    """
+    try:
+        known: Any = query._jsq  # noqa: SLF001 - the public way reads every report, however old
+        last = known.lastProgress()
+        if last is None or int(last.batchId()) <= batch:
+            return []
+        return [json.loads(each.json()) for each in known.recentProgress() if int(each.batchId()) > batch]
+    except Exception:  # noqa: BLE001 - whatever it is, the query's end is still to be told
+        return []
 
 
 class Listening:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _POLLING_DELAY = "250ms"
 # Spark's own default is to wait for ever; a batch that cannot be interrupted would hang the runner.
 _STOP_TIMEOUT = "30s"
+# How long Python's side of a worker waits for the JVM; 15 s are too few while a loaded machine starts many workers.
+# (The JVM's side waits 10 s for a source's process and 60 s for a worker, which no setting changes.)
+_WORKER_TIMEOUT = "120s"
 _OLDEST_JAVA = 17
 _GIB = 1024**3
 
@@ -81,6 +84,7 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
         "spark.local.dir": str(plan.scratch),
         "spark.sql.warehouse.dir": str(plan.scratch / "warehouse"),
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(plan.python_path),
+        "spark.python.authenticate.socketTimeout": _WORKER_TIMEOUT,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",

@@ -130,7 +130,8 @@ class Supervisor:
     Arguments:
         units: in topological order.
         producers: for each streamlet those whose topics it reads.
-        in_order: start a streamlet only once its producers have ended (a bounded run), else all at once.
+        in_order: start a streamlet only once its producers have ended, and give up what fails again and again without
+            progress (a bounded run, which is to end); else all start at once and only their settings give up.
         clock: seconds since the epoch, used for waiting and as the events' time.
         uniform: draws from [0, 1), for the jitter of each unit by itself.
         emit: takes the events.
@@ -263,7 +264,7 @@ class Supervisor:
         elif self._ending:
             # The batch is replayed at the next start; a restart now would undo the stop.
             self._tell(watched, "stopped", f"its last batch failed: {cause}", frames)
-        elif may_restart(watched.unit.retry, watched.attempts.restarts):
+        elif self._restarts(watched, cause):
             wait = delay(watched.unit.retry, watched.attempts.restarts, self._uniform)
             watched.due = now + wait
             self._tell(watched, "backing-off", cause or _NOBODY_ASKED, frames, wait)
@@ -272,6 +273,11 @@ class Supervisor:
             told = f"given up after {tried} restart{'' if tried == 1 else 's'}" if tried else "restarts are off"
             self._tell(watched, "failed", f"{cause or _NOBODY_ASKED} ({told})", frames)
         self._release()
+
+    def _restarts(self, watched: _Watched, cause: str) -> bool:
+        watched.attempts = watched.attempts.failed(cause)
+        given_up = self._in_order and watched.attempts.hopeless
+        return not given_up and may_restart(watched.unit.retry, watched.attempts.restarts)
 
     def _release(self) -> None:
         """Something is over: let those start, or drain, that waited for it."""

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from blueprint.plan import AvailableNow, Retry
@@ -13,7 +14,7 @@ from streamlets.channels.base import BatchWritten
 from streamlets.context import StreamingWrite
 from streamlets.runner.events import UnitId
 from streamlets.runner.failure import failure_of, failure_of_text, text_of
-from streamlets.runner.listening import Claim
+from streamlets.runner.listening import Claim, reports_after
 from streamlets.runner.progress import progressed
 from streamlets.runner.running import drain
 from streamlets.runner.site import LoadError, Site
@@ -27,6 +28,17 @@ Log = Callable[[UnitId, str], None]
 """Takes the full text of a failure."""
 
 _NO_QUERIES = Failure("`build_streaming_queries` gave no query", fatal="there is nothing to run")
+
+
+@dataclass(slots=True)
+class _Up:
+    """A query of the present run, kept here: asking the JVM for its id fails when the JVM is gone."""
+
+    query: StreamingQuery
+    name: str
+    batch: int = -1  # the last one that was reported
+    alive: bool = True
+    seen_down: bool = False
 
 
 class _SparkUnit:
@@ -43,14 +55,12 @@ class _SparkUnit:
         self._log = log
         self._lock = threading.Lock()
         self._run = 0
-        self._queries: dict[str, StreamingQuery] = {}  # by run id, kept here: asking the JVM fails when it is gone
-        self._alive: set[str] = set()
+        self._queries: dict[str, _Up] = {}  # by run id
         self._stopping = False
-        self._seen_down: set[str] = set()
 
     def start(self, run: int) -> None:
         """Begin in a worker."""
-        self._run, self._queries, self._alive, self._stopping = run, {}, set(), False
+        self._run, self._queries, self._stopping = run, {}, False
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
@@ -66,13 +76,13 @@ class _SparkUnit:
 
     def check(self) -> None:
         """Look whether a query is down whose end was not told: Spark drops events when its bus is slow."""
-        for run_id, query in list(self._queries.items()):
-            if run_id not in self._alive or query.isActive:
+        for run_id, up in list(self._queries.items()):
+            if not up.alive or up.query.isActive:
                 continue
-            if run_id in self._seen_down:  # for the second time: the event had its chance
-                error = query.exception()
+            if up.seen_down:  # for the second time: the event had its chance
+                error = up.query.exception()
                 self._over(run_id, self._run, str(error) if error else None)
-            self._seen_down.add(run_id)
+            up.seen_down = True
 
     def _begin(self, run: int) -> None:
         raise NotImplementedError
@@ -88,23 +98,26 @@ class _SparkUnit:
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
             self._log(self.id, text_of(error))
             failure = failure_of(error, building=True)
-            for query in list(self._queries.values()):
+            for up in list(self._queries.values()):
                 with contextlib.suppress(Exception):  # the failure above is the one to tell
-                    query.stop()
+                    up.query.stop()
             self._report(Ended(self.id, run, failure))
 
     def _watch(self, query: StreamingQuery, run: int, name: str) -> None:
-        run_id = str(query.runId)
+        run_id, up = str(query.runId), _Up(query, name)
         with self._lock:
-            self._queries[run_id] = query
-            self._alive.add(run_id)
+            self._queries[run_id] = up
         self._site.listening.claim(
-            run_id,
-            Claim(lambda report: self._progress(report, run, name), lambda text: self._over(run_id, run, text)),
+            run_id, Claim(lambda report: self._progress(report, run, up), lambda text: self._over(run_id, run, text))
         )
 
-    def _progress(self, report: Mapping[str, Any], run: int, name: str) -> None:
-        written = self._site.written(name, int(report["batchId"])) or BatchWritten(self.id.streamlet, name, 0, {})
+    def _progress(self, report: Mapping[str, Any], run: int, up: _Up) -> None:
+        batch, name = int(report["batchId"]), up.name
+        with self._lock:
+            if batch <= up.batch:
+                return
+            up.batch = batch
+        written = self._site.written(name, batch) or BatchWritten(self.id.streamlet, name, batch, {})
         event = progressed(
             report,
             self.id,
@@ -118,10 +131,13 @@ class _SparkUnit:
 
     def _over(self, run_id: str, run: int, text: str | None) -> None:
         with self._lock:
-            if run != self._run or run_id not in self._alive:
+            up = self._queries.get(run_id)
+            if run != self._run or up is None or not up.alive:
                 return
-            self._alive.discard(run_id)
-            last = not self._alive
+            up.alive = False
+            last = not any(each.alive for each in self._queries.values())
+        for report in reports_after(up.query, up.batch):
+            self._progress(report, run, up)
         failure = None
         if text is not None:
             self._log(self.id, text)
@@ -132,9 +148,9 @@ class _SparkUnit:
         self._report(Ended(self.id, run, failure))
 
     def _end_all(self, end: Callable[[StreamingQuery], None]) -> None:
-        for run_id, query in list(self._queries.items()):
+        for run_id, up in list(self._queries.items()):
             try:
-                end(query)
+                end(up.query)
             except Exception as error:  # noqa: BLE001 - Spark could not stop it in time, or is gone
                 self._log(self.id, text_of(error))
                 self._over(run_id, self._run, f"it could not be stopped: {error}")

@@ -50,6 +50,24 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_rows_of_a_last_batch_that_read_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """What windows and joins give out at the end is told, though no row came in; a streamlet told once is not told
+    again."""
+    story: list[Event] = [
+        RunStarted(100.0, "flights", ("delays",)),
+        UnitChanged(101.0, UNIT, "running"),
+        UnitProgressed(102.0, UNIT, 0, 1000, {"out": 0}),
+        UnitProgressed(103.0, UNIT, 1, 0, {"out": 70}),
+        UnitChanged(104.0, UNIT, "completed"),
+        UnitChanged(105.0, UNIT, "completed"),
+    ]
+    with LineView("app/logs") as view:
+        for event in story:
+            view.event(event)
+    told = [line[10:] for line in capsys.readouterr().out.splitlines() if "rows in" in line]
+    assert told == ["delays: 1,000 rows in, 0 to out", "delays: 1,000 rows in, 70 to out"]
+
+
 def test_json_is_all_that_stdout_gets(capsys: pytest.CaptureFixture[str]) -> None:
     """Each line of the standard output is an event; what streamlets and Spark print goes to the standard error."""
     with JsonView() as view:

@@ -12,6 +12,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from streamlets.channels.base import BatchWritten
 from streamlets.egress import files
 from streamlets.egress.files import FilesWriter
 
@@ -117,6 +118,18 @@ def test_a_replayed_batch_replaces_itself(bench: Bench) -> None:
     bench.forget_commit()
     bench.run(lambda rows: rows.coalesce(1).selectExpr("n + 1000 as n", "odd"))
     assert {name: (bench.out / name).read_bytes() for name in bench.names()} == before
+
+
+def test_rows_out_are_told(bench: Bench) -> None:
+    """Each batch tells how many records stand in its files; a replay tells the same and that it is one."""
+    bench.put(1, 2, 3)
+    bench.put(4)
+    told: list[BatchWritten] = []
+    bench.run(on_batch=told.append)
+    bench.forget_commit()
+    bench.run(lambda rows: rows.where("false"), on_batch=told.append)
+    found = [(batch.batch, dict(batch.rows), batch.replayed) for batch in told]
+    assert found == [(0, {"parquet": 3}, False), (1, {"parquet": 1}, False), (1, {"parquet": 1}, True)]
 
 
 class PowerCutError(Exception):

@@ -77,3 +77,23 @@ def test_limits() -> None:
     assert may_restart(Retry(max_attempts=3), 2)
     assert not may_restart(Retry(max_attempts=3), 3)
     assert not may_restart(Retry(max_attempts=0), 0)
+
+
+def test_the_same_failure_without_progress_is_hopeless() -> None:
+    """The fourth of the same failures is one too many, also where only a number in it differs; rows begin anew."""
+    attempts = Attempts()
+    for task in (17, 18, 19):
+        attempts = attempts.failed(f"task {task} failed").restarted()
+    assert not attempts.hopeless
+    assert not attempts.processed(1.0, 5).failed("task 20 failed").hopeless
+    assert not attempts.failed("disk full").hopeless
+    assert attempts.processed(1.0, 0).failed("task 20 failed").hopeless
+
+
+def test_many_kinds_of_failures_without_progress_are_hopeless() -> None:
+    """A run that is to end does not go on for ever, however its failures differ."""
+    attempts = Attempts()
+    for n in range(12):
+        assert not attempts.hopeless
+        attempts = attempts.failed("x" * n).restarted()
+    assert attempts.hopeless

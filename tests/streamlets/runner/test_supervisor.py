@@ -159,6 +159,31 @@ def test_attempts_run_out() -> None:
     assert bench.supervisor.done
 
 
+def test_bounded_run_gives_up_only_without_progress() -> None:
+    """A bounded run that fails alike again and again goes on as long as rows are processed in between, then ends."""
+    bench = Bench("a", in_order=True, bounded=True)
+    for _ in range(10):
+        bench.started("a")
+        bench.progressed("a", 1)
+        bench.ended("a", BROKEN)
+        bench.passes(10_000)
+    assert bench.state("a") == "starting"
+    for _ in range(3):
+        bench.ended("a", BROKEN)
+        bench.passes(10_000)
+    assert bench.last("a").cause == "it broke (given up after 12 restarts)"
+    assert bench.supervisor.done
+
+
+def test_endless_run_never_gives_up_by_itself() -> None:
+    """Without `max-attempts` an endless run restarts what fails alike, however often."""
+    bench = Bench("a")
+    for _ in range(20):
+        bench.ended("a", BROKEN)
+        bench.passes(10_000)
+    assert bench.state("a") == "starting"
+
+
 def test_clean_end_nobody_asked_for_is_a_failure() -> None:
     """An unbounded query that just ends is restarted."""
     bench = Bench("a")
