@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from blueprint.avro.model import Contract
 from blueprint.diagnostics import Diagnostic, Frame, Span
+from blueprint.hocon.values import Value
 
 
 class ParameterType(enum.StrEnum):
@@ -64,6 +65,23 @@ class ParameterDescriptor:
 
 
 @dataclass(frozen=True, slots=True)
+class ParameterProblem:
+    """What a streamlet itself finds wrong with its parameters' values, each of which fits its parameter.
+
+    Arguments:
+        path: the parameter's key, then keys inside its value; what is missing may be named, too.
+        message: one sentence without a full stop.
+        help: what to do, one sentence each.
+        about: whether the value at the path is wrong, or its key should not be there.
+    """
+
+    path: tuple[str, ...]
+    message: str
+    help: tuple[str, ...] = ()
+    about: Literal["value", "key"] = "value"
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeMountDescriptor:
     """A folder the streamlet wants mounted."""
 
@@ -75,7 +93,10 @@ class VolumeMountDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class StreamletDescriptor:
-    """A streamlet as configured: everything known of it without running it. Ports and parameters sorted by name."""
+    """A streamlet as configured: everything known of it without running it. Ports and parameters sorted by name.
+
+    `parameter_problems` is what the streamlet says of the values it was asked with.
+    """
 
     class_name: str
     description: str
@@ -86,6 +107,7 @@ class StreamletDescriptor:
     volume_mounts: tuple[VolumeMountDescriptor, ...]
     declared: Span
     problems: tuple[Diagnostic, ...] = ()
+    parameter_problems: tuple[ParameterProblem, ...] = ()
 
 
 class LoadFailureKind(enum.StrEnum):
@@ -99,6 +121,7 @@ class LoadFailureKind(enum.StrEnum):
     ABSTRACT = "abstract"
     CONSTRUCTOR_RAISES = "constructor-raises"
     SHAPE_RAISES = "shape-raises"
+    CHECK_RAISES = "check-raises"  # looking at the values of its parameters
     SHAPE_DIFFERS = "shape-differs"  # the shape given is not made of the ports declared
 
 
@@ -132,12 +155,12 @@ class PortSetting:
 
 @dataclass(frozen=True, slots=True)
 class StreamletRequest:
-    """A streamlet to describe: its class and what its shape may depend on (raw parameter values, port settings)."""
+    """A streamlet to describe: its class and what is set of its ports and parameters."""
 
     ref: str
     class_name: str
     folder: str
-    parameters: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, Value] = field(default_factory=dict)
     inlets: Mapping[str, PortSetting] = field(default_factory=dict)
     outlets: Mapping[str, PortSetting] = field(default_factory=dict)
 

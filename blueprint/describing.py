@@ -1,4 +1,4 @@
-"""Questions to the catalog: one per streamlet, with the settings that its shape may depend on."""
+"""Questions to the catalog: one per streamlet, with what is set of its ports and parameters."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def describe(
     }
 
 
-def _parameters(value: Value | None) -> Mapping[str, object]:
-    return {key: plain(one) for key, one in value.fields.items()} if isinstance(value, ObjectValue) else {}
+def _parameters(value: Value | None) -> Mapping[str, Value]:
+    return value.fields if isinstance(value, ObjectValue) else {}
 
 
 def _ports(value: Value | None) -> Mapping[str, PortSetting]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable, Mapping
 
 from blueprint.catalog import ParameterDescriptor, ParameterType
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain
@@ -60,8 +61,8 @@ def parameter_text(parameter: ParameterDescriptor, text: str) -> object:
         close = near(text, parameter.choices)
         raise ParameterError(
             f"`{text}` is none of the choices",
-            f"write {alternatives(parameter.choices)}",
             *((f"did you mean {alternatives(close)}?",) if close else ()),
+            f"write {alternatives(parameter.choices)}",
         )
     return value
 
@@ -69,6 +70,22 @@ def parameter_text(parameter: ParameterDescriptor, text: str) -> object:
 def parameter_default(parameter: ParameterDescriptor) -> object:
     """The default's value; None when there is none. Raises as `parameter_text`."""
     return None if parameter.default is None else parameter_text(parameter, parameter.default)
+
+
+def parameter_values(parameters: Iterable[ParameterDescriptor], given: Mapping[str, Value]) -> dict[str, object]:
+    """The values of all parameters by key: what is given, else the default; those without either are left out.
+
+    Raises:
+        ParameterError: a value or default does not fit its parameter.
+    """
+    values: dict[str, object] = {}
+    for parameter in parameters:
+        value = given.get(parameter.key)
+        if value is not None and not (isinstance(value, Scalar) and value.value is None):
+            values[parameter.key] = parameter_value(parameter, value)
+        elif parameter.default is not None:
+            values[parameter.key] = parameter_default(parameter)
+    return values
 
 
 def _typed(parameter: ParameterDescriptor, text: str) -> object:

@@ -9,7 +9,7 @@ from pathlib import Path
 from blueprint.catalog import StreamletDescriptor
 from blueprint.hocon.values import plain
 from blueprint.model import DEAD_LETTERS, Role, dead_letter_topic
-from blueprint.parameters import parameter_default, parameter_value
+from blueprint.parameters import parameter_values
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
 from blueprint.resolved import (
     application_name,
@@ -65,7 +65,7 @@ def _streamlet(
         ref=ref,
         class_name=descriptor.class_name,
         descriptor=descriptor,
-        parameters=_parameters(draft, ref, descriptor),
+        parameters=parameter_values(descriptor.parameters, draft.given(ref, "parameters")),
         inlets=tuple(_inlets(draft, ref, descriptor, topic_of)),
         outlets=tuple(_outlets(ref, descriptor, topic_of)),
         trigger=own.trigger,
@@ -84,17 +84,6 @@ def _folders(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Pa
     """Volume mounts: the folder given (relative ones start from the blueprint's), else where it is declared."""
     given = {name: plain(value) for name, value in draft.given(ref, "volume-mounts").items() if not is_null(value)}
     return {mount.name: str(folder / str(given.get(mount.name, mount.path))) for mount in descriptor.volume_mounts}
-
-
-def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor) -> dict[str, object]:
-    given = draft.given(ref, "parameters")
-    values: dict[str, object] = {}
-    for parameter in descriptor.parameters:
-        if parameter.key in given and not is_null(given[parameter.key]):
-            values[parameter.key] = parameter_value(parameter, given[parameter.key])
-        elif parameter.default is not None:
-            values[parameter.key] = parameter_default(parameter)
-    return values
 
 
 def _inlets(

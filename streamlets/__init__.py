@@ -1,5 +1,6 @@
 """The runtime, and the API that authors import. Importing it starts nothing."""
 
+from blueprint.catalog import ParameterProblem
 from blueprint.quantities import Duration, MemorySize
 from streamlets import triggers
 from streamlets.context import SparkStreamletContext, StreamingWrite
@@ -35,6 +36,7 @@ __all__ = [
     "MemorySizeParameter",
     "ObjectParameter",
     "Parameter",
+    "ParameterProblem",
     "Queries",
     "QueriesFailedError",
     "RegExpParameter",

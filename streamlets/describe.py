@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blueprint.avro.loading import load_contract
 from blueprint.avro.model import Contract
@@ -14,6 +15,7 @@ from blueprint.catalog import (
     LoadFailure,
     LoadFailureKind,
     ParameterDescriptor,
+    ParameterProblem,
     PortDescriptor,
     PortSetting,
     StreamletDescriptor,
@@ -22,6 +24,7 @@ from blueprint.catalog import (
 )
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
+from blueprint.parameters import ParameterError, parameter_values
 from streamlets.loading import found_at, load_streamlet, raised
 from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
@@ -31,9 +34,6 @@ from streamlets.scanning import streamlet_classes
 from streamlets.shape import StreamletShape
 from streamlets.streamlet import SparkStreamlet, declared
 
-if TYPE_CHECKING:
-    pass
-
 
 class ProjectCatalog:
     """Answers the language's questions about the streamlets of a project, and about the channels there are.
@@ -42,7 +42,7 @@ class ProjectCatalog:
     """
 
     def __init__(self) -> None:
-        self._described: dict[object, StreamletDescriptor | LoadFailure] = {}
+        self._described: dict[object, tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]] = {}
         self._classes: dict[Project, tuple[str, ...]] = {}
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
@@ -50,7 +50,13 @@ class ProjectCatalog:
         key = (request.folder, request.class_name, _frozen(request.inlets), _frozen(request.outlets))
         if key not in self._described:
             self._described[key] = self._describe(request)
-        return self._described[key]
+        described, streamlet = self._described[key]
+        if isinstance(described, LoadFailure) or streamlet is None:
+            return described
+        problems = parameter_problems(streamlet, described, request)
+        if isinstance(problems, LoadFailure):
+            return problems
+        return replace(described, parameter_problems=problems) if problems else described
 
     def classes(self, folder: str) -> tuple[str, ...]:
         """The class paths of all streamlets found in a project's folder, sorted; nothing is imported for it."""
@@ -63,12 +69,12 @@ class ProjectCatalog:
         """The channels there are, by name."""
         return {"delta": ChannelTraits(name="delta", topic_keys={}, real_time=False)}
 
-    def _describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
+    def _describe(self, request: StreamletRequest) -> tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]:
         project = project_at(request.folder)
         loaded = load_streamlet(request.class_name, project, lambda: self.classes(request.folder))
         if isinstance(loaded, LoadFailure):
-            return loaded
-        return descriptor(loaded, request, project)
+            return loaded, None
+        return descriptor(loaded, request, project), loaded
 
 
 def descriptor(
@@ -102,6 +108,35 @@ def descriptor(
         volume_mounts=tuple(sorted(mounts, key=lambda mount: mount.name)),
         declared=found_at(own),
     )
+
+
+def parameter_problems(
+    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest
+) -> tuple[ParameterProblem, ...] | LoadFailure:
+    """What the streamlet says of the values of its parameters; nothing while one of them is wrong for itself."""
+    required = {one.key for one in described.parameters if not one.optional}
+    if not set(request.parameters) <= {parameter.key for parameter in described.parameters}:
+        return ()
+    try:
+        values = parameter_values(described.parameters, request.parameters)
+    except ParameterError:
+        return ()
+    return () if required - set(values) else problems_of(streamlet, values, project_at(request.folder))
+
+
+def problems_of(
+    streamlet: SparkStreamlet, values: Mapping[str, object], project: Project
+) -> tuple[ParameterProblem, ...] | LoadFailure:
+    """What `check_parameters` gives for typed values."""
+    try:
+        found = tuple(streamlet.check_parameters(values))
+    except Exception as error:  # noqa: BLE001 - it is the author's code
+        return raised(LoadFailureKind.CHECK_RAISES, error, project, found_at(type(streamlet)))
+    other = next((one for one in found if not isinstance(one, ParameterProblem)), None)
+    if other is not None:
+        message = f"`check_parameters` gives a `{type(other).__name__}`, which is no `ParameterProblem`"
+        return LoadFailure(LoadFailureKind.CHECK_RAISES, message, declared=found_at(type(streamlet)))
+    return found
 
 
 def _differs(streamlet: SparkStreamlet, shape: object) -> str | None:

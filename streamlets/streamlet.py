@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from blueprint.catalog import ParameterProblem
 from streamlets.errors import StreamletError
 from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
@@ -44,6 +45,17 @@ class SparkStreamlet:
     def shape(self) -> StreamletShape:
         """Its inlets and outlets: all ports that are attributes, in the order of their declaration."""
         return StreamletShape(*declared(self, AvroInlet), *declared(self, AvroOutlet))
+
+    def check_parameters(self, values: Mapping[str, Any]) -> Iterable[ParameterProblem]:
+        """What is wrong with the values of its config parameters: what their types cannot say, or how they go together.
+
+        Override it and `flow verify` tells the problems at their places. It is asked only when each value fits its
+        parameter, must have no effects, and must not look at anything but the values.
+
+        Arguments:
+            values: as `value(parameter)` gives them, by key, defaults included; optional ones may be missing.
+        """
+        return ()
 
     def create_logic(self, context: SparkStreamletContext) -> SparkStreamletLogic[Any]:
         """What runs, made anew for each start.

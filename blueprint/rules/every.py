@@ -45,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     contracts.partition_columns,
     parameters.parameter_declarations,
     parameters.parameter_values,
+    parameters.parameter_problems,
     parameters.unknown_parameters,
     parameters.missing_parameters,
     mounts.mount_declarations,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from blueprint.catalog import ParameterDescriptor, ParameterType, StreamletDescriptor
-from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.catalog import ParameterDescriptor, ParameterProblem, ParameterType, StreamletDescriptor
+from blueprint.diagnostics import Diagnostic, Label, Span, finding
 from blueprint.diagnostics.fixes import rewrite
-from blueprint.hocon.values import Scalar, Value, key_span_of, span_of
+from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.parameters import ParameterError, parameter_default, parameter_value
 from blueprint.rules.draft import Draft
 from blueprint.spelling import alternatives, listing, near
@@ -77,7 +77,8 @@ def pattern_fault(parameter: ParameterDescriptor) -> str | None:
 
 
 def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
-    """Values fit their parameters."""
+    """Values fit their parameters; once for a place that many share."""
+    alike: dict[tuple[Span, ParameterDescriptor], tuple[ParameterError, list[str]]] = {}
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -85,25 +86,50 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
         known = {parameter.key: parameter for parameter in descriptor.parameters}
         for key, value in draft.given(ref, "parameters").items():
             if key in known and not is_null(value) and pattern_fault(known[key]) is None:
-                yield from _value(ref, known[key], value)
-
-
-def _value(ref: str, parameter: ParameterDescriptor, value: Value) -> Iterator[Diagnostic]:
-    try:
-        parameter_value(parameter, value)
-    except ParameterError as error:
+                try:
+                    parameter_value(known[key], value)
+                except ParameterError as error:
+                    alike.setdefault((span_of(value), known[key]), (error, []))[1].append(ref)
+    for (place, parameter), (fault, refs) in alike.items():
         yield finding(
             "parameter-value",
-            f"the config parameter `{parameter.key}` of `{ref}` cannot have this value",
-            span_of(value),
-            also=(Label(parameter.declared, f"declared here as {parameter.type.value}"),),
-            causes=(str(error),),
-            help=error.help,
+            f"the config parameter `{parameter.key}` of {listing(refs)} cannot have this value",
+            place,
+            also=_declared(draft, refs[0], parameter.declared, f"declared here as {parameter.type.value}"),
+            causes=(str(fault),),
+            help=fault.help,
         )
 
 
+def parameter_problems(draft: Draft) -> Iterator[Diagnostic]:
+    """What streamlets themselves find wrong with the values of their parameters; once for a place that many share."""
+    alike: dict[tuple[Span, ParameterProblem], list[str]] = {}
+    for ref in draft.blueprint.streamlets:
+        descriptor = draft.descriptor(ref)
+        for problem in descriptor.parameter_problems if descriptor is not None else ():
+            alike.setdefault((_place(draft, ref, problem), problem), []).append(ref)
+    for (place, problem), refs in alike.items():
+        yield finding("parameter-value", f"{listing(refs)}: {problem.message}", place, help=problem.help)
+
+
+def _place(draft: Draft, ref: str, problem: ParameterProblem) -> Span:
+    """Where the deepest key of the path stands that there is, or its value; the streamlet's name when there is none."""
+    found: list[Value] = []
+    value = draft.settings.get("streamlets", ref, "parameters")
+    for key in problem.path:
+        value = value.fields.get(key) if isinstance(value, ObjectValue) else None
+        if value is None:
+            break
+        found.append(value)
+    if len(found) == len(problem.path):
+        return span_of(found[-1]) if problem.about == "value" else key_span_of(found[-1])
+    elsewhere = not found or found[-1].origins[-1].via is not None  # what is missing may be missing only here
+    return draft.blueprint.streamlets[ref].key if elsewhere else key_span_of(found[-1])
+
+
 def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
-    """Values are given to parameters that exist."""
+    """Values are given to parameters that exist; once for a place that many streamlets of a class share."""
+    alike: dict[tuple[Span, str, str], list[str]] = {}
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -111,16 +137,22 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
         keys = [parameter.key for parameter in descriptor.parameters]
         for key, value in draft.given(ref, "parameters").items():
             if key not in keys:
-                close = near(key, keys)
-                has = f"its config parameters are {listing(keys)}" if keys else "it has no config parameters"
-                yield finding(
-                    "unknown-parameter",
-                    f"`{ref}` has no config parameter `{key}`",
-                    key_span_of(value),
-                    also=(Label(descriptor.declared, "the class"),),
-                    help=(f"did you mean {alternatives(close)}?" if close else has,),
-                    fix=rewrite((key_span_of(value), key, close[0])) if close else None,
-                )
+                alike.setdefault((key_span_of(value), key, descriptor.class_name), []).append(ref)
+    for (place, key, _), refs in alike.items():
+        descriptor = draft.descriptor(refs[0])
+        assert descriptor is not None
+        keys = [parameter.key for parameter in descriptor.parameters]
+        close = near(key, keys)
+        they, their = ("they have", "their") if len(refs) > 1 else ("it has", "its")
+        has = f"{their} config parameters are {listing(keys)}" if keys else f"{they} no config parameters"
+        yield finding(
+            "unknown-parameter",
+            f"{listing(refs)} {'have' if len(refs) > 1 else 'has'} no config parameter `{key}`",
+            place,
+            also=_declared(draft, refs[0], descriptor.declared, "the class"),
+            help=(f"did you mean {alternatives(close)}?" if close else has,),
+            fix=rewrite((place, key, close[0])) if close else None,
+        )
 
 
 def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
@@ -142,9 +174,14 @@ def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
                 "parameter-missing",
                 f"`{ref}` needs a value for its config parameter `{parameter.key}`",
                 entry.key,
-                also=(Label(parameter.declared, f"{parameter.type.value}, without a default{described}"),),
+                also=_declared(draft, ref, parameter.declared, f"{parameter.type.value}, without a default{described}"),
                 help=(f"write `parameters {{ {parameter.key} = ... }}` in the block of `{ref}`",),
             )
+
+
+def _declared(draft: Draft, ref: str, place: Span, message: str) -> tuple[Label, ...]:
+    """A label in the author's class; none for the framework's own streamlets, whose source says nothing to a user."""
+    return () if draft.blueprint.streamlets[ref].class_name.startswith("streamlets.") else (Label(place, message),)
 
 
 def _required(parameters: Iterable[ParameterDescriptor]) -> Iterator[ParameterDescriptor]:

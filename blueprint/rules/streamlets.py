@@ -20,6 +20,7 @@ _CODES: Mapping[LoadFailureKind, tuple[str, str]] = {
     LoadFailureKind.ABSTRACT: ("abstract-streamlet", "`{name}` is abstract"),
     LoadFailureKind.CONSTRUCTOR_RAISES: ("constructor-raises", "the constructor of `{name}` raises"),
     LoadFailureKind.SHAPE_RAISES: ("shape-raises", "the shape of `{name}` cannot be had"),
+    LoadFailureKind.CHECK_RAISES: ("parameter-check-raises", "the check of config parameters of `{name}` raises"),
     LoadFailureKind.SHAPE_DIFFERS: ("shape-differs", "the shape of `{name}` is not made of its ports"),
 }
 
@@ -29,6 +30,7 @@ _HELP: Mapping[LoadFailureKind, str] = {
     LoadFailureKind.ABSTRACT: "name a class that has everything, or give this one what it lacks",
     LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is made without arguments and without side effects; "
     "state lives in its logic",
+    LoadFailureKind.CHECK_RAISES: "what is wrong with values is yielded, as `ParameterProblem`s",
     LoadFailureKind.SHAPE_DIFFERS: "leave the shape out: it is then made of the ports declared",
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from blueprint.catalog import ParameterProblem
+from blueprint.spelling import alternatives, did_you_mean, listing, near
 
 OutputMode = Literal["append", "update", "complete"]
 
@@ -55,32 +57,37 @@ class SinkTraits:
     guarantee: Literal["replaces itself", "is written again"]
     options: tuple[SinkOption, ...]
 
-    def problems(self, options: Mapping[str, object]) -> Iterator[str]:
-        """What is wrong with the options, one sentence each, with the remedy."""
+    def problems(self, options: Mapping[str, object]) -> Iterator[ParameterProblem]:
+        """What is wrong with the options; paths begin with the option's name. A misspelt one is not missing, too."""
         known = {option.name: option for option in self.options}
-        for name in options:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                hint = f"did you mean `{near[0]}`?" if near else f"it has {_listing(tuple(known))}"
-                yield f"the sink `{self.name}` has no option `{name}`: {hint}"
+        strays = [name for name in options if name not in known]
+        for name in strays:
+            close = did_you_mean(name, known) or (f"its options are {listing(known)}",)
+            yield ParameterProblem((name,), f"the sink `{self.name}` has no option `{name}`", close, "key")
         for option in self.options:
             if option.name in options:
                 yield from _problem(self.name, option, options[option.name])
-            elif option.required:
-                yield f"the sink `{self.name}` needs the option `{option.name}`: {option.description}"
+            elif option.required and not near(option.name, strays):
+                message = f"the sink `{self.name}` needs the option `{option.name}`: {option.description}"
+                remedy = f"write `options {{ {option.name} = ... }}` beside `to`"
+                yield ParameterProblem((option.name,), message, (remedy,))
 
     def settings(self, options: Mapping[str, object]) -> dict[str, str | int | bool | None]:
         """The value of each option, defaults filled in; `problems` must have found nothing."""
         return {o.name: _typed(o, options[o.name]) if o.name in options else o.default for o in self.options}
 
 
-def _problem(sink: str, option: SinkOption, value: object) -> Iterator[str]:
+def _problem(sink: str, option: SinkOption, value: object) -> Iterator[ParameterProblem]:
     typed = _typed(option, value)
     if typed is None:
         kind = {str: "a text", int: "a whole number", bool: "true or false"}[option.type]
-        yield f"the option `{option.name}` of the sink `{sink}` is {kind}, not `{value}`"
+        given = "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else f"`{value}`"
+        message = f"the option `{option.name}` of the sink `{sink}` must be {kind}, not {given}"
+        yield ParameterProblem((option.name,), message)
     elif option.choices and typed not in option.choices:
-        yield f"the option `{option.name}` of the sink `{sink}` is {_listing(option.choices)}, not `{value}`"
+        message = f"the option `{option.name}` of the sink `{sink}` cannot be `{value}`"
+        help = (*did_you_mean(str(value), option.choices), f"it is {alternatives(option.choices)}")
+        yield ParameterProblem((option.name,), message, help)
 
 
 def _typed(option: SinkOption, value: object) -> str | int | bool | None:
@@ -93,11 +100,6 @@ def _typed(option: SinkOption, value: object) -> str | int | bool | None:
     if option.type is int:
         return int(text) if text.isdecimal() else None
     return text
-
-
-def _listing(names: tuple[str, ...]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def _files(name: str, description: str, *options: SinkOption, nested: bool = True) -> SinkTraits:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from blueprint.catalog import ParameterProblem
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.egress.capabilities import SINKS, SinkTraits
 from streamlets.errors import StreamletError
@@ -38,6 +40,17 @@ class Sink(SparkStreamlet):
     partition_by = StringParameter("Columns that lay out the records, separated by commas", default="")
     options = ObjectParameter("The sink's own options", default={})
 
+    def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+        """The options are those of the sink, and of its types; records are laid out only where it can do that."""
+        traits = SINKS[values[self.to.key]]
+        for problem in traits.problems(values[self.options.key]):
+            yield replace(problem, path=(self.options.key, *problem.path))
+        if values[self.partition_by.key].strip() and not traits.partitioning:
+            yield ParameterProblem(
+                (self.partition_by.key,), f"the sink `{traits.name}` has no use for `partition-by`", ("take it out",),
+                "key",
+            )  # fmt: skip
+
     class Logic(SparkStreamletLogic["Sink"]):
         """One query from the inlet to the sink."""
 
@@ -45,13 +58,13 @@ class Sink(SparkStreamlet):
             """The query `sink`.
 
             Raises:
-                StreamletError: the sink does not have the option, or cannot do what is asked for.
+                StreamletError: the sink cannot do what is asked for with these columns.
             """
             me, sink = self.streamlet, self.context.streamlet_ref
             traits, options = SINKS[self.value(me.to)], self.value(me.options)
             columns = tuple(name.strip() for name in self.value(me.partition_by).split(",") if name.strip())
             rows = self.read_stream(me.rows)
-            problems = [*traits.problems(options), *_unfit(traits, columns, rows)]
+            problems = _unfit(traits, columns, rows)
             if problems:
                 raise StreamletError(f"`{sink}`: " + "; ".join(problems), me.rows.declared)
             write = _writer(sink, traits, traits.settings(options), columns, self.context)
@@ -75,14 +88,13 @@ def _writer(
         options={name: _spark_text(value) for name, value in handed_on.items() if value is not None},
         partition_by=columns,
         existing=str(settings["existing"]),
+        on_batch=context.on_batch,
     )
 
 
 def _unfit(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> list[str]:
     names = rows.columns
     found = [f"`partition-by` names `{name}`, which the schema does not have" for name in columns if name not in names]
-    if columns and not traits.partitioning:
-        found.append(f"the sink `{traits.name}` lays out no records: take `partition-by` out")
     if columns and set(columns) >= set(names):
         found.append("`partition-by` names all columns: one must stay for the files")
     if not traits.nested:

@@ -10,7 +10,7 @@ from blueprint.parameters import ParameterError, parameter_default, parameter_te
 from blueprint.plan import InletPlan, OutletPlan, Retry, StreamletPlan, TopicPlan
 from blueprint.spelling import did_you_mean
 from streamlets.declared import Declared
-from streamlets.describe import descriptor
+from streamlets.describe import descriptor, problems_of
 from streamlets.parameters import as_text
 from streamlets.project import project_at
 from streamlets.streamlet import SparkStreamlet
@@ -42,13 +42,15 @@ def plan_of(
     _known("parameter", parameters, (parameter.key for parameter in described.parameters))
     _known("volume mount", volume_mounts, (mount.name for mount in described.volume_mounts))
     _known("inlet", max_records, (port.name for port in described.inlets))
+    values = _values(described, parameters)
+    _checked(streamlet, values, place)
     outlets = tuple(_outlet(ref, port) for port in described.outlets)
     letters = any(outlet.on_invalid == "dead-letters" for outlet in outlets)
     plan = StreamletPlan(
         ref=ref,
         class_name=described.class_name,
         descriptor=described,
-        parameters=_values(described, parameters),
+        parameters=values,
         inlets=tuple(_inlet(ref, port, max_records.get(port.name)) for port in described.inlets),
         outlets=outlets,
         trigger=None,
@@ -99,6 +101,15 @@ def _values(described: StreamletDescriptor, given: Mapping[str, object]) -> dict
                 f"the parameter `{parameter.key}` has no value: give it with `parameters={{{parameter.key!r}: ...}}`"
             )
     return values
+
+
+def _checked(streamlet: SparkStreamlet, values: Mapping[str, object], place: Declared) -> None:
+    found = problems_of(streamlet, values, project_at(str(Path(place.file).parent)))
+    if isinstance(found, LoadFailure):
+        raise TestkitError(f"`{type(streamlet).__name__}` cannot check its parameters: {found.message}")
+    if found:
+        lines = [line for problem in found for line in (f"  {problem.message}", *(f"    {h}" for h in problem.help))]
+        raise TestkitError("\n".join((f"`{type(streamlet).__name__}` cannot have these parameters:", *lines)))
 
 
 def _inlet(ref: str, port: PortDescriptor, max_records: int | None) -> InletPlan:

@@ -73,7 +73,7 @@ def test_choices_limit_values() -> None:
     """The choices are listed, and a near one is proposed."""
     with pytest.raises(ParameterError) as refused:
         parameter_text(parameter(ParameterType.STRING, choices=("celsius", "kelvin")), "celsus")
-    assert refused.value.help == ("write `celsius` or `kelvin`", "did you mean `celsius`?")
+    assert refused.value.help == ("did you mean `celsius`?", "write `celsius` or `kelvin`")
 
 
 def test_numbers_keep_their_spelling_as_text() -> None:

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def streamlet(name: str = "Average", body: str = "    pass\n", base: str = "Spar
     return f"{HEAD}class {name}({base}):\n{textwrap.indent(textwrap.dedent(body), '    ')}{LOGIC}"
 
 
-def describe(folder: Path, class_name: str, **settings: dict[str, PortSetting]) -> StreamletDescriptor | LoadFailure:
+def describe(folder: Path, class_name: str, **settings: Any) -> StreamletDescriptor | LoadFailure:
     """What the catalog says of a class."""
     return ProjectCatalog().describe(StreamletRequest("one", class_name, str(folder), **settings))
 

@@ -16,7 +16,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "streamlets.md"
 def test_the_guide_is_a_program_that_runs(spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """All Python blocks of the page, one after the other, in one module."""
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     module = types.ModuleType("the_guide")
     monkeypatch.setitem(sys.modules, "the_guide", module)
     for block in blocks:

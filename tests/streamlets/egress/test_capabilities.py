@@ -12,24 +12,23 @@ FILES = {"path": "out"}
 @pytest.mark.parametrize(
     ("sink", "options", "problem"),
     [
-        (
-            "parquet",
-            {},
-            "the sink `parquet` needs the option `path`: the folder of the files, relative to the blueprint's folder",
-        ),
-        ("parquet", {"path": "out", "existin": "fail"}, "has no option `existin`: did you mean `existing`?"),
-        ("parquet", {"path": "out", "zzz": 1}, "has no option `zzz`: it has `path`, `existing`, "),
-        ("parquet", {"path": "out", "existing": "keep"}, "is `fail`, `replace` or `append`, not `keep`"),
-        ("parquet", {"path": {"a": 1}}, "the option `path` of the sink `parquet` is a text, not `{'a': 1}`"),
-        ("parquet", {"path": "out", "max-records-per-file": "many"}, "is a whole number, not `many`"),
-        ("csv", {"path": "out", "header": "perhaps"}, "the option `header` of the sink `csv` is true or false"),
-        ("terminal", {"path": "out"}, "the sink `terminal` has no option `path`: it has `rows` or `title`"),
+        ("parquet", {}, "the sink `parquet` needs the option `path`: the folder of the files"),
+        ("parquet", {"pth": "out"}, "the sink `parquet` has no option `pth`; did you mean `path`?"),
+        ("parquet", {"path": "out", "existin": "fail"}, "has no option `existin`; did you mean `existing`?"),
+        ("parquet", {"path": "out", "zzz": 1}, "has no option `zzz`; its options are `path`, `existing`, "),
+        ("parquet", {"path": "out", "existing": "keep"}, "cannot be `keep`; it is `fail`, `replace` or `append`"),
+        ("parquet", {"path": {"a": 1}}, "the option `path` of the sink `parquet` must be a text, not an object"),
+        ("parquet", {"path": "out", "max-records-per-file": "many"}, "must be a whole number, not `many`"),
+        ("csv", {"path": "out", "header": "perhaps"}, "the option `header` of the sink `csv` must be true or false"),
+        ("terminal", {"path": "out"}, "the sink `terminal` has no option `path`; its options are `rows` and `title`"),
     ],
 )
 def test_bad_options_are_told(sink: str, options: dict[str, object], problem: str) -> None:
     """One sentence says which option of which sink, and what it may be."""
     (found,) = SINKS[sink].problems(options)
-    assert problem in found
+    assert problem in "; ".join((found.message, *found.help))
+    assert found.path[0] in ({*options} or {"path"})
+    assert found.about == ("key" if "has no option" in problem else "value")
 
 
 def test_every_problem_is_told_at_once() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamlets import Sink, StreamletError
-from streamlets.testkit import Testkit
+from streamlets.testkit import Testkit, TestkitError
 
 pytestmark = pytest.mark.spark
 
@@ -69,10 +69,7 @@ def test_records_are_shown(spark: SparkSession, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("parameters", "problem"),
     [
-        ({"to": "parquet", "options": {"pat": "x"}}, "has no option `pat`: did you mean `path`?"),
-        ({"to": "parquet"}, "needs the option `path`"),
         ({"to": "csv", "options": {"path": "x"}}, "the sink `csv` has no form for the column `tags`: take `json`"),
-        ({"to": "terminal", "partition-by": "src"}, "lays out no records"),
         ({"to": "json", "options": {"path": "x"}, "partition-by": "scr"}, "`partition-by` names `scr`"),
         ({"to": "json", "options": {"path": "x"}, "partition-by": "src,value, tags"}, "names all columns"),
     ],
@@ -84,3 +81,20 @@ def test_what_cannot_be_is_told_before_it_starts(
     with pytest.raises(StreamletError, match="`archive`: ") as caught:
         sink(spark, tmp_path, **parameters).step()
     assert problem in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ({"to": "parquet", "options": {"pat": "x"}}, "has no option `pat`\n    did you mean `path`?"),
+        ({"to": "parquet"}, "needs the option `path`"),
+        ({"to": "terminal", "partition-by": "src"}, "has no use for `partition-by`"),
+    ],
+)
+def test_the_testkit_refuses_what_verification_refuses(
+    spark: SparkSession, tmp_path: Path, parameters: dict[str, Any], problem: str
+) -> None:
+    """Values that the streamlet itself cannot take are told before anything is made."""
+    with pytest.raises(TestkitError, match="`Sink` cannot have these parameters") as caught:
+        sink(spark, tmp_path, **parameters)
+    assert problem in str(caught.value)
