@@ -1,4 +1,4 @@
-"""The flights application (`flow run --available-now`) beside the same work in plain PySpark with Parquet files between.
+"""The flights application (`flow run --available-now`) beside the same stages in plain PySpark over Parquet files.
 
     python benchmarks/flights.py [--small] [--rounds N] [--parts]
 
