@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from blueprint.diagnostics import Sources
 from blueprint.hocon import Layer, ListValue, ObjectValue, Value, parse_file, parse_text
+from blueprint.missing import with_whereabouts
 
 ARGUMENTS = "<arguments>"
 """The name under which spans speak of `key=value` arguments, one a line."""
@@ -14,12 +16,21 @@ ARGUMENTS = "<arguments>"
 
 def read_layers(blueprint: Path, conf_files: Sequence[Path], arguments: Sequence[str], sources: Sources) -> list[Layer]:
     """Read all of them; what is wrong with one stands in its layer."""
-    layers = [parse_file(blueprint), *map(parse_file, conf_files)]
+    layers = [_blueprint(blueprint), *map(parse_file, conf_files)]
     if arguments:
         text = "\n".join(argument.replace("\n", " ") for argument in arguments)
         sources.add(ARGUMENTS, text)
         layers.append(parse_text(text, ARGUMENTS))
     return layers
+
+
+def _blueprint(path: Path) -> Layer:
+    layer = parse_file(path)
+    told = (
+        with_whereabouts(each, path, layer.file) if each.code == "file-not-found" and each.primary is None else each
+        for each in layer.diagnostics
+    )
+    return replace(layer, diagnostics=tuple(told))
 
 
 def count_settings(value: Value) -> int:

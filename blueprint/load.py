@@ -7,19 +7,10 @@ from collections.abc import Iterable
 from blueprint.diagnostics import Diagnostic, Span, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
+from blueprint.missing import SKELETON
 from blueprint.model import Blueprint, PortPath, StreamletEntry, TopicEntry, port_path
 from blueprint.slips import dotted_span, misspelt, unknown, wrong_type
 from blueprint.spelling import near
-
-_SKELETON = """blueprint {
-  streamlets {
-    source = my_module.MyIngress
-    sink   = my_module.MyEgress
-  }
-  topics {
-    records { producers = [source.out], consumers = [sink.in] }
-  }
-}"""
 
 _SECTIONS = ("streamlets", "topics", "allow-cycles")
 
@@ -87,7 +78,7 @@ class _Reader:
                     "blueprint-section-missing",
                     f"the file has no section `{name}`",
                     whole,
-                    help=(f"a blueprint looks like this:\n{_SKELETON}",),
+                    help=(f"a blueprint looks like this:\n{SKELETON}",),
                 )
             )
         elif not isinstance(value, ObjectValue):
@@ -132,7 +123,7 @@ class _Reader:
                     "blueprint-section-missing",
                     f"the section `streamlets` of the blueprint {what}",
                     key_span_of(section if section is not None else blueprint),
-                    help=(f"a blueprint looks like this:\n{_SKELETON}",),
+                    help=(f"a blueprint looks like this:\n{SKELETON}",),
                 )
             )
             self.topics_broken = True

@@ -125,4 +125,5 @@ def _refused(diagnostics: Iterable[Diagnostic]) -> bool:
 
 
 def _sorted(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    return tuple(sorted(diagnostics, key=lambda diagnostic: diagnostic.sort_key))
+    """By place; what is said twice of one place that streamlets share, in the same words, is said once."""
+    return tuple(sorted(dict.fromkeys(diagnostics), key=lambda diagnostic: diagnostic.sort_key))

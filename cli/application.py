@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from blueprint.catalog import Catalog
     from blueprint.verify import Verification
 
-_NAMES = ("blueprint.conf", "blueprint.yaml", "blueprint.yml", "blueprint.json")
 _SETTING = re.compile(r"[\w.\"-]+\s*\+?=")
 
 
@@ -80,5 +79,7 @@ def blueprint_at(path: Path) -> Path:
     """The blueprint of a path: the file itself, or the one in the folder."""
     if not path.is_dir():
         return path
-    found = [path / name for name in _NAMES if (path / name).exists()]
-    return found[0] if found else path / _NAMES[0]
+    from blueprint.missing import BLUEPRINT_NAMES
+
+    found = [path / name for name in BLUEPRINT_NAMES if (path / name).exists()]
+    return found[0] if found else path / BLUEPRINT_NAMES[0]

@@ -127,9 +127,13 @@ def _missing(message: str, class_name: str, classes: Callable[[], Iterable[str]]
     return LoadFailure(LoadFailureKind.MODULE_NOT_FOUND, message, near=_near(class_name, classes()))
 
 
+_FRAMEWORK = ("streamlets.Sink",)
+"""The framework's own streamlets, meant as often as the project's."""
+
+
 def _near(class_name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Class paths that end with the same class, then those of which module and class are both near."""
-    parts = [path.rpartition(".") for path in sorted(known)]
+    parts = [path.rpartition(".") for path in sorted({*known, *_FRAMEWORK})]
     module, _, last = class_name.rpartition(".")
     same = [part for part in parts if part[2] == last]
     modules = {module, *near(module, {part[0] for part in parts})} if module else {part[0] for part in parts}
@@ -148,7 +152,7 @@ def _no_class(
         LoadFailureKind.CLASS_NOT_FOUND,
         f"the module `{module.__name__}` has no class `{name}`",
         near=tuple(dict.fromkeys((*close, *_near(class_name, classes()))))[:3],
-        declared=_file_span(Path(module.__file__) if module.__file__ else None),
+        declared=_file_span(Path(module.__file__)) if module.__file__ and project.owns(module.__file__) else None,
     )
 
 
@@ -161,17 +165,24 @@ def _instance(
             LoadFailureKind.NOT_A_STREAMLET,
             f"`{class_name}` is {'a class, but no `SparkStreamlet`' if is_class else f'no class, but {found!r:.60}'}",
             near=_near(class_name, classes()),
-            declared=found_at(found) if isinstance(found, type) else None,
+            declared=_own_place(found, project) if isinstance(found, type) else None,
         )
     lacking = _lacks(found)
     if lacking is not None:
-        return LoadFailure(LoadFailureKind.ABSTRACT, f"`{class_name}` is abstract: {lacking}", declared=found_at(found))
+        declared = _own_place(found, project)
+        return LoadFailure(LoadFailureKind.ABSTRACT, f"`{class_name}` is abstract: {lacking}", declared=declared)
     try:
         return found()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - it is the author's code
         return raised(LoadFailureKind.CONSTRUCTOR_RAISES, error, project, found_at(found))
+
+
+def _own_place(found: type, project: Project) -> Span | None:
+    """Where a class of the project stands; None for others, whose source is not the author's to look at."""
+    file = getattr(inspect.getmodule(found), "__file__", None)
+    return found_at(found) if file is not None and project.owns(file) else None
 
 
 def _lacks(streamlet: type[SparkStreamlet]) -> str | None:

@@ -15,8 +15,13 @@ from blueprint.spelling import alternatives, near
 
 
 def settings(draft: Draft) -> Iterator[Diagnostic]:
-    """Every setting exists and has the type it wants."""
-    yield from setting_findings(draft.settings)
+    """Every setting exists and has the type it wants; once for a place that many streamlets share."""
+    told = set()
+    for each in setting_findings(draft.settings):
+        mistake = (each.code, each.primary, each.causes, each.help)
+        if mistake not in told:
+            told.add(mistake)
+            yield each
 
 
 def settings_of_nothing(draft: Draft) -> Iterator[Diagnostic]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from blueprint.catalog import LoadFailure, LoadFailureKind
-from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.diagnostics import Diagnostic, Label, Span, finding
 from blueprint.graph import Node
 from blueprint.model import StreamletEntry
 from blueprint.rules.draft import Draft
-from blueprint.spelling import alternatives
+from blueprint.spelling import alternatives, listing
 
 _CODES: Mapping[LoadFailureKind, tuple[str, str]] = {
     LoadFailureKind.MODULE_NOT_FOUND: ("module-not-found", "the module of `{name}` cannot be found"),
@@ -46,21 +46,30 @@ def load_failures(draft: Draft) -> Iterator[Diagnostic]:
             alike = (described.kind, described.message, described.frames)
             groups.setdefault(alike, (described, []))[1].append(draft.blueprint.streamlets[ref])
     for failure, entries in groups.values():
-        first, *others = entries
+        places: dict[Span, list[str]] = {}
+        for entry in entries:
+            places.setdefault(entry.class_span, []).append(entry.ref)
+        first, *others = places.items()
         code, headline = _CODES[failure.kind]
-        also = [Label(entry.class_span, "and here") for entry in others]
+        also = [Label(place, " ".join(("and here", *_users(refs)))) for place, refs in others]
         if failure.declared is not None:
             also.append(Label(failure.declared, "the module" if failure.kind in _OF_MODULE else "declared here"))
         near = (f"did you mean {alternatives(failure.near)}?",) if failure.near else ()
         yield finding(
             code,
-            headline.format(name=first.class_name),
-            first.class_span,
+            headline.format(name=entries[0].class_name),
+            first[0],
+            label=" ".join(_users(first[1])),
             also=also,
             causes=(failure.message,) if failure.message else (),
             help=(*near, *((_HELP[failure.kind],) if failure.kind in _HELP else ())),
             frames=failure.frames,
         )
+
+
+def _users(refs: list[str]) -> tuple[str, ...]:
+    """For which streamlets a class is named, when a place names it for several."""
+    return (f"for {listing(refs)}",) if len(refs) > 1 else ()
 
 
 def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:

@@ -73,3 +73,12 @@ def test_a_graph_with_errors_is_drawn_all_the_same(flow: Flow) -> None:
     assert "error[cycle]" in said.err
     assert "▲" in said.out
     assert "┄" in said.out
+
+
+def test_a_folder_may_have_its_blueprint_in_yaml(flow: Flow, tmp_path: Path) -> None:
+    """Without a `blueprint.conf`, a folder's `blueprint.yaml` is taken."""
+    (tmp_path / "blueprint.yaml").write_text("blueprint:\n  streamlets: {one: app.Nothing}\n")
+    said = flow("verify", str(tmp_path), "--format", "concise")
+    assert said.code == 1
+    assert "blueprint.yaml" in said.out
+    assert "error[module-not-found]" in said.out
