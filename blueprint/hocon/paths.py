@@ -88,7 +88,7 @@ class _Builder:
         """Unquoted text: its dots end keys."""
         for index, part in enumerate(piece.split(".")):
             if index:
-                self._end(at - 1)
+                self._end(at - 1, dot=at - 1)
                 self.start = at
             if part:
                 self.add(part, at, at + len(part), quoted=False)
@@ -96,13 +96,11 @@ class _Builder:
 
     def done(self, at: int) -> tuple[list[Segment], int] | PathFault:
         """The whole path."""
-        self._end(at)
+        self._end(at, dot=self.start - 1)
         return self.fault or (self.segments, at)
 
-    def _end(self, at: int) -> None:
+    def _end(self, at: int, *, dot: int) -> None:
         if not self.key and not self.quoted and self.fault is None:
-            self.fault = PathFault(
-                "a key between dots is empty", self.start, max(at, self.start) + 1, ('write `""` for an empty key',)
-            )
+            self.fault = PathFault("a key between dots is empty", dot, dot + 1, ('write `""` for an empty key',))
         self.segments.append(Segment(self.key, self.start, at))
         self.key, self.quoted = "", False

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+
+import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
-for _example in ("flights", "sensors"):
-    if str(EXAMPLES / _example) not in sys.path:
-        sys.path.insert(0, str(EXAMPLES / _example))
+
+@pytest.fixture(autouse=True)
+def examples_importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever project another test left behind, the examples' modules are found."""
+    for example in ("flights", "sensors"):
+        monkeypatch.syspath_prepend(EXAMPLES / example)

@@ -181,7 +181,7 @@ def test_a_second_layout_is_a_second_table(bench: Bench) -> None:
     assert sorted(ids_of(bench.topic("copy").scan())) == [*range(30), *range(100, 110)]
 
 
-def wait_for(done: Any, query: Any, seconds: float = 60.0) -> None:
+def wait_for(done: Any, query: Any, seconds: float = 240.0) -> None:
     """Wait until something is so, or the query failed."""
     import time
 
