@@ -1,9 +1,11 @@
-"""What all tests share: one Spark session for the whole run, set as the runner sets its own."""
+"""What all tests share: one Spark session for the run, set as the runner sets its own, and how chance is drawn."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+from hypothesis import settings
 
 from streamlets.testkit.fixtures import kit, spark
 
@@ -12,3 +14,8 @@ __all__ = ["kit", "spark"]
 # Spark's workers import the tests' own functions by the names that pytest gives their modules.
 REPOSITORY = str(Path(__file__).resolve().parent.parent)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (REPOSITORY, os.environ.get("PYTHONPATH"))))
+
+# The gate draws the same examples each time, so that it says something about the change; at a desk they are new ones.
+settings.register_profile("gate", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    settings.load_profile("gate")
