@@ -124,7 +124,7 @@ class LineView:
 
     def _tell_rows(self, ref: str, now: float) -> None:
         streamlet = next((each for each in self._status.streamlets if each.ref == ref), None)
-        if streamlet is None or not any(unit.batch is not None for unit in streamlet.units):
+        if streamlet is None or not (streamlet.rows_in or any(streamlet.rows_out.values()) or streamlet.dead_letters):
             return
         told = rows(streamlet)  # the last batch may have read nothing and written what windows and joins held
         if self._told.get(ref, (0.0, ""))[1] != told:
