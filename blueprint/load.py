@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blueprint.diagnostics import Diagnostic, Span, finding
+from blueprint.diagnostics import Diagnostic, Label, Span, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.missing import SKELETON
 from blueprint.model import Blueprint, PortPath, StreamletEntry, TopicEntry, port_path
 from blueprint.slips import dotted_span, misspelt, unknown, wrong_type
-from blueprint.spelling import near
+from blueprint.spelling import listing, near
 
 _SECTIONS = ("streamlets", "topics", "allow-cycles")
 
@@ -139,6 +139,8 @@ class _Reader:
 
     def _streamlet(self, ref: str, value: Value) -> StreamletEntry | None:
         if isinstance(value, Scalar) and isinstance(value.value, str):
+            if self._stands_twice(ref, value):
+                return None
             return StreamletEntry(ref, key_span_of(value), value.text, span_of(value))
         if not isinstance(value, ObjectValue):
             self.add(wrong_type(value, f"the streamlet `{ref}`", "a class path or an object with `class`"))
@@ -169,8 +171,28 @@ class _Reader:
         if not (isinstance(name, Scalar) and isinstance(name.value, str)):
             self.add(wrong_type(name, f"the class of `{ref}`", "a class path"))
             return None
+        if self._stands_twice(ref, name):
+            return None
         settings = ObjectValue(rest, block.origins)
         return StreamletEntry(ref, key_span_of(block), name.text, span_of(name), settings)
+
+    def _stands_twice(self, ref: str, name: Scalar) -> bool:
+        """Whether one file gives a streamlet two classes, of which HOCON takes the last: two streamlets of one name."""
+        places = [origin for origin in name.origins if origin.via is None and origin.span.file == self.file]
+        if len(places) < 2:
+            return False
+        first, second = (origin.key or origin.span for origin in places[-2:])
+        self.add(
+            finding(
+                "streamlet-twice",
+                f"the streamlet `{ref}` stands twice",
+                second,
+                label="this one would take the place of the other",
+                also=(Label(first, "the other"),),
+                help=("give one of them another name",),
+            )
+        )
+        return True
 
     def topics(self, section: Value | None) -> dict[str, TopicEntry]:
         """The topics that can be read."""
@@ -245,10 +267,28 @@ class _Reader:
     def _port_paths(self, id: str, key: str, items: Iterable[Value]) -> Iterable[PortPath]:
         for item in items:
             if isinstance(item, Scalar) and item.value is not None:
-                yield port_path(item.text, span_of(item))
+                words = item.text.split()
+                if len(words) > 1 and all(port_path(word, span_of(item)).wellformed for word in words):
+                    yield from self._run_together(id, key, item, words)
+                else:
+                    yield port_path(item.text, span_of(item))
             else:
                 self.add(wrong_type(item, f"an entry of `{key}` of the topic `{id}`", "a port path"))
                 self.topics_broken = True
+
+    def _run_together(self, id: str, key: str, item: Scalar, words: list[str]) -> Iterable[PortPath]:
+        """Port paths without a comma between them, which HOCON reads as one text; all are taken as meant."""
+        span = span_of(item)
+        self.add(
+            finding(
+                "port-path",
+                f"a comma is missing between {listing(words)} in `{key}` of the topic `{id}`",
+                span,
+                help=(f"write `{', '.join(words)}`",),
+                fix=rewrite((span, item.text, ", ".join(words))),
+            )
+        )
+        return [port_path(word, span) for word in words]
 
 
 def _looks_like_topic(value: Value) -> bool:

@@ -64,7 +64,7 @@ def application(given: Sequence[str], conf: Sequence[str]) -> Application:
     """The application that arguments name: a blueprint or its folder (this one when left out), and settings.
 
     Raises:
-        click.UsageError: there is more than one path.
+        click.UsageError: there is more than one path, or what looks like one is a setting without `=`.
     """
     settings = tuple(each for each in given if _SETTING.match(each) and not Path(each).exists())
     paths = [each for each in given if each not in settings]
@@ -72,7 +72,20 @@ def application(given: Sequence[str], conf: Sequence[str]) -> Application:
         raise click.UsageError(
             f"one application at a time: `{paths[0]}` or `{paths[1]}`? Settings are written `key=value`"
         )
+    if paths and paths[0].startswith("flow.") and not Path(paths[0]).exists():
+        raise click.UsageError(f"there is no file `{paths[0]}`; settings are written `key=value`")
     return Application(blueprint_at(Path(paths[0]) if paths else Path()), tuple(conf), settings)
+
+
+def existing(path: Path) -> Path:
+    """The path.
+
+    Raises:
+        click.UsageError: nothing is there.
+    """
+    if not path.exists():
+        raise click.UsageError(f"there is no file or folder `{path}`")
+    return path
 
 
 def blueprint_at(path: Path) -> Path:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One place that gave a setting a value; `through` are the substitutions it came by."""
+    """One place that gave a setting a value, None for the framework's defaults; `through` is the substitution it came
+    by."""
 
     text: str
-    place: Span
+    place: Span | None
     what: str = ""
     through: Span | None = None
 
@@ -48,11 +49,29 @@ def config(given: Sequence[str], conf: Sequence[str], explain: str | None) -> No
     wanted = explain if explain.startswith("flow.") or explain == "flow" else f"flow.{explain}"
     found = {key: layers for key, layers in settings.items() if key == wanted or key.startswith(f"{wanted}.")}
     if not found:
+        found = _unset(wanted)
+    if not found:
         from blueprint.spelling import did_you_mean
 
         hint = " ".join(did_you_mean(wanted, settings)) or "`flow config` shows all that are"
         raise click.UsageError(f"nothing sets `{wanted}`; {hint}")
     click.echo("\n\n".join("\n".join(_explained(key, layers)) for key, layers in found.items()))
+
+
+def _unset(wanted: str) -> dict[str, list[_Layer]]:
+    """Settings at or below a key that nobody set, with the framework's defaults; names of the user's fit `<...>`."""
+    from blueprint.settings import SETTINGS
+
+    path = wanted.split(".")[1:]
+    found = {}
+    for setting in SETTINGS:
+        keys = setting.key.split(".")
+        fits = all(one == key or (key.startswith("<") and one) for one, key in zip(path, keys, strict=False))
+        if path and len(path) <= len(keys) and fits and (setting.default or len(path) == len(keys)):
+            key = ".".join(("flow", *path, *keys[len(path) :]))
+            what = f"{'the default' if setting.default else 'nobody sets it'}. {setting.doc}"
+            found[key] = [_Layer(setting.default or "(not set)", None, what)]
+    return found
 
 
 def _explained(key: str, layers: Sequence[_Layer]) -> Iterator[str]:
@@ -62,9 +81,10 @@ def _explained(key: str, layers: Sequence[_Layer]) -> Iterator[str]:
         notes = [layer.what] if layer.what else []
         if layer.through is not None:
             notes.append(f"through the substitution at {_spot(layer.through)}")
-        if index == len(layers) - 1:
+        if index == len(layers) - 1 and layer.place is not None:
             notes.append("in force")
-        yield f"    {layer.text:{width}}  {_spot(layer.place)}{'  ' if notes else ''}{', '.join(notes)}"
+        spot = [_spot(layer.place)] if layer.place is not None else []
+        yield "    " + "  ".join((f"{layer.text:{width}}", *spot, *([", ".join(notes)] if notes else [])))
 
 
 def _spot(span: Span) -> str:

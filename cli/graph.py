@@ -35,7 +35,8 @@ def graph(given: Sequence[str], conf: Sequence[str], form: str, ascii_only: bool
     app = application(given, conf)
     verification = app.verify()
     if verification.diagnostics:
-        click.echo(report(verification, "concise", err=True), err=True, nl=False)
+        form_of_findings = "concise" if verification.graph.streamlets else "full"  # nothing is drawn: say all of it
+        click.echo(report(verification, form_of_findings, err=True), err=True, nl=False)
     picture = picture_of(verification)
     if picture.nodes:
         click.echo(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cli.application import blueprint_at
+from cli.application import blueprint_at, existing
 
 
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,12 +26,12 @@ def topic_folders(path: Path, state_dir: Path | None, application: str | None) -
     """The topics' folders by application, sorted.
 
     Raises:
-        click.UsageError: there is no state, or no application of that name.
+        click.UsageError: there is no such path, no state, or no application of that name.
     """
     from streamlets.channels.delta.look import topics_in
     from streamlets.runner.state import STATE_FOLDER, StateFolder
 
-    root = state_dir if state_dir is not None else blueprint_at(path).parent / STATE_FOLDER
+    root = state_dir if state_dir is not None else blueprint_at(existing(path)).parent / STATE_FOLDER
     there = sorted(each.name for each in root.iterdir() if each.is_dir()) if root.is_dir() else []
     if not there:
         raise click.UsageError(f"{root} holds no application: `flow run` makes one, or see --state-dir")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.application import blueprint_at
+from cli.application import blueprint_at, existing
 
 if TYPE_CHECKING:
     from blueprint.catalog import LoadFailure, PortDescriptor, StreamletDescriptor
@@ -32,9 +32,7 @@ def streamlets(path: Path, form: str) -> None:
     from blueprint.catalog import LoadFailure, StreamletRequest
     from streamlets.describe import ProjectCatalog
 
-    folder = blueprint_at(path).parent
-    if not folder.is_dir():
-        raise click.UsageError(f"there is no folder {folder}")
+    folder = blueprint_at(existing(path)).parent
     catalog = ProjectCatalog()
     found = {
         name: catalog.describe(StreamletRequest(ref=name, class_name=name, folder=os.fspath(folder.absolute())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from blueprint.diagnostics import Span
@@ -32,8 +33,12 @@ def value_at(data: object, span: Span) -> Value:
 
 
 def shown_path(path: Path) -> str:
-    """A path as a user would name it: relative to the working directory when it is below that."""
+    """A path as a user would name it: relative to the working directory when it is below that, without `..`."""
+    whole = path.absolute()
+    short = Path(os.path.normpath(whole))
     try:
-        return str(path.absolute().relative_to(Path.cwd()))
-    except ValueError:
+        if whole.exists() and not (short.exists() and short.samefile(whole)):  # a link in front of the `..`
+            short = whole
+        return str(short.relative_to(Path.cwd()))
+    except (ValueError, OSError):
         return str(path)

@@ -25,6 +25,7 @@ CODES: dict[str, Code] = {
     "unknown-key": Code(_ERROR, "a key that nothing reads"),
     "wrong-type": Code(_ERROR, "a value is of another type than the key wants"),
     # Names
+    "streamlet-twice": Code(_ERROR, "a file has two streamlets of one name"),
     "streamlet-name": Code(_ERROR, "a streamlet's name is no DNS label"),
     "topic-id": Code(_ERROR, "a topic's id cannot be used as one"),
     "topic-name": Code(_ERROR, "a topic's physical name is not allowed"),

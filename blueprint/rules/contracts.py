@@ -62,13 +62,13 @@ def contracts(draft: Draft) -> Iterator[Diagnostic]:
         first = alike_pairs[0]
         resolution = check(first.writer_contract, first.reader_contract)
         if resolution.errors:
-            yield _finding("contract-incompatible", alike_pairs, resolution.errors)
+            yield _finding(draft, "contract-incompatible", alike_pairs, resolution.errors)
         else:
             for reason in resolution.reasons:
-                yield _finding("contract-risk", alike_pairs, (reason,))
+                yield _finding(draft, "contract-risk", alike_pairs, (reason,))
 
 
-def _finding(code: str, alike: list[Pair], reasons: tuple[Reason, ...]) -> Diagnostic:
+def _finding(draft: Draft, code: str, alike: list[Pair], reasons: tuple[Reason, ...]) -> Diagnostic:
     pair = alike[0]
     reader, writer = pair.reader.key.path, pair.writer.key.path
     verb = "cannot read what" if code == "contract-incompatible" else "may read something else than"
@@ -81,10 +81,22 @@ def _finding(code: str, alike: list[Pair], reasons: tuple[Reason, ...]) -> Diagn
         f"`{reader}` {verb} `{writer}` writes to `{topic}`{_where(reasons)}",
         pair.reader.path.span,
         label="read here",
-        also=_places(pair, reasons),
+        also=_places(draft, pair, reasons),
         causes=causes,
-        help=tuple(dict.fromkeys(change.text for reason in reasons for change in reason.changes)),
+        help=_help(pair, reasons),
     )
+
+
+_STRANGERS = 3
+"""As many reasons between records of different names say that they are different things, not versions of one."""
+
+
+def _help(pair: Pair, reasons: tuple[Reason, ...]) -> tuple[str, ...]:
+    root = next((reason for reason in reasons if not reason.path), None)
+    if root is not None and len(reasons) >= _STRANGERS and root.writer_name and root.reader_name:
+        reads, writes = f"`{pair.reader.key.path}` reads", f"`{pair.writer.key.path}` writes"
+        return (f"{reads} `{root.reader_name}`, {writes} `{root.writer_name}`: take the topic or the schema meant",)
+    return tuple(dict.fromkeys(change.text for reason in reasons for change in reason.changes))
 
 
 def _where(reasons: tuple[Reason, ...]) -> str:
@@ -96,11 +108,12 @@ def _where(reasons: tuple[Reason, ...]) -> str:
     return f": field `{paths[0]}` and {counted(len(paths) - 1, 'other')}"
 
 
-def _places(pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[Label]:
+def _places(draft: Draft, pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[Label]:
     """The wiring, the two declarations, then the fields in the schemas; each place once."""
     yield Label(pair.writer.path.span, "written here")
-    yield Label(pair.written.declared, f"the outlet `{pair.writer.key.port}` is declared here")
-    yield Label(pair.read.declared, f"the inlet `{pair.reader.key.port}` is declared here")
+    writer, reader = pair.writer.key, pair.reader.key
+    yield from draft.declared(writer.streamlet, pair.written.declared, f"the outlet `{writer.port}` is declared here")
+    yield from draft.declared(reader.streamlet, pair.read.declared, f"the inlet `{reader.port}` is declared here")
     told = {pair.written.declared, pair.read.declared}
     for reason in reasons:
         sides = (("the writer has", reason.writer_type, reason.writer_span),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from blueprint.catalog import ChannelTraits, LoadFailure, StreamletDescriptor
-from blueprint.diagnostics import Diagnostic, Span
+from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.graph import ApplicationGraph
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model import Blueprint
@@ -53,6 +53,12 @@ class Draft:
         """The descriptor of a streamlet; None when its class gives none or it does not exist."""
         described = self.described.get(ref)
         return described if isinstance(described, StreamletDescriptor) else None
+
+    def declared(self, ref: str, place: Span, message: str) -> tuple[Label, ...]:
+        """A label in a streamlet's class; none in the framework's own, whose source says nothing to a user."""
+        entry = self.blueprint.streamlets.get(ref)
+        ours = entry is not None and entry.class_name.startswith("streamlets.")
+        return () if ours else (Label(place, message),)
 
     def given(self, ref: str, section: str) -> Mapping[str, Value]:
         """What the settings give a streamlet in a section such as `parameters`, by key; null counts as not given."""

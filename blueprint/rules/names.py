@@ -60,8 +60,15 @@ def class_paths(draft: Draft) -> Iterator[Diagnostic]:
                 f"`{entry.class_name}` is no path of a class",
                 entry.class_span,
                 label="wants `module.Class`",
-                help=("write the module's path and the class, such as `weather.RandomSensors`",),
+                help=_class_help(entry.class_name),
             )
+
+
+def _class_help(text: str) -> tuple[str, ...]:
+    dotted = text.strip().replace(":", ".").replace("/", ".")
+    if dotted != text and is_class_path(dotted):
+        return (f"did you mean `{dotted}`?",)
+    return ("write the module's path and the class, such as `weather.RandomSensors`",)
 
 
 def is_class_path(text: str) -> bool:

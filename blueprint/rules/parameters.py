@@ -95,7 +95,7 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
             "parameter-value",
             f"the config parameter `{parameter.key}` of {listing(refs)} cannot have this value",
             place,
-            also=_declared(draft, refs[0], parameter.declared, f"declared here as {parameter.type.value}"),
+            also=draft.declared(refs[0], parameter.declared, f"declared here as {parameter.type.value}"),
             causes=(str(fault),),
             help=fault.help,
         )
@@ -149,7 +149,7 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
             "unknown-parameter",
             f"{listing(refs)} {'have' if len(refs) > 1 else 'has'} no config parameter `{key}`",
             place,
-            also=_declared(draft, refs[0], descriptor.declared, "the class"),
+            also=draft.declared(refs[0], descriptor.declared, "the class"),
             help=(f"did you mean {alternatives(close)}?" if close else has,),
             fix=rewrite((place, key, close[0])) if close else None,
         )
@@ -174,14 +174,9 @@ def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
                 "parameter-missing",
                 f"`{ref}` needs a value for its config parameter `{parameter.key}`",
                 entry.key,
-                also=_declared(draft, ref, parameter.declared, f"{parameter.type.value}, without a default{described}"),
+                also=draft.declared(ref, parameter.declared, f"{parameter.type.value}, without a default{described}"),
                 help=(f"write `parameters {{ {parameter.key} = ... }}` in the block of `{ref}`",),
             )
-
-
-def _declared(draft: Draft, ref: str, place: Span, message: str) -> tuple[Label, ...]:
-    """A label in the author's class; none for the framework's own streamlets, whose source says nothing to a user."""
-    return () if draft.blueprint.streamlets[ref].class_name.startswith("streamlets.") else (Label(place, message),)
 
 
 def _required(parameters: Iterable[ParameterDescriptor]) -> Iterator[ParameterDescriptor]:

@@ -72,7 +72,7 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
             "unknown-port",
             f"`{path.streamlet}` has no {kind} `{path.port}`",
             path.span,
-            also=(Label(draft.wiring.ports[key].declared, "declared here") for key in close[:1]),
+            also=(label for key in close[:1] for label in _declared(draft, key, "declared here")),
             causes=(has,),
             help=_port_help(path, close),
             fix=_fix([(path, close[0].path)]) if close else None,
@@ -130,7 +130,11 @@ def _direction_help(stray: Stray) -> tuple[str, ...]:
 def _declarations(draft: Draft, stray: Stray, kind: str) -> Iterator[Label]:
     key = PortKey(stray.path.streamlet, "consumer" if kind == "inlet" else "producer", stray.path.port)
     if key in draft.wiring.ports:
-        yield Label(draft.wiring.ports[key].declared, f"declared as an {kind}")
+        yield from _declared(draft, key, f"declared as an {kind}")
+
+
+def _declared(draft: Draft, key: PortKey, message: str) -> tuple[Label, ...]:
+    return draft.declared(key.streamlet, draft.wiring.ports[key].declared, message)
 
 
 def ports_listed_twice(draft: Draft) -> Iterator[Diagnostic]:
@@ -186,8 +190,8 @@ def unconnected_ports(draft: Draft) -> Iterator[Diagnostic]:
 def _unconnected(draft: Draft, link: MissingLink) -> Diagnostic:
     key = link.port
     kind = _KIND[key.role]
-    also = [Label(draft.wiring.ports[key].declared, f"the {kind} is declared here")]
-    also += [Label(draft.wiring.ports[inlet].declared, "the inlet is declared here") for inlet in link.inlets[:1]]
+    also = [*_declared(draft, key, f"the {kind} is declared here")]
+    also += [label for inlet in link.inlets[:1] for label in _declared(draft, inlet, "the inlet is declared here")]
     headline = f"the {kind} `{key.path}` is bound to no topic"
     help = f"add a topic:\n{_topic_text(key, link.inlets)}"
     if link.topic is not None:

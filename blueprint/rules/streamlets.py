@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from blueprint.catalog import LoadFailure, LoadFailureKind
 from blueprint.diagnostics import Diagnostic, Label, Span, finding
@@ -75,14 +76,28 @@ def _users(refs: list[str]) -> tuple[str, ...]:
 def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
     """What the catalog found wrong with a streamlet or the schemas of its ports; once for a class used twice."""
     told = []
-    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
+    for ref in draft.blueprint.streamlets:
+        descriptor = draft.descriptor(ref)
         if descriptor is None:
             continue
         ports = (*descriptor.inlets, *descriptor.outlets)
         for problem in (*descriptor.problems, *(problem for port in ports for problem in port.problems)):
-            if problem not in told:
+            if problem.code == "schema-missing":
+                yield _of_streamlet(draft, ref, problem)
+            elif problem not in told:
                 told.append(problem)
                 yield problem
+
+
+def _of_streamlet(draft: Draft, ref: str, problem: Diagnostic) -> Diagnostic:
+    """A finding about what the class leaves to the configuration: its place is the streamlet, not the class."""
+    left_open = problem.primary
+    return replace(
+        problem,
+        headline=f"`{ref}`: {problem.headline}",
+        primary=Label(draft.blueprint.streamlets[ref].key),
+        secondary=draft.declared(ref, left_open.span, "left open here") if left_open is not None else (),
+    )
 
 
 def unreachable_streamlets(draft: Draft) -> Iterator[Diagnostic]:

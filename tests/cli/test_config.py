@@ -57,3 +57,14 @@ def test_what_cannot_be_read_is_told_as_verify_tells_it(flow: Flow) -> None:
     said = flow("config", str(EXAMPLES / "errors" / "syntax"))
     assert said.code == 1
     assert "error[syntax]" in said.err
+
+
+def test_a_setting_nobody_set_is_told_with_its_default(flow: Flow) -> None:
+    """Below a key, every setting that has a default; a setting without one says so; both say what it does."""
+    said = flow("config", str(EXAMPLES / "sensors"), "--explain", "flow.retry")
+    assert said.code == 0
+    assert "flow.retry.min-backoff = 1 second\n    1 second  the default. Wait before the first" in said.out
+    said = flow("config", str(EXAMPLES / "sensors"), "--explain", "streamlets.average.inlets.readings.max-records")
+    assert (said.code, said.out.split("\n")[0]) == (
+        0, "flow.streamlets.average.inlets.readings.max-records = (not set)",
+    )  # fmt: skip

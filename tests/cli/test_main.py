@@ -84,3 +84,25 @@ def test_verifying_imports_neither_the_runner_nor_what_draws_tables() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("[]")
+
+
+@pytest.mark.parametrize("command", [("topics",), ("tail", "readings"), ("streamlets",)])
+def test_a_path_that_leads_nowhere_is_told_as_such(flow: Flow, command: tuple[str, ...]) -> None:
+    """It is not taken for this folder."""
+    said = flow(*command, "no/such/folder")
+    assert said.code == 2
+    assert "there is no file or folder `no/such/folder`" in said.err
+
+
+def test_a_setting_without_an_equals_sign_is_no_path(flow: Flow) -> None:
+    """`flow.a.b:c` was meant as a setting."""
+    said = flow("verify", "flow.trigger:available-now")
+    assert said.code == 2
+    assert "settings are written `key=value`" in said.err
+
+
+def test_a_graph_of_nothing_says_all_there_is_to_say(flow: Flow, tmp_path: Path) -> None:
+    """Where nothing can be drawn, findings are told in full."""
+    said = flow("graph", str(tmp_path))
+    assert said.code == 2
+    assert "a blueprint looks like this" in said.err
