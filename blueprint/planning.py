@@ -27,7 +27,7 @@ from blueprint.wiring import PortKey
 def make_plan(draft: Draft) -> ApplicationPlan:
     """The plan of a draft that no rule refused."""
     blueprint = draft.blueprint
-    topic_of = {binding.key: binding.topic for binding in draft.wiring.bindings}
+    topic_of = topics_of(draft)
     dead_letters = _dead_letter_topics(draft, topic_of)
     folder = Path(blueprint.folder).resolve()
     return ApplicationPlan(
@@ -35,7 +35,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
         blueprint=blueprint.file,
         folder=str(folder),
         streamlets=tuple(
-            _streamlet(draft, ref, topic_of, dead_letters.get(ref), folder) for ref in draft.graph.order()
+            streamlet_plan(draft, ref, topic_of, dead_letters.get(ref), folder) for ref in draft.graph.order()
         ),
         topics=tuple(sorted(_topics(draft, dead_letters), key=lambda topic: topic.id)),
         spark=spark_settings(draft.settings),
@@ -51,13 +51,24 @@ def _dead_letter_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> dict[s
     return found
 
 
-def _streamlet(
+def topics_of(draft: Draft) -> dict[PortKey, str]:
+    """The topic of each port that is bound to one."""
+    return {binding.key: binding.topic for binding in draft.wiring.bindings}
+
+
+def streamlet_plan(
     draft: Draft,
     ref: str,
     topic_of: Mapping[PortKey, str],
     dead_letters: str | None,
     folder: Path,
 ) -> StreamletPlan:
+    """The plan of one streamlet whose class, schemas and parameters hold.
+
+    Arguments:
+        topic_of: the topic of each of its ports; dead_letters: that of its dead letters.
+        folder: where relative paths start, absolute.
+    """
     descriptor = draft.descriptor(ref)
     assert descriptor is not None
     own = streamlet_settings(draft.settings, ref)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from blueprint.hocon.values import ObjectValue, Scalar, Value
+from blueprint.diagnostics import Span
+from blueprint.hocon.values import ObjectValue, Scalar, Value, span_of
 from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Retry, Trigger
 from blueprint.quantities import Duration, duration
 from blueprint.rules.draft import TopicFacts
@@ -71,6 +72,11 @@ def application_name(flow: ObjectValue) -> str | None:
 def spark_settings(flow: ObjectValue) -> dict[str, str]:
     """Spark's settings for the whole application."""
     return _spark(flow.get("runtimes", "spark"))
+
+
+def spark_places(flow: ObjectValue, ref: str) -> dict[str, Span]:
+    """Where a streamlet's own Spark settings stand, by their full names."""
+    return {_spark_name(key): span_of(one) for key, one in _scalars(flow.get("streamlets", ref, "spark"), ()).items()}
 
 
 def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
@@ -147,7 +153,11 @@ def _duration(text: str | None) -> Duration | None:
 def _spark(value: Value | None) -> dict[str, str]:
     """Spark's settings by their full names; the leading `spark.` may be left out."""
     found = _scalars(value, ())
-    return {key if key.startswith("spark.") else f"spark.{key}": one.text for key, one in found.items()}
+    return {_spark_name(key): one.text for key, one in found.items()}
+
+
+def _spark_name(key: str) -> str:
+    return key if key.startswith("spark.") else f"spark.{key}"
 
 
 def _dotted(value: Value | None, path: tuple[str, ...]) -> dict[str, object]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from blueprint.buildable import LogicCheck, buildable
 from blueprint.catalog import Catalog, LoadFailure, StreamletDescriptor
 from blueprint.configured import configured
 from blueprint.describing import describe, with_dead_letters
@@ -59,8 +60,9 @@ def verify(
     arguments: Sequence[str] = (),
     environment: Mapping[str, str],
     working_directory: Path | str,
+    logic: LogicCheck | None = None,
 ) -> Verification:
-    """Verify an application without running anything of it but the streamlets' constructors.
+    """Verify an application without running anything of it but the streamlets' constructors, and their logic if asked.
 
     Arguments:
         blueprint_path: the blueprint (`.conf`, `.yaml`, `.yml` or `.json`).
@@ -69,6 +71,7 @@ def verify(
         arguments: `key=value` settings, which win over files.
         environment: what `${NAME}` falls back to.
         working_directory: what relative paths start from; it is the process's own, which places are named after.
+        logic: what builds the streamlets' logic to check it; None leaves that out.
 
     Never raises for what a user did: that becomes a finding.
     """
@@ -90,8 +93,13 @@ def verify(
     found += stray_findings(tree, ARGUMENTS)
     for rule in RULES:
         found += rule(draft)
+    checked = _checked(draft)
+    if logic is not None:
+        built = buildable(draft)
+        found += logic(built)
+        checked = replace(checked, logic=len(built.streamlets))
     plan = None if _refused(found) else make_plan(draft)
-    return Verification(shown, _sorted(found), plan, sources, _checked(draft), draft.graph)
+    return Verification(shown, _sorted(found), plan, sources, checked, draft.graph)
 
 
 def _draft(

@@ -18,6 +18,7 @@ class Checked:
         contracts: schemas of ports that were read.
         pairs: (writer, reader) pairs whose contracts were compared.
         settings: single values that were checked against a type.
+        logic: streamlets whose logic was built; None when nobody asked.
     """
 
     streamlets: int = 0
@@ -25,6 +26,7 @@ class Checked:
     contracts: int = 0
     pairs: int = 0
     settings: int = 0
+    logic: int | None = None
 
 
 class Report(Protocol):
@@ -66,10 +68,26 @@ def summary(report: Report) -> str:
         return f"{report.blueprint}: {verdict(report.diagnostics)}; nothing more could be checked"
     looked = ", ".join(
         (
-            counted(checked.streamlets, "streamlet"),
+            counted(checked.streamlets, "streamlet") + _with_logic(checked),
             counted(checked.topics, "topic"),
             f"{counted(checked.contracts, 'contract')} in {counted(checked.pairs, 'writer-reader pair')}",
             counted(checked.settings, "setting"),
         )
     )
-    return f"{report.blueprint}: {verdict(report.diagnostics)}; checked {looked}; not checked: the streamlets' logic"
+    left_out = _left_out(checked)
+    rest = f"; not checked: {left_out}" if left_out else ""
+    return f"{report.blueprint}: {verdict(report.diagnostics)}; checked {looked}{rest}"
+
+
+def _with_logic(checked: Checked) -> str:
+    if not checked.logic:
+        return ""
+    return " with their logic" if checked.logic == checked.streamlets else f" and the logic of {checked.logic}"
+
+
+def _left_out(checked: Checked) -> str:
+    """What was not looked at; logic is left out unless asked for, and where other findings stand in its way."""
+    if checked.logic is None:
+        return "the streamlets' logic"
+    missing = checked.streamlets - checked.logic
+    return f"the logic of {counted(missing, 'streamlet')}" if missing else ""
