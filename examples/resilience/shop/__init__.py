@@ -1,0 +1,1 @@
+"""A shop whose orders must each be settled once, whatever breaks on the way."""

@@ -1,0 +1,82 @@
+"""The resilience example: a run whose join and whose egress fail all the time, and its ledger."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RESILIENCE = Path(__file__).resolve().parent.parent.parent / "examples" / "resilience"
+ORDERS = 160
+OPENING = datetime(2024, 5, 1, 8, tzinfo=UTC)
+
+
+def paid(order: int) -> bool:
+    """Whether an order's payment has come when the shop closes, told apart from the example's own arithmetic."""
+    return order % 10 != 3 and order + 30 < ORDERS
+
+
+def row(order: int, paid_at: datetime | None) -> tuple[int, int, int, datetime, datetime | None]:
+    """An order as an egress should have it."""
+    return order, order * 31 % 97, 100 + order * 37 % 5000, OPENING + timedelta(seconds=order), paid_at
+
+
+@pytest.mark.spark
+def test_whatever_fails_nothing_is_lost_and_only_the_egress_that_appends_doubles(tmp_path: Path) -> None:
+    """The run heals itself and ends with 0; Parquet has every order once, the appending egress some twice."""
+    from ledger import account, lines, main, parquet
+
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "cli.main", "run", str(RESILIENCE), "--available-now", "--format", "json"),
+            *("--state-dir", str(tmp_path / "state")),
+            f"flow.streamlets.archive.parameters.options.path={out / 'archive'}",
+            f"flow.streamlets.lines.parameters.path={out / 'lines.jsonl'}",
+            f"flow.streamlets.till.parameters.orders={ORDERS}",
+            "flow.streamlets.till.parameters.batch=80",
+            "flow.streamlets.settle.retry.max-backoff=100ms",
+            "flow.streamlets.lines.retry.max-backoff=100ms",
+        ],
+        env={**os.environ, "PYTHONPATH": str(RESILIENCE.parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    events: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert done.returncode == 0, done.stdout + done.stderr
+    failures = Counter(each["streamlet"] for each in events if each.get("state") == "backing-off")
+    assert set(failures) == {"settle", "lines"}
+
+    rows = [tuple(each.values()) for each in parquet(out / "archive")]
+    settled = {order for order in range(ORDERS) if paid(order)}
+    assert Counter(each for each in rows if each[-1]) == Counter(
+        row(order, OPENING + timedelta(seconds=order + 30)) for order in settled
+    )
+    unpaid = Counter(each for each in rows if each[-1] is None)
+    assert set(unpaid.values()) == {1}
+    assert set(unpaid) < {row(order, None) for order in range(3, ORDERS, 10)}
+
+    exact, appended = account(parquet(out / "archive")), account(lines(out / "lines.jsonl"))
+    assert exact.exact
+    assert (appended.settled, appended.lost, appended.wrong) == (len(rows), 0, 0)
+    assert appended.doubled > 0
+    assert main(out, tmp_path / "state" / "resilience" / "status" / "status.json") == 0
+
+
+def test_the_ledger_sees_what_is_lost_doubled_and_wrong(tmp_path: Path) -> None:
+    """A gap below the last order of a kind is a loss, a second row a double, another amount is wrong."""
+    from ledger import account, expected
+
+    rows = [expected(order) for order in (0, 1, 2, 4, 13)]
+    assert account(rows[1:3]).lost == 1
+    assert account([*rows, rows[0]]) == account(rows).__class__(settled=5, lost=1, doubled=1, wrong=0)
+    assert account([rows[0] | {"cents": 1}]).wrong == 1
+    assert account([]).exact
