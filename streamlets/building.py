@@ -36,6 +36,7 @@ class Build:
             raise StreamletError(
                 f"`{write.query}` cannot name a query: take letters, digits, `-`, `_` and `.`, a letter or digit first",
                 place,
+                code="query-name",
             )
         for outlet in write.outlets:
             if outlet in self._outlets:
@@ -43,6 +44,8 @@ class Build:
                     f"the outlet `{outlet}` is written twice, here and{_in_line(self._outlets[outlet])}: "
                     "write the union of both, or give it a second outlet",
                     place,
+                    code="outlet-written-twice",
+                    also=_first(self._outlets[outlet], "written here before"),
                 )
         taken = {name.lower(): where for name, (_, where) in self._queries.items()}
         if write.query.lower() in taken:
@@ -50,6 +53,8 @@ class Build:
                 f"two queries are called `{write.query}`, here and{_in_line(taken[write.query.lower()])}: "
                 "give one of them another `name`, as each has its own checkpoint folder",
                 place,
+                code="query-name-clash",
+                also=_first(taken[write.query.lower()], "called so here before"),
             )
         self._outlets |= dict.fromkeys(write.outlets, place)
         self._queries[write.query] = (write, place)
@@ -66,7 +71,8 @@ class Build:
             if not isinstance(item, StreamingWrite) and not _is_query(item):
                 raise StreamletError(
                     f"`{logic}.build_streaming_queries` gave {_called(item)}: return what `write_stream`, "
-                    "`write_streams` or `query` gave, or a list of these"
+                    "`write_streams` or `query` gave, or a list of these",
+                    code="logic-result",
                 )
         for write, place in self._queries.values():
             if not any(item is write for item in given):
@@ -74,6 +80,7 @@ class Build:
                     f"the query `{write.query}` was made but not returned by `build_streaming_queries`, "
                     "so it would never run: return it too",
                     place,
+                    code="query-lost",
                 )
         for item in given:
             if isinstance(item, StreamingWrite) and item.query not in self._queries:
@@ -90,16 +97,18 @@ def check_streaming(rows: DataFrame, what: str) -> None:
     from pyspark.sql import DataFrame
 
     if not isinstance(rows, DataFrame):
-        raise StreamletError(f"{what} takes a DataFrame, not {_called(rows)}")
+        raise StreamletError(f"{what} takes a DataFrame, not {_called(rows)}", code="not-a-stream")
     if not rows.isStreaming:
         raise StreamletError(
-            f"{what} got a DataFrame that is no stream: start from `read_stream` or `source`, not from `session.read`"
+            f"{what} got a DataFrame that is no stream: start from `read_stream` or `source`, not from `session.read`",
+            code="not-a-stream",
         )
     twice = _twice(_source_names(rows))
     if twice is not None:
         raise StreamletError(
             f"{what} got a DataFrame that uses the source `{twice}` twice, which Spark refuses: "
-            f'read it a second time under a name of its own, such as `name="{twice}_again"`'
+            f'read it a second time under a name of its own, such as `name="{twice}_again"`',
+            code="source-used-twice",
         )
 
 
@@ -110,7 +119,7 @@ def check_source_name(name: str) -> str:
         StreamletError: it cannot.
     """
     if not SOURCE_NAME.fullmatch(name):
-        raise StreamletError(f"`{name}` cannot name a source: take letters, digits and `_`")
+        raise StreamletError(f"`{name}` cannot name a source: take letters, digits and `_`", code="source-name")
     return name
 
 
@@ -119,6 +128,10 @@ def _source_names(rows: DataFrame) -> list[str]:
     nodes = [leaves.apply(index) for index in range(leaves.size())]
     named = [str(node.sourceIdentifyingName()) for node in nodes if node.nodeName().startswith("StreamingRelation")]
     return [text.partition('"')[2].rstrip('"') for text in named if text.startswith('name="')]
+
+
+def _first(place: Declared | None, said: str) -> tuple[Declared, str] | None:
+    return (place, said) if place is not None else None
 
 
 def _in_line(place: Declared | None) -> str:

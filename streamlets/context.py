@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from blueprint.plan import Trigger
     from streamlets.channels.base import BatchWritten
+    from streamlets.declared import Declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,14 @@ class StreamingWrite:
         writer: Spark's writer, with the sink and the output mode set.
         outlets: names of the outlets it writes; () for a sink of the author's own.
         trigger: the author's wish, None when there is none; blueprint and settings come before it.
+        place: where the author asked for it.
     """
 
     query: str
     writer: DataStreamWriter
     outlets: tuple[str, ...] = ()
     trigger: Trigger | None = None
+    place: Declared | None = field(default=None, compare=False)
 
 
 def all_rows(rows: DataFrame) -> DataFrame:

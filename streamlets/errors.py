@@ -11,10 +11,21 @@ class StreamletError(Exception):
     Arguments:
         message: one sentence, with the remedy.
         place: where the author's code asked for it; None when no code of the author's did.
+        code: of the finding that verification makes of it.
+        also: a place that belongs to it, and what is to be said there.
     """
 
-    def __init__(self, message: str, place: Declared | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        place: Declared | None = None,
+        *,
+        code: str = "logic-misuse",
+        also: tuple[Declared, str] | None = None,
+    ) -> None:
         self.message = message
+        self.code = code
+        self.also = also
         self.place = place or authors_call()
         span = self.place.span if self.place else None
         super().__init__(f"{message}\n  at {span.file}, line {span.line}" if span else message)

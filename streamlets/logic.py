@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, Union, overload
 
 from streamlets.building import Build, check_source_name, check_streaming
 from streamlets.context import SparkStreamletContext, StreamingWrite, all_rows
+from streamlets.declared import authors_call
 from streamlets.errors import StreamletError
 from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
@@ -182,10 +183,11 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         if not isinstance(writer, DataStreamWriter):
             raise StreamletError(
                 f"query takes `df.writeStream...` without `.start()`, not a `{type(writer).__name__}`: "
-                "the runner starts it"
+                "the runner starts it",
+                code="query-started" if hasattr(writer, "runId") else "logic-misuse",
             )
         check_streaming(writer._df, "query")  # noqa: SLF001 - Spark's writer does not tell what it writes
-        return self._build.add(StreamingWrite(name, writer, (), trigger))
+        return self._build.add(StreamingWrite(name, writer, (), trigger, authors_call()))
 
     @overload
     def value(self, parameter: Parameter[T]) -> T: ...
@@ -239,7 +241,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         check_streaming(df, called)
         branches = {outlet.name: rows for outlet, rows in outlets.items()}
         writer = self.context.ports.write(df, branches, query=query, output_mode=output_mode)
-        return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger))
+        return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger, authors_call()))
 
     def _port(self, port: object, kind: type[Port], called: str) -> Port:
         shape = self.streamlet.shape

@@ -36,11 +36,12 @@ _INSTALL_JAVA = (
 
 
 class SessionError(Exception):
-    """Spark cannot be started; `help` says what to do about it."""
+    """Spark cannot be started; `help` says what to do about it, `setting` which setting it refuses if it is one."""
 
-    def __init__(self, message: str, help: str) -> None:
+    def __init__(self, message: str, help: str, *, setting: str = "") -> None:
         super().__init__(message)
         self.help = help
+        self.setting = setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +144,7 @@ class Spark:
         Raises:
             SessionError: a setting belongs to the whole application, or Spark refuses its value.
         """
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
-        session = self.session.newSession()
-        for key, value in settings.items():
-            try:
-                session.conf.set(key, value)
-            except (PySparkException, Py4JError) as error:
-                raise SessionError(
-                    f"Spark refuses the setting `{key} = {value}` for a single streamlet: {str(error).splitlines()[0]}",
-                    "settings of the whole application stand in `flow.runtimes.spark`",
-                ) from error
-        return session
+        return child_session(self.session, settings)
 
     def stop(self, patience: float = 20.0) -> None:
         """Stop Spark and see to it that its process is gone after `patience` seconds, whatever it is doing."""
@@ -174,6 +163,35 @@ class Spark:
     def _stop_session(self) -> None:
         with contextlib.suppress(Exception):  # the process may be gone; what matters is that it is, in the end
             self.session.stop()
+
+
+def child_session(root: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A session of a streamlet's own beside a root session.
+
+    Raises:
+        SessionError: a setting belongs to the whole application, or Spark refuses its value; `setting` is its name.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    session = root.newSession()
+    for key, value in settings.items():
+        try:
+            session.conf.set(key, value)
+        except (PySparkException, Py4JError) as error:
+            raise SessionError(
+                f"Spark refuses the setting `{key} = {value}` for a single streamlet: {_reason(error)}",
+                "settings of the whole application stand in `flow.runtimes.spark`",
+                setting=key,
+            ) from error
+    return session
+
+
+def _reason(error: Exception) -> str:
+    """What Spark says, in a line."""
+    from py4j.protocol import Py4JJavaError
+
+    return str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error).partition("\n")[0]
 
 
 def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
@@ -201,7 +219,8 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
     from pyspark.sql import SparkSession
 
     # Errors reach the user through the supervisor; pyspark would print them to the terminal a second time, as JSON.
-    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     gateway = _launch(conf, plan)
     process: subprocess.Popen[bytes] = gateway.proc
