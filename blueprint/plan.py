@@ -8,7 +8,7 @@ from typing import Literal
 
 from blueprint.avro.model import Contract
 from blueprint.catalog import StreamletDescriptor
-from blueprint.quantities import Duration
+from blueprint.quantities import Duration, MemorySize
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,26 @@ class OutletPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a topic's records stay.
+
+    Arguments:
+        time: after which they may go; None for ever.
+        size: of the topic, beyond which the oldest may go; None for any.
+        keep_unread: whether they stay until every known reader has committed them.
+    """
+
+    time: Duration | None = None
+    size: MemorySize | None = None
+    keep_unread: bool = True
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything ever goes."""
+        return self.time is not None or self.size is not None
+
+
+@dataclass(frozen=True, slots=True)
 class TopicPlan:
     """A topic: `id` is the blueprint's name, `name` the physical one. Writers and readers are port paths `ref.port`."""
 
@@ -83,6 +103,7 @@ class TopicPlan:
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
     options: Mapping[str, object]
+    retention: Retention = Retention()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from blueprint.resolved import (
     streamlet_settings,
     topic_facts,
     topic_options,
+    topic_retention,
 )
 from blueprint.rules.draft import Draft
 from blueprint.rules.parameters import is_null
@@ -144,10 +145,12 @@ def _topics(draft: Draft, dead_letters: Mapping[str, str]) -> list[TopicPlan]:
                 tuple(paths[id, "producer"]),
                 tuple(paths[id, "consumer"]),
                 topic_options(id, draft.settings),
+                topic_retention(id, draft.settings),
             )
         )
     for ref, id in dead_letters.items():
         if id not in draft.blueprint.topics:
             facts, options = topic_facts(id, draft.settings), topic_options(id, draft.settings)
-            topics.append(TopicPlan(id, facts.name, facts.channel, True, (f"{ref}.{DEAD_LETTERS}",), (), options))
+            writers, retention = (f"{ref}.{DEAD_LETTERS}",), topic_retention(id, draft.settings)
+            topics.append(TopicPlan(id, facts.name, facts.channel, True, writers, (), options, retention))
     return topics

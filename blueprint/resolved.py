@@ -8,8 +8,8 @@ from typing import Literal
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import ObjectValue, Scalar, Value, span_of
-from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Retry, Trigger
-from blueprint.quantities import Duration, duration
+from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Retention, Retry, Trigger
+from blueprint.quantities import Duration, MemorySize, duration, memory_size
 from blueprint.rules.draft import TopicFacts
 
 
@@ -56,9 +56,15 @@ def topic_options(id: str, flow: ObjectValue) -> dict[str, object]:
     for key, value in block.fields.items() if isinstance(block, ObjectValue) else ():
         if key in _GROUPS:
             options[key] = _dotted(value, ())
-        elif key not in ("managed", "channel"):
+        elif key not in ("managed", "channel", "retention"):
             options |= _dotted(value, (key,))
     return options
+
+
+def topic_retention(id: str, flow: ObjectValue) -> Retention:
+    """How long a topic's records stay."""
+    time, size = (_text(flow.get("topics", id, "retention", key)) for key in ("time", "size"))
+    return Retention(_duration(time), _size(size), _truth(flow.get("topics", id, "retention", "keep-unread"), True))
 
 
 _GROUPS = ("topic", "connection-config", "producer-config", "consumer-config")
@@ -148,6 +154,13 @@ def _like(default: object, text: str) -> object:
 def _duration(text: str | None) -> Duration | None:
     value = None if text is None else _like(Duration(0), text)
     return value if isinstance(value, Duration) else None
+
+
+def _size(text: str | None) -> MemorySize | None:
+    try:
+        return None if text is None else memory_size(text)
+    except ValueError:
+        return None
 
 
 def _spark(value: Value | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from functools import cache
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon import ListValue, ObjectValue, Scalar, Value, key_span_of, path_text, span_of
-from blueprint.quantities import QuantityError, duration
+from blueprint.quantities import QuantityError, duration, memory_size
 from blueprint.spelling import alternatives, listing, near
 
 
@@ -28,6 +28,7 @@ class SettingType(enum.Enum):
     NUMBER = "a number from 0"
     TRUTH = "`true` or `false`"
     DURATION = "a duration such as `5 seconds`"
+    SIZE = "a size such as `10 GiB`"
     STARTING = "`earliest` or `latest`"
     TRIGGER = "`available-now`, or an object with `processing-time` or `real-time`"
     OPTIONS = "an object of single values"
@@ -91,6 +92,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("streamlets.<ref>.source-evolution", _TYPE.TRUTH, "Whether inlets may change on a checkpoint.", "true"),
     Setting("topics.<id>.channel", _TYPE.TEXT, "What carries the topic.", "delta"),
     Setting("topics.<id>.managed", _TYPE.TRUTH, "Whether the application creates the topic.", "true"),
+    Setting("topics.<id>.retention.time", _TYPE.DURATION, "How long records stay at least; left out, for ever."),
+    Setting("topics.<id>.retention.size", _TYPE.SIZE, "Beyond which size the oldest records go."),
+    Setting("topics.<id>.retention.keep-unread", _TYPE.TRUTH, "Whether records stay until all have read them.", "true"),
     Setting("topics.<id>.cluster", _TYPE.TEXT, "The cluster that holds the topic."),
     Setting("topics.<id>.topic.name", _TYPE.TEXT, "The topic's name on its channel.", "the topic's id"),
     Setting("topics.<id>.topic.partitions", _TYPE.POSITIVE, "Into how many partitions the topic is divided."),
@@ -277,6 +281,11 @@ def _fault(value: Value, wanted: SettingType) -> str | None:
         case SettingType.DURATION, Scalar(text=text):
             try:
                 duration(text)
+            except QuantityError as error:
+                return str(error)
+        case SettingType.SIZE, Scalar(text=text):
+            try:
+                memory_size(text)
             except QuantityError as error:
                 return str(error)
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from blueprint.avro.model import Contract
@@ -37,6 +37,56 @@ class Position:
     """A place in a topic, as data that can be stored as JSON and compared only for equality."""
 
     json: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Somebody who reads a topic.
+
+    Arguments:
+        name: as people know it, such as `average.readings`.
+        committed: the place up to which it has done its work; None when it has not committed anything yet.
+    """
+
+    name: str
+    committed: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Records that a reader had not committed when they were dropped.
+
+    Arguments:
+        topic: the topic's name; reader: whose they were.
+        first, last: places of the first and the last of them, as `_meta` gives them: `table/version#number`.
+        records: how many.
+        time: when they were dropped, in seconds since the epoch; cause: by what.
+    """
+
+    topic: str
+    reader: str
+    first: str
+    last: str
+    records: int
+    time: float
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What left a topic.
+
+    Arguments:
+        records, bytes, files: how much.
+        held: records that were to go but stay, because a reader has not committed them, by the reader's name.
+        missed: what readers lose by it, where it was forced.
+    """
+
+    records: int = 0
+    bytes: int = 0
+    files: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)
+    missed: tuple[Missed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +156,35 @@ class TopicResource(Protocol):
     def lag(self, at: Position | None) -> Lag:
         """How much lies behind `at` (None: the beginning)."""
 
-    def maintain(self) -> None:
-        """What keeps looking for news and committing cheap; called by the runner from time to time."""
+    def owns(self, position: Position) -> bool:
+        """Whether a position is one of this topic; False for those of other topics and other channels."""
+
+    def maintain(self, readers: Iterable[Reader] | None = None) -> Dropped:
+        """What keeps reading, looking for news and committing cheap, and the topic's retention; called by the runner
+        from time to time.
+
+        Arguments:
+            readers: whoever reads the topic: what one of them has not committed is kept. None when that is not known,
+                and then nothing is dropped.
+        """
+
+    def purge(
+        self, readers: Iterable[Reader], *, before: float | None = None, force: bool = False, dry: bool = False
+    ) -> Dropped:
+        """Drop records.
+
+        Arguments:
+            readers: whoever reads the topic.
+            before: only those that came before this time (seconds since the epoch); None for all.
+            force: also what a reader has not committed.
+            dry: only say what would be dropped.
+        """
+
+    def sweep(self) -> None:
+        """Give back at once what the storage still holds of dropped records; only while nobody uses the topic."""
+
+    def missed(self) -> Iterator[Missed]:
+        """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""
 
 
 class Channel(Protocol):

@@ -17,6 +17,12 @@ Point = Literal[
     "after-manifest",  # the batch is decided, no topic has it
     "after-topic-commit",  # one topic has the batch, the next may not
     "before-spark-commit",  # all topics have the batch, Spark's checkpoint does not know
+    "after-compacted-file",  # small files have been merged into one that nothing names yet
+    "after-compaction-commit",  # the log names the merged file, a checkpoint of it is still to come
+    "after-missed-note",  # readers that will be overtaken are noted, the records are still there
+    "after-drop-commit",  # records have left the log, their files are still there
+    "after-replay-file",  # replayed dead letters are written, nothing names them yet
+    "after-replay-decision",  # which dead letters are replayed is decided, no topic has them
 ]
 
 VARIABLE = "STREAMLETS_CRASH_AT"

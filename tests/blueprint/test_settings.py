@@ -10,9 +10,9 @@ import pytest
 from blueprint.diagnostics import Sources
 from blueprint.explain import Settings, load_settings
 from blueprint.hocon import ObjectValue, parse_text, plain, resolve
-from blueprint.plan import Retry
-from blueprint.quantities import duration
-from blueprint.resolved import streamlet_settings
+from blueprint.plan import Retention, Retry
+from blueprint.quantities import duration, memory_size
+from blueprint.resolved import streamlet_settings, topic_retention
 from blueprint.settings import SETTINGS, SettingType, setting_findings, setting_of
 
 BLUEPRINT = """base = 5 minutes
@@ -46,6 +46,18 @@ def test_retry_settings_and_defaults_are_the_plan_s() -> None:
         tree, _ = resolve([parse_text(f"retry.{field.name.replace('_', '-')} = {setting.default}", "t")], {})
         assert list(setting_findings(tree)) == []
         assert getattr(streamlet_settings(tree, "any").retry, field.name) == field.default
+
+
+def test_a_topic_keeps_what_its_retention_says() -> None:
+    """Time and size are read as quantities; left out, records stay for ever and until all have read them."""
+    text = "topics.a.retention { time = 7 days, size = 10 GiB, keep-unread = false }"
+    tree, _ = resolve([parse_text(text, "t")], {})
+    assert list(setting_findings(tree)) == []
+    assert topic_retention("a", tree) == Retention(duration("7 days"), memory_size("10 GiB"), keep_unread=False)
+    assert topic_retention("b", tree) == Retention()
+    assert not Retention().limited
+    wrong, _ = resolve([parse_text("topics.a.retention { time = 10 GiB, size = 7 days, max = 1 }", "t")], {})
+    assert [each.code for each in setting_findings(wrong)] == ["setting-type", "setting-type", "unknown-setting"]
 
 
 def test_settings_of_names() -> None:

@@ -30,6 +30,11 @@ class Segment:
     count: int
     time: int
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its version and first number: what orders records within a table."""
+        return self.version, self.first
+
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
@@ -82,14 +87,25 @@ class DataFile:
             segments=tuple(Segment(*numbers) for numbers in segments),
         )
 
+    def to_remove(self, time: int, *, data_change: bool) -> dict[str, object]:
+        """The `remove` action of this file; `time` is that of the commit, in milliseconds since the epoch."""
+        return {
+            "path": quote(self.path, safe="/=.-_"),
+            "deletionTimestamp": time,
+            "dataChange": data_change,
+            "extendedFileMetadata": True,
+            "partitionValues": dict(self.partition),
+            "size": self.size,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One version of a table, as far as readers and writers of topics need it."""
+    """One version of a table, as far as readers and writers of topics need it. `removed` has the time by path."""
 
     version: int
     added: tuple[DataFile, ...]
-    removed: tuple[str, ...] = ()
+    removed: Mapping[str, int] = field(default_factory=dict)
     txn: Txn | None = None
 
 
@@ -119,15 +135,29 @@ def encode_append(files: Iterable[DataFile], txn: Txn, time: int) -> bytes:
     )
 
 
+def encode_swap(
+    gone: Iterable[DataFile], come: Iterable[DataFile], operation: str, time: int, *, data_change: bool
+) -> bytes:
+    """A commit that takes files out of the table and puts others in; `data_change` says whether records go with it."""
+    info = {"timestamp": time, "operation": operation, "engineInfo": "streamlets"}
+    return encode(
+        [
+            {"commitInfo": info},
+            *({"remove": file.to_remove(time, data_change=data_change)} for file in gone),
+            *({"add": file.to_add(data_change=data_change)} for file in come),
+        ]
+    )
+
+
 def decode(version: int, data: bytes) -> Commit:
     """Read a commit of a topic's table."""
-    added, removed, txn = [], [], None
+    added, removed, txn = [], {}, None
     for line in data.splitlines():
         action = json.loads(line)
         if "add" in action:
             added.append(DataFile.from_add(action["add"]))
         elif "remove" in action:
-            removed.append(unquote(action["remove"]["path"]))
+            removed[unquote(action["remove"]["path"])] = int(action["remove"]["deletionTimestamp"])
         elif "txn" in action:
             txn = Txn(action["txn"]["appId"], int(action["txn"]["version"]))
-    return Commit(version, tuple(added), tuple(removed), txn)
+    return Commit(version, tuple(added), removed, txn)

@@ -5,14 +5,25 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
-from streamlets.channels.base import BatchWritten, Branch, Lag, Position, TopicLostError, TopicResource, Txn
+from streamlets.channels.base import (
+    BatchWritten,
+    Branch,
+    Dropped,
+    Lag,
+    Missed,
+    Position,
+    Reader,
+    TopicLostError,
+    TopicResource,
+    Txn,
+)
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import append_batches
 from streamlets.channels.delta.batch import STAGED, BatchWriter, Target
@@ -24,6 +35,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from blueprint.plan import Retention
+    from streamlets.channels.delta.compaction import Compaction
+    from streamlets.channels.delta.retention import Drop
+    from streamlets.channels.delta.table import Table
 
 _DRAINS = "_drains"
 
@@ -115,6 +131,7 @@ class DeltaTopic:
         self._channel = channel
         self._clock = channel.clock
         self._known: TopicLog | None = None
+        self._looked_after: TopicLog | None = None  # maintenance has a thread of its own, and so a log of its own
 
     def create(self, contracts: Iterable[Contract] = ()) -> None:
         """Make the topic's folder. Tables come with their first batch, when their layout is known.
@@ -132,7 +149,7 @@ class DeltaTopic:
         marker = self.path / topic_log.MARKER
         marker.unlink(missing_ok=True)  # first: half a topic is no topic
         shutil.rmtree(self.path, ignore_errors=True)
-        self._known = None
+        self._known = self._looked_after = None
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
@@ -178,18 +195,76 @@ class DeltaTopic:
         return self._log().end().to_position()
 
     def lag(self, at: Position | None) -> Lag:
-        """How much lies behind `at`: records, and how long the oldest of them has been there."""
+        """How much lies behind `at`: records, and how long the oldest of them has been there.
+
+        Raises:
+            TopicLostError: the topic is gone, or the position is another one's.
+        """
         log = self._log()
-        waiting = log.slices(Offset.from_position(at) if at is not None else Offset(log.id), log.end())
+        start = Offset.from_position(at) if at is not None else Offset(log.id)
+        log.check(start)
+        waiting = log.slices(start, log.end())
         if not waiting:
             return Lag(0, 0.0)
         return Lag(sum(piece.count for piece in waiting), max(0.0, self._clock() - waiting[0].time / 1000))
 
-    def maintain(self) -> None:
-        """Keep the logs short and sweep what no log names; see `maintenance`."""
-        from streamlets.channels.delta.maintenance import maintain_topic
+    def owns(self, position: Position) -> bool:
+        """Whether a position is one of this topic."""
+        try:
+            return Offset.from_position(position).topic == topic_log.topic_id(self.path)
+        except (TopicLostError, ValueError, KeyError, TypeError, AttributeError):
+            return False
 
-        maintain_topic(self.path, self._channel.root / STAGED, self._clock)
+    def maintain(self, readers: Iterable[Reader] | None = None) -> Dropped:
+        """Keep the logs short, merge small files, sweep what no log names (see `maintenance`), and drop what retention
+        has no room for."""
+        from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
+        from streamlets.channels.delta.retention import expired
+
+        retention = self.plan.retention
+        maintain_topic(self.path, self._channel.root / STAGED, self._clock, Upkeep(compaction=_compaction(retention)))
+        if readers is None or not retention.limited:
+            return Dropped()
+        tables = self._tables()
+        chosen = expired(tables, retention, self._clock())
+        if not chosen:
+            return Dropped()
+        return self._drop(tables, readers, force=not retention.keep_unread, cause="retention").carry_out(chosen)
+
+    def purge(
+        self, readers: Iterable[Reader], *, before: float | None = None, force: bool = False, dry: bool = False
+    ) -> Dropped:
+        """Drop whole files of records; see `TopicResource.purge`."""
+        from streamlets.channels.delta.retention import older
+
+        tables = self._tables()
+        drop, chosen = self._drop(tables, readers, force=force, cause="flow topics purge"), older(tables, before)
+        return drop.plan(chosen)[1] if dry else drop.carry_out(chosen)
+
+    def sweep(self) -> None:
+        """Delete the files that have left the log at once; only while nobody reads or writes the topic."""
+        from streamlets.channels.delta.maintenance import sweep
+
+        for table in self._tables().values():
+            now = self._clock() + 1.0  # what left it this very moment, too
+            sweep(table.path, self._channel.root / STAGED, removed=now, orphans=now - _ORPHANS)
+
+    def missed(self) -> Iterator[Missed]:
+        """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""
+        from streamlets.channels.delta.missed import told
+
+        return told(self.path, self._tables())
+
+    def _drop(self, tables: Mapping[str, Table], readers: Iterable[Reader], *, force: bool, cause: str) -> Drop:
+        from streamlets.channels.delta.retention import Drop
+
+        return Drop(self.path, tables, tuple(readers), force=force, cause=cause, clock=self._clock)
+
+    def _tables(self) -> Mapping[str, Table]:
+        log, self._looked_after = self._looked_after or TopicLog(self.path), None
+        log.refresh()
+        self._looked_after = log  # one that raised is not kept
+        return log.tables
 
     def _log(self) -> TopicLog:
         if self._known is None:
@@ -200,3 +275,19 @@ class DeltaTopic:
             self._known = None
             raise
         return self._known
+
+
+_ORPHANS = 86400.0
+
+
+def _compaction(retention: Retention) -> Compaction:
+    """Files must not become so large that retention could only drop a good part of the topic at once."""
+    from streamlets.channels.delta.compaction import Compaction
+
+    chosen = Compaction()
+    span = retention.time.seconds / _STEPS if retention.time else chosen.span
+    goal = retention.size.bytes // _STEPS if retention.size else chosen.goal
+    return replace(chosen, span=min(chosen.span, span), goal=min(chosen.goal, goal))
+
+
+_STEPS = 10

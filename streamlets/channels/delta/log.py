@@ -140,7 +140,8 @@ class TopicLog:
                 return
             row = 0
             for segment in file.segments:
-                yield file, segment, row
+                if segment.count:  # none are at the end of a table whose records were dropped
+                    yield file, segment, row
                 row += segment.count
 
     def _slices(self, name: str, start: Place, end: Place) -> Iterator[Slice]:

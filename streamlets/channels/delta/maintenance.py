@@ -1,4 +1,5 @@
-"""What keeps a topic cheap however long it runs: checkpoints of its logs, cleaning behind them, sweeping of orphans.
+"""What keeps a topic cheap however long it runs: checkpoints of its logs, cleaning behind them, merging of small files,
+sweeping of files that nothing names.
 
 Nothing a reader may need is removed: the records' place in the log travels with the files (`Segment`), so whoever comes
 to a cleaned log goes on from the checkpoint.
@@ -9,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from streamlets.channels.delta import store
+from streamlets.channels.delta.compaction import Compaction, compact_table
 from streamlets.channels.delta.manifest import Manifest
 from streamlets.channels.delta.table import LOG, Table, checkpoint_path, commit_path, open_table
 
@@ -34,13 +37,17 @@ class Upkeep:
         keep_log: seconds that commits before a checkpoint stay; a writer must not be held up longer than that
             between its look at the log and its commit.
         keep_orphans: seconds after which a file that nothing names is taken for the rest of a failed attempt.
-        sweep_every: seconds from one search for orphans to the next.
+        keep_removed: seconds that a file stays after it has left the log; whoever reads it must not take longer.
+        sweep_every: seconds from one search for such files to the next.
+        compaction: which files are merged, whenever a checkpoint is due; None merges none.
     """
 
     checkpoint_every: int = 100
     keep_log: float = 3600.0
     keep_orphans: float = 86400.0
+    keep_removed: float = 3600.0
     sweep_every: float = 3600.0
+    compaction: Compaction | None = field(default_factory=Compaction)
 
 
 def maintain_topic(topic: Path, staged: Path, clock: Callable[[], float], upkeep: Upkeep | None = None) -> None:
@@ -50,11 +57,14 @@ def maintain_topic(topic: Path, staged: Path, clock: Callable[[], float], upkeep
         if commit_path(path, 0).exists():
             last = last_checkpoint(path)
             if commit_path(path, last + max(upkeep.checkpoint_every, last // _SHARE)).exists():
-                write_checkpoint(open_table(path, files=True))
+                table = open_table(path, files=True, removed=True)
+                if upkeep.compaction is not None:
+                    compact_table(table, upkeep.compaction, clock)
+                write_checkpoint(table, clock() - upkeep.keep_removed)
                 _clean_log(path, clock() - upkeep.keep_log)
             marker = store.identity(path / SWEPT)
             if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
-                _sweep(path, staged, clock() - upkeep.keep_orphans)
+                sweep(path, staged, removed=clock() - upkeep.keep_removed, orphans=clock() - upkeep.keep_orphans)
 
 
 def last_checkpoint(table: Path) -> int:
@@ -63,8 +73,12 @@ def last_checkpoint(table: Path) -> int:
     return int(json.loads(pointer)["version"]) if pointer else 0
 
 
-def write_checkpoint(table: Table) -> None:
-    """Write the state of a table that has been read with its files, so that reading may begin there."""
+def write_checkpoint(table: Table, forget: float) -> None:
+    """Write the state of a table that has been read with its files, so that reading may begin there.
+
+    Arguments:
+        forget: what left the log before this time (seconds since the epoch) is no longer spoken of.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -83,6 +97,11 @@ def write_checkpoint(table: Table) -> None:
         rows.append(
             {"add": {**add, "tags": list(add["tags"].items()), "partitionValues": list(file.partition.items())}}
         )
+    rows += [
+        {"remove": {"path": quote(gone, safe="/=.-_"), "deletionTimestamp": time, "dataChange": False}}
+        for gone, time in (table.removed or {}).items()
+        if time >= forget * 1000
+    ]
     path = checkpoint_path(table.path, table.version)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -127,13 +146,18 @@ def _clean_log(table: Path, before: float) -> None:
             path.unlink(missing_ok=True)
 
 
-def _sweep(table: Path, staged: Path, before: float) -> None:
-    """Remove data files that neither the log nor a manifest names, once they are old enough."""
-    old = [path for path in _files(table / "data") if path.stat().st_mtime < before]
-    if old:
-        known = set(open_table(table, files=True).files or {})
+def sweep(table: Path, staged: Path, *, removed: float, orphans: float) -> None:
+    """Delete files that left the log before the time `removed`, and files that neither the log nor a manifest names
+    once they are older than the time `orphans` (both in seconds since the epoch)."""
+    opened = open_table(table, files=True, removed=True)
+    gone = {path for path, time in (opened.removed or {}).items() if time < removed * 1000}
+    for name in gone:
+        (table / name).unlink(missing_ok=True)
+    left = [path for path in _files(table / "data") if path.stat().st_mtime < orphans]
+    if left:
+        known = {*(opened.files or {}), *(opened.removed or {})}
         known |= {file for name, file in _staged_files(staged) if name == f"{table.parent.name}/{table.name}"}
-        for path in old:
+        for path in left:
             if path.name.startswith(".") or path.relative_to(table).as_posix() not in known:
                 path.unlink(missing_ok=True)
     (table / SWEPT).touch()

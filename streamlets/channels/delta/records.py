@@ -27,15 +27,42 @@ def read_slices(
         metadata: add the column `_meta`.
     """
     shapes: dict[str, tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]] = {}
-    for piece in slices:
+    for run in _runs(slices):
+        piece = run[0]
         if piece.contract not in shapes:
             shapes[piece.contract] = _shape(piece.contract, reader)
         columns, shape = shapes[piece.contract]
-        done = 0
-        for batch in read_rows(piece.path, piece.row_groups, piece.row, piece.count, columns):
-            shaped = shape(batch)
-            yield with_metadata(shaped, piece, done) if metadata else shaped
-            done += batch.num_rows
+        count = sum(each.count for each in run)
+        found = map(shape, read_rows(piece.path, piece.row_groups, piece.row, count, columns))
+        yield from _with_metadata(found, run) if metadata else found
+
+
+def _runs(slices: Iterable[Slice]) -> Iterator[list[Slice]]:
+    """Slices that follow one another in a file, together: compaction puts many commits into one, and it is to be
+    opened once."""
+    run: list[Slice] = []
+    for piece in slices:
+        if run and (run[-1].path != piece.path or run[-1].row + run[-1].count != piece.row):
+            yield run
+            run = []
+        run.append(piece)
+    if run:
+        yield run
+
+
+def _with_metadata(batches: Iterable[pa.RecordBatch], run: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
+    """The batches of a run, cut where its slices end, each with the column `_meta`."""
+    pieces = iter(run)
+    piece, done = next(pieces), 0
+    for batch in batches:
+        rest = batch
+        while rest.num_rows:
+            while done == piece.count:
+                piece, done = next(pieces), 0
+            part = rest.slice(0, piece.count - done)
+            yield with_metadata(part, piece, done)
+            done += part.num_rows
+            rest = rest.slice(part.num_rows)
 
 
 def _shape(writer_json: str, reader: Contract | None) -> tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from streamlets.channels.base import TopicLostError, Txn
 from streamlets.channels.delta import actions, store
@@ -35,7 +36,9 @@ class Table:
         partition_by: columns its files are laid out by.
         version: the last version read.
         txns: the highest sequence of each writer.
-        files: data files by path, from the version on that reading began at; None for those who only write.
+        files: data files by path, from the version on that reading began at, in the order of their records; None for
+            those who only write.
+        removed: when files left the log (milliseconds since the epoch) by path; None for all but maintenance.
         end: the version after the last one that brought records (known only with `files`).
         time: when the last records were committed, in milliseconds since the epoch.
     """
@@ -47,6 +50,7 @@ class Table:
     version: int = 0
     txns: dict[str, int] = field(default_factory=dict)
     files: dict[str, DataFile] | None = None
+    removed: dict[str, int] | None = None
     end: int = 1
     time: int = 0
     _identity: object = None
@@ -89,6 +93,33 @@ class Table:
             if self.commit(self.version + 1, actions.encode_append(numbered, txn, time)):
                 return True
 
+    def swap(
+        self,
+        gone: Sequence[DataFile],
+        come: Sequence[DataFile],
+        operation: str,
+        clock: Callable[[], float],
+        *,
+        data_change: bool,
+    ) -> bool:
+        """Commit that files leave the table and others come; False, and nothing, when one of them has left meanwhile.
+
+        Arguments:
+            operation: as Delta's history is to call it; data_change: whether records come or go with it.
+
+        Raises:
+            TopicLostError: as `refresh`.
+        """
+        while True:
+            self.refresh()
+            if any(file.path not in (self.files or {}) for file in gone):
+                return False
+            time = max(int(clock() * 1000), self.time)
+            data = actions.encode_swap(gone, come, operation, time, data_change=data_change)
+            if self.commit(self.version + 1, data):
+                self.refresh()
+                return True
+
     def commit(self, version: int, data: bytes) -> bool:
         """Put a commit if its version is free; not read in yet."""
         try:
@@ -100,11 +131,13 @@ class Table:
         self.version = commit.version
         if commit.txn is not None:
             self.txns[commit.txn.writer] = max(commit.txn.sequence, self.txns.get(commit.txn.writer, -1))
-        for path in commit.removed:
-            if self.files is not None:
-                self.files.pop(path, None)
         for file in commit.added:
             self._add(file)
+        if self.removed is not None:
+            self.removed |= commit.removed
+        if commit.removed and self.files is not None:
+            kept = (file for path, file in self.files.items() if path not in commit.removed)
+            self.files = {file.path: file for file in sorted(kept, key=lambda file: file.segments[-1].place)}
 
     def _add(self, file: DataFile) -> None:
         last = file.segments[-1]
@@ -130,7 +163,8 @@ class Table:
         import pyarrow.parquet as pq
 
         path = checkpoint_path(self.path, version)
-        columns = ["txn"] if self.files is None else ["txn", "add"]
+        known = {"txn": self.txns, "add": self.files, "remove": self.removed}
+        columns = [name for name, wanted in known.items() if wanted is not None]
         rows = pq.read_table(path, columns=columns, use_threads=False, memory_map=True)
         for row in rows.column("txn").drop_null().to_pylist():
             self.txns[row["appId"]] = row["version"]
@@ -139,14 +173,18 @@ class Table:
             self.files.clear()
             for row in rows.column("add").drop_null().to_pylist():
                 self._add(DataFile.from_add(row))
+        if self.removed is not None:
+            for row in rows.column("remove").drop_null().to_pylist():
+                self.removed[unquote(row["path"])] = row["deletionTimestamp"]
         self.version = version
 
 
-def open_table(path: Path, *, files: bool, after: int = 0) -> Table:
+def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0) -> Table:
     """The table in a folder, read to its end.
 
     Arguments:
         files: whether to know its data files, which readers need and writers do not.
+        removed: whether to know those that left, which maintenance needs.
         after: the version up to which the caller needs nothing.
 
     Raises:
@@ -163,6 +201,7 @@ def open_table(path: Path, *, files: bool, after: int = 0) -> Table:
         contract=metadata["configuration"][actions.CONTRACT],
         partition_by=tuple(metadata["partitionColumns"]),
         files={} if files else None,
+        removed={} if removed else None,
         _identity=identity,
     )
     pointer = store.read(path / LOG / "_last_checkpoint")

@@ -1,0 +1,236 @@
+"""Compaction: fewer files, the same records in the same places."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamlets.channels.base import TopicWriteError, Txn
+from streamlets.channels.delta import DeltaTopic
+from streamlets.channels.delta import compaction as compaction_module
+from streamlets.channels.delta.actions import DataFile, Segment
+from streamlets.channels.delta.compaction import Compaction, compact_table, worthwhile
+from streamlets.channels.delta.log import TopicLog
+from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
+from streamlets.channels.delta.offsets import Offset
+from streamlets.channels.delta.records import read_slices
+from streamlets.channels.delta.table import Table, open_table
+from tests.streamlets.channels.test_crash import run
+from tests.streamlets.channels.topics import READING, WIDER, Clock, add, ids_of, made
+
+EAGER = Compaction(fresh=2, merged=2)
+CLEANING = Upkeep(checkpoint_every=3, keep_log=-1e12, keep_orphans=-1e12, keep_removed=-1e12, sweep_every=-1,
+                  compaction=EAGER)  # fmt: skip
+
+
+def table_of(topic: DeltaTopic) -> Table:
+    """The topic's table of `READING`, with its files."""
+    return open_table(topic.path / READING.fingerprint, files=True, removed=True)
+
+
+def read_metadata(topic: DeltaTopic) -> list[tuple[int, str, int]]:
+    """Each record's id with where it stands, in the topic's order."""
+    log = TopicLog(topic.path)
+    log.refresh()
+    batches = read_slices(log.slices(Offset(log.id), log.end()), READING, metadata=True)
+    rows = pa.Table.from_batches(batches).to_pylist()
+    return [(row["id"], row["_meta"]["position"], row["_meta"]["sequence"]) for row in rows]
+
+
+def test_merged_files_hold_the_same_records_in_the_same_places(tmp_path: Path) -> None:
+    """After merging 50 commits there is one file; every record keeps its place, and Delta's own reader agrees."""
+    topic = made(tmp_path)
+    for number in range(50):
+        add(topic, number, range(number * 3, number * 3 + 1 + number % 3))
+    before = read_metadata(topic)
+    assert compact_table(table_of(topic), Compaction(), Clock()) == 50
+    assert len(table_of(topic).files or {}) == 1
+    assert read_metadata(topic) == before
+    theirs = DeltaTable(str(topic.path / READING.fingerprint))
+    assert sorted(theirs.to_pyarrow_table()["id"].to_pylist()) == [id for id, _, _ in before]
+    assert len(theirs.file_uris()) == 1
+
+
+def test_nothing_is_merged_that_is_not_worth_it(tmp_path: Path) -> None:
+    """Few files, and files that are large enough, stay as they are."""
+    topic = made(tmp_path)
+    for number in range(31):
+        add(topic, number, [number])
+    assert compact_table(table_of(topic), Compaction(), Clock()) == 0
+    assert compact_table(table_of(topic), Compaction(goal=10), Clock()) == 0
+    assert table_of(topic).version == 31
+
+
+def file(number: int, *, size: int = 1000, commits: int = 1, partition: str | None = None) -> DataFile:
+    """A file of 10 records a commit, a second after the one before."""
+    segments = tuple(Segment(number + i, 0, 10, (number + i) * 1000) for i in range(commits))
+    values = {"day": partition} if partition else {}
+    return DataFile(f"{number}-{partition}.parquet", size, (10 * commits,), values, segments)
+
+
+def test_runs_end_where_size_commits_or_time_say_so() -> None:
+    """A merged file keeps to its goal, to the number of commits, and to the time it may cover."""
+    files = [file(number) for number in range(100)]
+    for chosen, lengths in (
+        (Compaction(fresh=2, goal=30_000), [30, 30, 30, 10]),
+        (Compaction(fresh=2, segments=40), [40, 40, 20]),
+        (Compaction(fresh=2, span=49.5), [50, 50]),
+        (Compaction(), [100]),
+    ):
+        assert [len(run) for run in worthwhile(files, chosen)] == lengths
+
+
+def test_merged_files_are_merged_with_their_like() -> None:
+    """A merged file is not written again with every round of fresh ones, but when there are several of them."""
+    merged = [file(100 * number, commits=100) for number in range(7)]
+    fresh = [file(1000 + number) for number in range(40)]
+    assert [len(run) for run in worthwhile([*merged, *fresh], Compaction())] == [40]
+    merged.append(file(700, commits=100))
+    assert [len(run) for run in worthwhile([*merged, *fresh], Compaction())] == [8, 40]
+
+
+def test_partitions_are_merged_apart() -> None:
+    """Files of one partition are neighbours, whatever was written between them."""
+    files = [file(number, partition="ab"[number % 2]) for number in range(64)]
+    runs = list(worthwhile(files, Compaction()))
+    assert [{each.partition["day"] for each in run} for run in runs] == [{"a"}, {"b"}]
+    assert [len(run) for run in runs] == [32, 32]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    commits=st.lists(st.tuples(st.sampled_from([READING, WIDER]), st.integers(0, 6)), min_size=2, max_size=14),
+    rounds=st.sets(st.integers(0, 13), min_size=1, max_size=4),
+    seed=st.integers(0, 2**16),
+)
+def test_readers_in_the_middle_read_on(commits, rounds, seed) -> None:  # type: ignore[no-untyped-def]
+    """Whenever files are merged, logs cleaned and old files deleted: a reader that stays, one that restarts at each
+    place and one that begins anew each read every record once, in order."""
+    dice = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        topic = made(Path(folder))
+        log = TopicLog(topic.path)
+        place: Offset | None = None
+        seen: list[int] = []
+        expected: list[int] = []
+        for number, (of, count) in enumerate(commits):
+            ids = range(number * 10, number * 10 + count)
+            add(topic, number, ids, of)
+            expected += ids
+            if number in rounds:
+                maintain_topic(topic.path, Path(folder) / "_staged", Clock(), CLEANING)
+            if dice.random() < 0.5:
+                log.refresh()
+                place = place or Offset(log.id)
+                after = place.joined(log.advance(place, dice.randint(1, 9), log.end()))
+                seen += ids_of(read_slices(log.slices(place, after), READING))
+                log.forget(after)
+                anew = TopicLog(topic.path, after)
+                anew.refresh()
+                anew.check(after)
+                assert ids_of(read_slices(anew.slices(after, anew.end()), READING)) == expected[len(seen) :]
+                place = Offset.from_dict(json.loads(json.dumps(after.to_dict())))
+        log.refresh()
+        assert seen + ids_of(read_slices(log.slices(place or Offset(log.id), log.end()), READING)) == expected
+        assert ids_of(topic.scan(READING)) == expected
+
+
+def test_a_file_that_left_stays_a_while_for_those_who_read_it(tmp_path: Path) -> None:
+    """A reader that planned its batch before the merge still finds the small files; they go after their time, whether
+    the log still speaks of them or only its checkpoint does."""
+    topic = made(tmp_path)
+    for number in range(10):
+        add(topic, number, [number])
+    log = TopicLog(topic.path)
+    log.refresh()
+    planned = log.slices(Offset(log.id), log.end())
+    now = [2e9]
+    upkeep = Upkeep(checkpoint_every=3, keep_log=-1e12, sweep_every=-1, compaction=EAGER)
+    maintain_topic(topic.path, tmp_path / "_staged", lambda: now[0], upkeep)
+    assert len(table_of(topic).files or {}) == 1
+    now[0] += upkeep.keep_removed - 1
+    maintain_topic(topic.path, tmp_path / "_staged", lambda: now[0], upkeep)
+    assert ids_of(read_slices(planned, None)) == list(range(10))
+    now[0] += 2
+    maintain_topic(topic.path, tmp_path / "_staged", lambda: now[0], upkeep)
+    assert not any(Path(piece.path).exists() for piece in planned)
+    assert ids_of(topic.scan()) == list(range(10))
+
+
+def test_a_writer_that_commits_meanwhile_is_not_disturbed(tmp_path: Path) -> None:
+    """A writer whose version compaction took commits the next one, once."""
+    topic = made(tmp_path)
+    for number in range(5):
+        add(topic, number, [number])
+    slow = open_table(topic.path / READING.fingerprint, files=False)
+    compact_table(table_of(topic), EAGER, Clock())
+    stale = table_of(topic)
+    add(topic, 5, [5])
+    assert not slow.append([], Txn("w", 5), Clock())
+    assert slow.append([], Txn("w", 6), Clock())
+    assert compact_table(stale, EAGER, Clock()) == 0
+    assert ids_of(topic.scan()) == list(range(6))
+
+
+def test_two_who_merge_the_same_files_merge_once(tmp_path: Path) -> None:
+    """Whoever comes second finds the files gone from the log, and leaves everything alone."""
+    topic = made(tmp_path)
+    for number in range(5):
+        add(topic, number, [number])
+    first, second = table_of(topic), table_of(topic)
+    assert compact_table(first, EAGER, Clock()) == 5
+    assert compact_table(second, EAGER, Clock()) == 0
+    assert len(list((topic.path / READING.fingerprint / compaction_module.FOLDER).iterdir())) == 1
+    assert ids_of(topic.scan()) == list(range(5))
+
+
+def test_a_disk_that_is_full_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the merged file cannot be written, that is told in one line, and the topic is as before."""
+    topic = made(tmp_path)
+    for number in range(5):
+        add(topic, number, [number])
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pa.parquet.ParquetWriter, "write_table", full)
+    with pytest.raises(TopicWriteError, match=r"topic `readings`: .*No space left on device while merging files"):
+        compact_table(table_of(topic), EAGER, Clock())
+    assert not list((topic.path / READING.fingerprint / compaction_module.FOLDER).iterdir())
+    assert ids_of(topic.scan()) == list(range(5))
+
+
+COMPACT = """
+import sys
+from pathlib import Path
+from tests.streamlets.channels.test_compaction import CLEANING, Clock, maintain_topic
+maintain_topic(Path(sys.argv[1]) / "readings", Path(sys.argv[1]) / "_staged", Clock(), CLEANING)
+"""
+
+
+@pytest.mark.parametrize("point", ["after-compacted-file", "during-rename", "after-compaction-commit"])
+def test_a_kill_while_merging_loses_and_doubles_nothing(tmp_path: Path, point: str) -> None:
+    """Killed at each step: the topic has its records once, and the next round ends in one file and no rest."""
+    topic = made(tmp_path)
+    for number in range(6):
+        add(topic, number, [number])
+    place = topic.end()
+    assert run(COMPACT, str(tmp_path), at=point).returncode == -signal.SIGKILL
+    assert ids_of(topic.scan()) == list(range(6))
+    add(topic, 6, [6])
+    add(topic, 7, [7])
+    for _ in range(2):
+        maintain_topic(topic.path, tmp_path / "_staged", Clock(), CLEANING)
+    assert ids_of(topic.scan()) == list(range(8))
+    assert ids_of(topic.scan(after=place)) == [6, 7]
+    files = [path for path in (topic.path / READING.fingerprint / "data").rglob("*") if path.is_file()]
+    assert len(files) == len(table_of(topic).files or {}) <= 2
