@@ -1,0 +1,33 @@
+"""An application described in a file, and what it takes to get from one description to another."""
+
+from blueprint.comparison.changes import Change, ChangeClass, worst
+from blueprint.comparison.compare import compare
+from blueprint.comparison.descriptor import (
+    ApplicationDescriptor,
+    DescribedInlet,
+    DescribedOutlet,
+    DescribedQuery,
+    DescribedStreamlet,
+    DescribedTopic,
+)
+from blueprint.comparison.of_plan import describe_plan
+from blueprint.comparison.reading import Described, DescriptorError, read_descriptor
+from blueprint.comparison.writing import to_json
+
+__all__ = [
+    "ApplicationDescriptor",
+    "Change",
+    "ChangeClass",
+    "Described",
+    "DescribedInlet",
+    "DescribedOutlet",
+    "DescribedQuery",
+    "DescribedStreamlet",
+    "DescribedTopic",
+    "DescriptorError",
+    "compare",
+    "describe_plan",
+    "read_descriptor",
+    "to_json",
+    "worst",
+]

@@ -1,0 +1,130 @@
+"""`ApplicationDescriptor`: an application as it is described in a file, to be compared with what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from blueprint.avro.model import Contract
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedInlet:
+    """An inlet: the id of the topic it reads, its schema, and its settings."""
+
+    topic: str
+    contract: Contract
+    starting: str = "earliest"
+    max_records: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedOutlet:
+    """An outlet: the id of the topic it writes, its schema, and what it does with rows."""
+
+    topic: str
+    contract: Contract
+    partition_by: tuple[str, ...] = ()
+    on_invalid: str = "fail"
+    extra: str = "fail"
+
+
+Port = DescribedInlet | DescribedOutlet
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedQuery:
+    """A query as its checkpoint tells.
+
+    Arguments:
+        sources: names of its sources, an inlet's being its own; None when they are not named.
+        operators: Spark's names of the operators that keep state; () when none does.
+    """
+
+    sources: tuple[str, ...] | None = None
+    operators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedStreamlet:
+    """A streamlet with what decides whether its checkpoints stay of use.
+
+    Arguments:
+        class_name: the class path.
+        inlets, outlets: by name.
+        parameters: values by key as JSON; those of secrets are `SECRET`.
+        trigger: as one writes it in a blueprint, None when the code decides; triggers: by query.
+        retry, spark, volume_mounts: as in `StreamletPlan`, as text.
+        source_evolution: whether sources are named in the checkpoints.
+        queries: by name; None when they are not known, because nothing has run yet.
+    """
+
+    class_name: str
+    inlets: Mapping[str, DescribedInlet] = field(default_factory=dict)
+    outlets: Mapping[str, DescribedOutlet] = field(default_factory=dict)
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    trigger: str | None = None
+    triggers: Mapping[str, str] = field(default_factory=dict)
+    retry: Mapping[str, Json] = field(default_factory=dict)
+    spark: Mapping[str, Json] = field(default_factory=dict)
+    volume_mounts: Mapping[str, str] = field(default_factory=dict)
+    source_evolution: bool = True
+    queries: Mapping[str, DescribedQuery] | None = None
+
+    @property
+    def stateful(self) -> bool | None:
+        """Whether one of its queries keeps state; None when that is not known."""
+        return None if self.queries is None else any(query.operators for query in self.queries.values())
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedTopic:
+    """A topic.
+
+    Arguments:
+        name: on its channel; channel, cluster: where that is; managed: whether the application makes it.
+        settings: what its channel is told, by dotted keys; those of secrets are `SECRET`.
+        written: schemas that records in it were written with, beside those of the present writers.
+    """
+
+    name: str
+    channel: str = "delta"
+    cluster: str = ""
+    managed: bool = True
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    written: tuple[Contract, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What a position in it holds for: another channel, cluster or name is another topic."""
+        return self.channel, self.cluster, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationDescriptor:
+    """An application: streamlets by name, topics by id, and Spark's settings for the whole of it."""
+
+    application: str
+    streamlets: Mapping[str, DescribedStreamlet]
+    topics: Mapping[str, DescribedTopic]
+    spark: Mapping[str, Json] = field(default_factory=dict)
+
+    def inlets_of(self, topic: str) -> dict[tuple[str, str], DescribedInlet]:
+        """The inlets that read a topic, by streamlet and name."""
+        return {
+            (ref, name): inlet
+            for ref, streamlet in self.streamlets.items()
+            for name, inlet in streamlet.inlets.items()
+            if inlet.topic == topic
+        }
+
+    def outlets_of(self, topic: str) -> dict[tuple[str, str], DescribedOutlet]:
+        """The outlets that write a topic, by streamlet and name."""
+        return {
+            (ref, name): outlet
+            for ref, streamlet in self.streamlets.items()
+            for name, outlet in streamlet.outlets.items()
+            if outlet.topic == topic
+        }

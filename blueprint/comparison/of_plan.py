@@ -1,0 +1,67 @@
+"""From a plan to its descriptor: what matters to checkpoints, state and readers, without secrets."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from blueprint.comparison.descriptor import (
+    ApplicationDescriptor,
+    DescribedInlet,
+    DescribedOutlet,
+    DescribedStreamlet,
+    DescribedTopic,
+)
+from blueprint.comparison.secrets import as_json, hidden, masked
+from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
+
+
+def describe_plan(plan: ApplicationPlan) -> ApplicationDescriptor:
+    """The descriptor of a verified application; queries and written schemas are for whoever has run it to add."""
+    return ApplicationDescriptor(
+        application=plan.name,
+        streamlets={one.ref: _streamlet(one) for one in sorted(plan.streamlets, key=lambda one: one.ref)},
+        topics={topic.id: _topic(topic) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
+        spark=hidden(plan.spark),
+    )
+
+
+def _streamlet(plan: StreamletPlan) -> DescribedStreamlet:
+    inlets = {
+        one.name: DescribedInlet(one.topic, one.contract, one.starting, one.max_records)
+        for one in sorted(plan.inlets, key=lambda one: one.name)
+    }
+    outlets = {
+        one.name: DescribedOutlet(one.topic, one.contract, one.partition_by, one.on_invalid, one.extra)
+        for one in sorted(plan.outlets, key=lambda one: one.name)
+    }
+    return DescribedStreamlet(
+        class_name=plan.class_name,
+        inlets=inlets,
+        outlets=outlets,
+        parameters=hidden(plan.parameters),
+        trigger=_trigger(plan.trigger) if plan.trigger is not None else None,
+        triggers={name: _trigger(plan.queries[name]) for name in sorted(plan.queries)},
+        retry={field.name.replace("_", "-"): as_json(getattr(plan.retry, field.name)) for field in fields(Retry)},
+        spark=hidden(plan.spark),
+        volume_mounts={name: plan.volume_mounts[name] for name in sorted(plan.volume_mounts)},
+        source_evolution=plan.source_evolution,
+    )
+
+
+def _trigger(trigger: Trigger) -> str:
+    match trigger:
+        case ProcessingTime(interval=interval):
+            return f"processing-time = {interval}"
+        case RealTime(interval=interval):
+            return f"real-time = {interval}"
+        case _:
+            return "available-now"
+
+
+def _topic(plan: TopicPlan) -> DescribedTopic:
+    cluster = plan.options.get("cluster") or plan.options.get("bootstrap.servers") or ""
+    settings: dict[str, object] = {}
+    for key, value in plan.options.items():
+        inner = value if isinstance(value, dict) else None
+        settings |= {key: value} if inner is None else {f"{key}.{name}": one for name, one in inner.items()}
+    return DescribedTopic(plan.name, plan.channel, masked(str(cluster)), plan.managed, hidden(settings))

@@ -1,0 +1,77 @@
+"""What a change does to a streamlet's queries: which read an inlet, which write an outlet, which keep state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from blueprint.comparison.descriptor import DescribedQuery, DescribedStreamlet
+from blueprint.spelling import listing
+
+OPERATORS = {
+    "stateStoreSave": "an aggregation",
+    "sessionWindowStateStoreSaveExec": "session windows",
+    "symmetricHashJoin": "a join of streams",
+    "dedupe": "the dropping of duplicates",
+    "dedupeWithinWatermark": "the dropping of duplicates",
+    "flatMapGroupsWithState": "state of its author's own",
+    "applyInPandasWithState": "state of its author's own",
+    "transformWithStateExec": "state of its author's own",
+    "transformWithStateInPySparkExec": "state of its author's own",
+    "globalLimit": "a limit",
+}
+"""What Spark's stateful operators are to a reader."""
+
+STATELESS_CLASSES = ("streamlets.Sink",)
+"""Classes of the framework whose queries never keep state."""
+
+
+def stateful(streamlet: DescribedStreamlet) -> bool | None:
+    """Whether a streamlet keeps state; None when that is not known."""
+    return False if streamlet.class_name in STATELESS_CLASSES else streamlet.stateful
+
+
+def queries_of(ref: str, streamlet: DescribedStreamlet) -> tuple[str, ...]:
+    """All its queries as `streamlet.query`; the streamlet alone where they are not known."""
+    return _named(ref, streamlet, lambda name, query: True)
+
+
+def keeping_state(ref: str, streamlet: DescribedStreamlet) -> tuple[str, ...]:
+    """Its queries that keep state, or may."""
+    return () if stateful(streamlet) is False else _named(ref, streamlet, lambda name, query: bool(query.operators))
+
+
+def reading(ref: str, streamlet: DescribedStreamlet, inlet: str) -> tuple[str, ...]:
+    """Its queries that read an inlet, or may: the logic may call its source otherwise."""
+    source = inlet.replace("-", "_")
+    told = any(source in (query.sources or ()) for query in (streamlet.queries or {}).values())
+    return _named(ref, streamlet, lambda name, query: not told or query.sources is None or source in query.sources)
+
+
+def writing(ref: str, streamlet: DescribedStreamlet, outlet: str) -> tuple[str, ...]:
+    """Its queries that are named after an outlet, as they are unless the logic names them otherwise."""
+    return _named(ref, streamlet, lambda name, query: outlet in name.split("."))
+
+
+def _named(ref: str, streamlet: DescribedStreamlet, wanted: Callable[[str, DescribedQuery], bool]) -> tuple[str, ...]:
+    if streamlet.queries is None:
+        return (ref,)
+    return tuple(f"{ref}.{name}" for name, query in sorted(streamlet.queries.items()) if wanted(name, query))
+
+
+def state_words(streamlet: DescribedStreamlet) -> str:
+    """What its state is for: `an aggregation and a join of streams`."""
+    operators = [name for query in (streamlet.queries or {}).values() for name in query.operators]
+    words = list(dict.fromkeys(OPERATORS.get(name, f"`{name}`") for name in operators))
+    return " and ".join(words) or "state"
+
+
+def names(queries: Iterable[str]) -> str:
+    """Queries in a sentence: `` `join.joined` `` or `` `join` and its queries``."""
+    return listing(queries)
+
+
+UNKNOWN_STATE = (
+    "whether it keeps state is not known to the older descriptor: one that `flow describe` writes beside the state "
+    "folder of a run tells"
+)
+"""A cause wherever a change is judged for the worst case."""

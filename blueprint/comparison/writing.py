@@ -1,0 +1,94 @@
+"""A descriptor as JSON text, in a stable order; `docs/upgrades.md` documents the form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from blueprint.avro.model import Contract
+from blueprint.comparison.descriptor import (
+    ApplicationDescriptor,
+    DescribedQuery,
+    DescribedStreamlet,
+    DescribedTopic,
+    Port,
+)
+
+VERSION = 1
+"""Of the form. Keys may be added to it; whoever takes one away or gives it another meaning counts this up."""
+
+
+def to_json(descriptor: ApplicationDescriptor) -> str:
+    """The descriptor as JSON text that ends with a line end; equal descriptors give equal texts."""
+    return json.dumps(descriptor_json(descriptor), ensure_ascii=False, indent=2) + "\n"
+
+
+def descriptor_json(descriptor: ApplicationDescriptor) -> dict[str, Any]:
+    """As `to_json`, as JSON data."""
+    return {
+        "version": VERSION,
+        "application": descriptor.application,
+        "streamlets": {ref: _streamlet(descriptor.streamlets[ref]) for ref in sorted(descriptor.streamlets)},
+        "topics": {id: _topic(id, descriptor) for id in sorted(descriptor.topics)},
+        "spark": dict(sorted(descriptor.spark.items())),
+    }
+
+
+def _streamlet(streamlet: DescribedStreamlet) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "class": streamlet.class_name,
+        "inlets": {
+            name: {**_port(one), "starting": one.starting, "max-records": one.max_records}
+            for name, one in sorted(streamlet.inlets.items())
+        },
+        "outlets": {
+            name: {
+                **_port(one),
+                "partition-by": list(one.partition_by),
+                "on-invalid": one.on_invalid,
+                "extra": one.extra,
+            }
+            for name, one in sorted(streamlet.outlets.items())
+        },
+        "parameters": dict(sorted(streamlet.parameters.items())),
+        "trigger": streamlet.trigger,
+        "triggers": dict(sorted(streamlet.triggers.items())),
+        "retry": dict(streamlet.retry),
+        "spark": dict(sorted(streamlet.spark.items())),
+        "volume-mounts": dict(sorted(streamlet.volume_mounts.items())),
+        "source-evolution": streamlet.source_evolution,
+    }
+    if streamlet.queries is not None:
+        data["queries"] = {name: _query(query) for name, query in sorted(streamlet.queries.items())}
+    return data
+
+
+def _port(port: Port) -> dict[str, Any]:
+    return {"topic": port.topic, **_schema(port.contract)}
+
+
+def _schema(contract: Contract) -> dict[str, Any]:
+    return {"fingerprint": contract.fingerprint, "schema": json.loads(contract.json)}
+
+
+def _query(query: DescribedQuery) -> dict[str, Any]:
+    return {
+        "sources": list(query.sources) if query.sources is not None else None,
+        "operators": list(query.operators),
+    }
+
+
+def _topic(id: str, descriptor: ApplicationDescriptor) -> dict[str, Any]:
+    topic: DescribedTopic = descriptor.topics[id]
+    data: dict[str, Any] = {
+        "name": topic.name,
+        "channel": topic.channel,
+        "cluster": topic.cluster,
+        "managed": topic.managed,
+        "producers": [f"{ref}.{name}" for ref, name in sorted(descriptor.outlets_of(id))],
+        "consumers": [f"{ref}.{name}" for ref, name in sorted(descriptor.inlets_of(id))],
+        "settings": dict(sorted(topic.settings.items())),
+    }
+    if topic.written:
+        data["written"] = [_schema(contract) for contract in sorted(topic.written, key=lambda one: one.fingerprint)]
+    return data
