@@ -170,6 +170,10 @@ class ApplicationPlan:
                 return plan
         raise KeyError(topic_id)
 
+    def inlets_of(self, topic_id: str) -> tuple[InletPlan, ...]:
+        """The inlets that read a topic."""
+        return tuple(inlet for plan in self.streamlets for inlet in plan.inlets if inlet.topic == topic_id)
+
     def producers_of(self, ref: str) -> tuple[str, ...]:
         """The streamlets that write a topic which `ref` reads, sorted, without itself."""
         topics = {inlet.topic for inlet in self.streamlet(ref).inlets}

@@ -87,6 +87,25 @@ class UnitHeld:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordsMissed:
+    """Records of a topic were dropped before a reader had committed them, because somebody forced it.
+
+    Arguments:
+        topic: the topic's name; reader: whose the records were, such as `average.averages (readings)`.
+        first, last: places of the first and the last of them, as `_meta` gives them.
+        records: how many; cause: what dropped them.
+    """
+
+    time: float
+    topic: str
+    reader: str
+    first: str
+    last: str
+    records: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over; `exit_code` as documented."""
 
@@ -95,4 +114,4 @@ class RunEnded:
     reason: str = ""
 
 
-Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RunEnded
+Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RecordsMissed | RunEnded

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 
-from streamlets.runner.events import Event, RunEnded, RunStarted, UnitChanged, UnitHeld, UnitProgressed
+from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitChanged, UnitHeld, UnitProgressed
 
 
 def line(event: Event) -> str:
@@ -25,6 +25,9 @@ def line(event: Event) -> str:
             return _batch(event)
         case UnitHeld(unit=unit, operator=operator, rows=rows, note=note):
             return f"{unit}: {operator} still holds {_count(rows, 'row')}{f' ({note})' if note else ''}"
+        case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
+            told = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
+            return f"{told}, dropped by {cause} before it had committed them"
 
 
 def json_line(event: Event) -> str:

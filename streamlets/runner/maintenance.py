@@ -1,4 +1,4 @@
-"""Keeps topics cheap to follow while they run: their logs are kept short in the background."""
+"""Looks after topics while they run: short logs, few files, and no more records than retention has room for."""
 
 from __future__ import annotations
 
@@ -6,25 +6,40 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from streamlets.channels.base import TopicResource
+from streamlets.channels.base import Missed, Reader, TopicResource
 
 EVERY = 20.0
 """Seconds between two rounds over all topics; a round with nothing to do costs a look per topic."""
 
 
 @contextmanager
-def maintaining(topics: Iterable[TopicResource], log: Callable[[TopicResource, Exception], None]) -> Iterator[None]:
-    """Maintain the topics that this application manages, now and then, until left."""
+def maintaining(
+    topics: Iterable[TopicResource],
+    readers: Callable[[TopicResource], list[Reader]],
+    tell: Callable[[Missed], None],
+    log: Callable[[TopicResource, Exception], None],
+) -> Iterator[None]:
+    """Maintain the topics that this application manages, now and then, until left.
+
+    Arguments:
+        readers: whoever reads a topic, as of now; asked in a thread of maintenance, as the others are called in it.
+        tell: takes what readers missed, also what was dropped while nothing ran.
+        log: takes what went wrong.
+    """
     over = threading.Event()
     managed = [topic for topic in topics if topic.plan.managed]
 
     def work() -> None:
-        while not over.wait(EVERY):
+        wait = 0.0  # what readers missed while nothing ran is told at once
+        while not over.wait(wait):
+            wait = EVERY
             for topic in managed:
                 if over.is_set():
                     return
                 try:
-                    topic.maintain()
+                    topic.maintain(readers(topic) if topic.plan.retention.limited else None)
+                    for missed in topic.missed():
+                        tell(missed)
                 except Exception as error:  # noqa: BLE001 - the topic works without it; the next round may succeed
                     log(topic, error)
 

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -14,16 +14,17 @@ from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError, TopicWriteError
 from streamlets.runner import session
 from streamlets.runner.build import launch
-from streamlets.runner.events import Event, RunEnded, RunStarted, UnitId
+from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId
 from streamlets.runner.failure import text_of
 from streamlets.runner.held import held_rows
 from streamlets.runner.log import RunLog
 from streamlets.runner.maintenance import maintaining
+from streamlets.runner.readers import readers_below
 from streamlets.runner.session import SessionPlan, Spark
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state import StateError, StateFolder
 from streamlets.runner.status_file import StatusFile
-from streamlets.runner.supervisor import Drain, Fact, Failure, Lost, StopNow, Supervisor
+from streamlets.runner.supervisor import Drain, Fact, Failure, Lost, Seen, StopNow, Supervisor
 
 ALL_ENDED = 0
 FAILED = 1
@@ -149,6 +150,8 @@ def _supervised(
     )
     with maintaining(
         application.topics.values(),
+        lambda topic: readers_below(topic, options.state.checkpoints, plan.inlets_of(topic.plan.id)),
+        lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
         asked = _watch(supervisor, spark, inbox)

@@ -106,7 +106,14 @@ class Lost:
     failure: Failure
 
 
-Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Something happened that no unit has a part in."""
+
+    event: Event
+
+
+Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost | Seen
 
 
 @dataclass(slots=True)
@@ -207,6 +214,8 @@ class Supervisor:
                 self._stop()
             case Lost(failure):
                 self._lose(failure)
+            case Seen(event):
+                self._emit(event)
             case _:
                 pass
 

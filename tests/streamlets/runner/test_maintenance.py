@@ -1,0 +1,60 @@
+"""The runner looks after topics: retention by what checkpoints have committed, and readers told what they missed."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from blueprint.plan import Retention
+from blueprint.quantities import duration
+from streamlets.channels.base import Missed, Reader, TopicResource
+from streamlets.channels.delta import DeltaChannel
+from streamlets.runner import maintenance
+from streamlets.runner.maintenance import maintaining
+from tests.streamlets.channels.test_retention import reader_at
+from tests.streamlets.channels.topics import add, ids_of, made, topic_plan
+
+
+def run(topics: list[TopicResource], readers: list[Reader], rounds: int = 1) -> tuple[list[Missed], list[str]]:
+    """What some rounds of maintenance tell: missed records, errors."""
+    told: list[Missed] = []
+    errors: list[str] = []
+    over = threading.Event()
+    count = 0
+
+    def asked(topic: TopicResource) -> list[Reader]:
+        nonlocal count
+        count += 1
+        if count > rounds * len(topics):
+            over.set()
+        return readers
+
+    with maintaining(topics, asked, told.append, lambda topic, error: errors.append(f"{topic.plan.id}: {error}")):
+        assert over.wait(20)
+    return told, errors
+
+
+def test_rounds_drop_what_is_old_and_tell_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round applies retention with the readers as they are, tells once what a forced purge took from one while
+    nothing ran, and goes on with the other topics when one is broken."""
+    monkeypatch.setattr(maintenance, "EVERY", 0.01)
+    made(tmp_path)
+    plan = topic_plan("readings")
+    channel = DeltaChannel(tmp_path)
+    topics: list[TopicResource] = [
+        channel.topic(type(plan)(name, name, "delta", True, (), (), {}, Retention(time=duration("1 ms"))))
+        for name in ("broken", "readings")
+    ]
+    topic = topics[1]
+    assert topic.plan.name == "readings"
+    for number in range(5):
+        add(made(tmp_path), number, range(number * 10, number * 10 + 10))
+    made(tmp_path).purge([reader_at(made(tmp_path), 0, 5, "slow.in")], force=True)
+    for number in (5, 6):  # versions 7 and 8: the purge was one, too
+        add(made(tmp_path), number, range(number * 10, number * 10 + 10))
+    told, errors = run(topics, [reader_at(made(tmp_path), 7)], rounds=3)
+    assert [(missed.reader, missed.records) for missed in told] == [("slow.in", 45)]
+    assert ids_of(topic.scan()) == list(range(60, 70))
+    assert {error.partition(":")[0] for error in errors} == {"broken"}
