@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,34 +14,62 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _WINDOW = "struct<start:timestamp,end:timestamp>"
+_JOIN = "symmetricHashJoin"
+_SIDES = ("left", "right")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """What is known of a query whose state is asked for.
+
+    Arguments:
+        output_mode: aggregations hold groups back in `append` only.
+        rows: how many rows its operators held after the last batch; None when there was no batch in this run.
+    """
+
+    output_mode: str
+    rows: int | None = None
 
 
 def held_rows(
-    session: SparkSession, units: Mapping[UnitId, str], checkpoints: Path, clock: Callable[[], float]
+    session: SparkSession, units: Mapping[UnitId, Holder], checkpoints: Path, clock: Callable[[], float]
 ) -> Iterator[UnitHeld]:
-    """One event for each operator whose state has rows; an operator whose state cannot be read is passed over.
-
-    Arguments:
-        units: the queries, each with its output mode: aggregations hold groups back in `append` only.
-    """
+    """One event for each operator whose state has rows; an operator whose state cannot be read is passed over."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    for unit, output_mode in units.items():
+    for unit, holder in units.items():
+        if holder.rows == 0:
+            continue
         checkpoint = checkpoints / unit.streamlet / unit.query
-        for number, name in operators(checkpoint):
+        stateful = operators(checkpoint)
+        for number, name in stateful:
             try:
-                if name == "symmetricHashJoin":
-                    for side in ("left", "right"):
-                        rows, _ = _count(_state(session, checkpoint, number, joinSide=side))
+                if name == _JOIN:
+                    total = holder.rows if len(stateful) == 1 else None
+                    for side, rows in _sides(session, checkpoint, number, total).items():
                         if rows:
                             yield UnitHeld(clock(), unit, f"join ({side} side)", rows, "may still find a match")
-                elif name == "stateStoreSave" and output_mode == "append":
+                elif name == "stateStoreSave" and holder.output_mode == "append":
                     rows, note = _count(_state(session, checkpoint, number))
                     if rows:
                         yield UnitHeld(clock(), unit, "aggregation", rows, note)
             except (PySparkException, Py4JError):
                 continue
+
+
+def _sides(session: SparkSession, checkpoint: Path, number: int, total: int | None) -> dict[str, int]:
+    """The rows of both sides of a join. To count a side Spark replays its changes, of which the larger side may have
+    hundreds of thousands; where the total is known the smaller one is enough."""
+    if total is None:
+        return {side: _count(_state(session, checkpoint, number, joinSide=side))[0] for side in _SIDES}
+    less, more = sorted(_SIDES, key=lambda side: _bytes(checkpoint / "state" / str(number), side))
+    few = _count(_state(session, checkpoint, number, joinSide=less))[0]
+    return dict(sorted({less: few, more: total - few}.items()))
+
+
+def _bytes(operator: Path, side: str) -> int:
+    return sum(file.stat().st_size for file in operator.glob(f"*/{side}-*/*"))
 
 
 def operators(checkpoint: Path) -> list[tuple[int, str]]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from streamlets.runner.spark_home import without_zip
+
 if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
@@ -222,7 +224,9 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    gateway = _launch(conf, plan)
+    ours = settings["spark.master"].startswith("local") and "spark.pyspark.python" not in settings
+    with without_zip(plan.scratch) if ours else contextlib.nullcontext():
+        gateway = _launch(conf, plan)
     process: subprocess.Popen[bytes] = gateway.proc
     threading.Thread(target=_forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
     try:

@@ -6,11 +6,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamlets.runner.session import SessionPlan, defaults
+from streamlets.runner.spark_home import without_zip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +65,8 @@ def start_session(
     builder = SparkSession.builder
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with without_zip(scratch) if master.startswith("local") else nullcontext():
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from blueprint.avro.loading import parse_contract
 from streamlets.channels.base import Position, Txn
 from streamlets.contract.types import arrow_schema
+from streamlets.runner.running import drain
 from tests.streamlets.channels.conftest import Bench
 from tests.streamlets.channels.topics import READING, add, batch, contract, ids_of, inlet, outlet
 
@@ -247,8 +248,7 @@ def test_a_draining_streamlet_ends_on_a_commit(bench: Bench) -> None:
     query = bench.write(bench.read(one), outlet("out")).trigger(processingTime="0 seconds").start()
     wait_for(lambda: bench.topic("out").lag(None).records >= 3, query)
     bench.channel.drain("reader")
-    wait_for(lambda: not query.status["isTriggerActive"] or not query.status["isDataAvailable"], query)
-    query.stop()
+    drain(query)
     folder = bench.root / "checkpoints" / "q"
     offsets, commits = (
         max(int(p.name) for p in (folder / n).iterdir() if p.name.isdigit()) for n in ("offsets", "commits")
