@@ -14,9 +14,9 @@ from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError, TopicWriteError
 from streamlets.runner import session
 from streamlets.runner.build import launch
-from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId
+from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
 from streamlets.runner.failure import text_of
-from streamlets.runner.held import held_rows
+from streamlets.runner.held import Holder, held_rows
 from streamlets.runner.log import RunLog
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.readers import readers_below
@@ -140,13 +140,20 @@ def _supervised(
     except (TopicLostError, TopicWriteError, OSError) as error:
         log.failure(UnitId(plan.name, ""), text_of(error))
         raise StateError(f"the topics cannot be made: {error}", "free space or correct the permissions") from error
+    held: dict[UnitId, int] = {}
+
+    def note(event: Event) -> None:
+        if isinstance(event, UnitProgressed):
+            held[event.unit] = event.held
+        emit(event)
+
     supervisor = Supervisor(
         application.units,
         application.producers,
         in_order=options.bounded,
         clock=time.time,
         uniform=random.random,
-        emit=emit,
+        emit=note,
     )
     with maintaining(
         application.topics.values(),
@@ -157,9 +164,9 @@ def _supervised(
         asked = _watch(supervisor, spark, inbox)
     for site in application.sites.values():
         site.resume()
-    modes = {unit: application.output_mode(unit) for unit in supervisor.units}
+    holders = {unit: Holder(application.output_mode(unit), held.get(unit)) for unit in supervisor.units}
     if options.bounded and spark.process.poll() is None:
-        for event in held_rows(spark.session, modes, options.state.checkpoints, time.time):
+        for event in held_rows(spark.session, holders, options.state.checkpoints, time.time):
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
