@@ -10,11 +10,11 @@ from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.runner.events import UnitId
+from streamlets.runner.facts import Fact
 from streamlets.runner.listening import Listening
 from streamlets.runner.session import Spark
 from streamlets.runner.site import Site
 from streamlets.runner.state import StateFolder
-from streamlets.runner.supervisor import Fact
 from streamlets.runner.units import Log, StreamletUnit
 from streamlets.runner.workers import Workers
 

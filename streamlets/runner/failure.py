@@ -8,8 +8,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from streamlets.runner.facts import Failure
 from streamlets.runner.fatal import fatal
-from streamlets.runner.supervisor import Failure
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.MULTILINE)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z][A-Z0-9_]+)*)\]")

@@ -15,6 +15,7 @@ from streamlets.channels.base import TopicLostError, TopicWriteError
 from streamlets.runner import session
 from streamlets.runner.build import launch
 from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
+from streamlets.runner.facts import Drain, Fact, Failure, Lost, Seen, StopNow
 from streamlets.runner.failure import text_of
 from streamlets.runner.held import Holder, held_rows
 from streamlets.runner.log import RunLog
@@ -24,7 +25,7 @@ from streamlets.runner.session import SessionPlan, Spark
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state import StateError, StateFolder
 from streamlets.runner.status_file import StatusFile
-from streamlets.runner.supervisor import Drain, Fact, Failure, Lost, Seen, StopNow, Supervisor
+from streamlets.runner.supervisor import Supervisor
 
 ALL_ENDED = 0
 FAILED = 1

@@ -13,12 +13,12 @@ from blueprint.plan import AvailableNow, Retry
 from streamlets.channels.base import BatchWritten
 from streamlets.context import StreamingWrite
 from streamlets.runner.events import UnitId
+from streamlets.runner.facts import Became, Ended, Fact, Failure, Progressed, Started
 from streamlets.runner.failure import failure_of, failure_of_text, text_of
 from streamlets.runner.listening import Claim, reports_after
 from streamlets.runner.progress import progressed
 from streamlets.runner.running import drain
 from streamlets.runner.site import LoadError, Site
-from streamlets.runner.supervisor import Became, Ended, Fact, Failure, Progressed, Started
 from streamlets.runner.workers import Workers
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events import Event, UnitChanged, UnitId, UnitProgressed
-from streamlets.runner.supervisor import Became, Drain, Ended, Failure, Lost, Progressed, Started, StopNow, Supervisor
+from streamlets.runner.facts import Became, Drain, Ended, Failure, Lost, Progressed, Started, StopNow
+from streamlets.runner.supervisor import Supervisor
 
 BROKEN = Failure("it broke")
 

@@ -17,10 +17,10 @@ from blueprint.plan import Retry, StreamletPlan
 from streamlets.channels.base import BatchWritten
 from streamlets.context import StreamingWrite
 from streamlets.runner.events import UnitId
+from streamlets.runner.facts import Became, Ended, Fact, Progressed, Started
 from streamlets.runner.listening import Listening
 from streamlets.runner.session import Spark
 from streamlets.runner.site import Site
-from streamlets.runner.supervisor import Became, Ended, Fact, Progressed, Started
 from streamlets.runner.units import QueryUnit, StreamletUnit
 from streamlets.runner.workers import Workers
 
