@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_FENCE = re.compile(r"^```(\w+)?(?: +(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+FENCE = re.compile(r"^```(\w+)?(?: +(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Case:
 def cases(path: Path) -> Iterator[Case]:
     """All cases of a document."""
     text = path.read_text(encoding="utf-8")
-    heads = list(_HEADING.finditer(text))
-    shared = {m[2]: m[3] for m in _FENCE.finditer(text, 0, heads[0].start()) if m[2]}
+    heads = list(HEADING.finditer(text))
+    shared = {m[2]: m[3] for m in FENCE.finditer(text, 0, heads[0].start()) if m[2]}
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         end = following.start() if following else len(text)
         files, arguments = dict(shared), ()
         expected = None
-        for block in _FENCE.finditer(text, head.end(), end):
+        for block in FENCE.finditer(text, head.end(), end):
             if block[2]:
                 files[block[2]] = block[3]
             elif block[1] == "arguments":

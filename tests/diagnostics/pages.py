@@ -1,0 +1,91 @@
+"""Reads the pages of the codes: Markdown whose blocks are an application with a mistake, its report, and the fix."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from blueprint.diagnostics.codes import CODES
+from tests.diagnostics.specification import FENCE, HEADING
+
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+INDEX = DOCS / "diagnostics.md"
+FOLDER = DOCS / "diagnostics"
+SECTIONS = ["Why it matters", "Example", "Fix"]
+
+_COMMAND = re.compile(r"`flow (verify[^`]*)`")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page.
+
+    Arguments:
+        files: those of the example; the module of the index is there when the page has none of that name.
+        command: what is run on them, without `flow`.
+        report: what the page says comes of it; `start` to `end` is its place in the text.
+        mended: the files of the fix, which take the place of those of the example.
+        mended_command: what is run then.
+    """
+
+    code: str
+    text: str
+    headings: list[str]
+    files: dict[str, str]
+    command: list[str]
+    report: str
+    start: int
+    end: int
+    mended: dict[str, str]
+    mended_command: list[str]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+def read_page(path: Path) -> Page:
+    """The page of a file."""
+    text = path.read_text(encoding="utf-8")
+    heads = list(HEADING.finditer(text))
+    bounds = [*(head.start() for head in heads), len(text)]
+    sections = {head[1]: (head.end(), bounds[index + 1]) for index, head in enumerate(heads)}
+    example, report = _section(text, *sections["Example"])
+    mended, _ = _section(text, *sections["Fix"])
+    assert report is not None, f"{path.name} shows no report"
+    command = _command(text[slice(*sections["Example"])]) or ["verify"]
+    return Page(
+        path.stem, text, list(sections), {**_shared(), **example}, command, report[3], report.start(3), report.end(3),
+        mended, _command(text[slice(*sections["Fix"])]) or command,
+    )  # fmt: skip
+
+
+def _section(text: str, start: int, end: int) -> tuple[dict[str, str], re.Match[str] | None]:
+    """The files of a section, and its last block without a name: the report."""
+    blocks = list(FENCE.finditer(text, start, end))
+    reports = [block for block in blocks if not block[2]]
+    return {block[2]: block[3] for block in blocks if block[2]}, reports[-1] if reports else None
+
+
+def _command(text: str) -> list[str]:
+    found = _COMMAND.findall(text)
+    return shlex.split(found[-1]) if found else []
+
+
+def _shared() -> dict[str, str]:
+    """The module that the index shows for all pages."""
+    return {block[2]: block[3] for block in FENCE.finditer(INDEX.read_text(encoding="utf-8")) if block[2]}
+
+
+def standing(code: str) -> str:
+    """The line below a page's title."""
+    return f"{CODES[code].severity.value.capitalize()}: {CODES[code].meaning}."
+
+
+def rows(codes: list[str]) -> str:
+    """The rows of the index for the codes of a family."""
+    return "".join(
+        f"| [`{code}`](diagnostics/{code}.md) | {CODES[code].severity.value} | {CODES[code].meaning} |\n"
+        for code in codes
+    )
