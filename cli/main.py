@@ -19,6 +19,7 @@ import click
 
 _COMMANDS = {
     "config": "Show the settings in force; --explain KEY says where one comes from.",
+    "explain": "Say what a code of `flow verify` means and how it is mended.",
     "graph": "Draw the application.",
     "run": "Verify the application, then run it.",
     "streamlets": "List the streamlet classes of a project.",
