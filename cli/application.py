@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from blueprint.buildable import LogicCheck
     from blueprint.catalog import Catalog
     from blueprint.verify import Verification
 
@@ -37,8 +38,8 @@ class Application:
         """Where the blueprint lies."""
         return self.blueprint.parent
 
-    def verify(self, catalog: Catalog | None = None) -> Verification:
-        """Verify it, against the streamlets of its folder unless another catalog is given."""
+    def verify(self, catalog: Catalog | None = None, logic: LogicCheck | None = None) -> Verification:
+        """Verify it, against the streamlets of its folder unless another catalog is given; their logic when asked."""
         from blueprint.verify import verify
         from streamlets.describe import ProjectCatalog
 
@@ -49,6 +50,7 @@ class Application:
             arguments=self.settings,
             environment=os.environ,
             working_directory=Path.cwd(),
+            logic=logic,
         )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from cli.application import application, application_arguments
+from cli.application import Application, application, application_arguments
 
 if TYPE_CHECKING:
     from blueprint.verify import Verification
@@ -19,16 +20,47 @@ if TYPE_CHECKING:
     "--format", "form", type=click.Choice(["full", "concise", "json"]), default="full", show_default=True,
     help="Source excerpts, a line per finding, or data.",
 )  # fmt: skip
-def verify(given: Sequence[str], conf: Sequence[str], form: str) -> None:
+@click.option("--plans", is_flag=True, help="Build the streamlets' logic on empty streams, too; takes a Spark session.")
+def verify(given: Sequence[str], conf: Sequence[str], form: str, plans: bool) -> None:
     """Check a blueprint, its streamlets, contracts and settings; nothing is started and nothing written.
 
     PATH is a blueprint or its folder (left out: this folder). Findings go to the standard output. The exit code is 0
-    when nothing refuses a run, 1 when something does, 2 when there is no blueprint to check.
+    when nothing refuses a run, 1 when something does, 2 when there is no blueprint to check, or no Spark for `--plans`.
     """
     app = application(given, conf)
-    verification = app.verify()
+    verification, without_logic = _with_logic(app) if plans else (app.verify(), "")
     click.echo(report(verification, form), nl=False)
+    if without_logic:
+        click.echo(without_logic, err=True)
+        raise SystemExit(2)
     raise SystemExit(exit_code(app.blueprint.exists(), verification))
+
+
+def _with_logic(app: Application) -> tuple[Verification, str]:
+    """Verify with the streamlets' logic; without it, and with the reason why, when there is no Spark to be had."""
+    from streamlets.plans import check_logic
+    from streamlets.runner.session import SessionError
+
+    try:
+        with working("building the streamlets' logic (Spark takes some seconds to start) ..."):
+            return app.verify(logic=check_logic), ""
+    except SessionError as error:
+        return app.verify(), f"Error: the streamlets' logic cannot be built: {error}\nhelp: {error.help}"
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say on a terminal, for as long as it takes, what is being waited for."""
+    import sys
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    click.echo(what, nl=False, err=True)
+    try:
+        yield
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def report(verification: Verification, form: str = "full", *, err: bool = False) -> str:
