@@ -18,15 +18,21 @@ from pathlib import Path
 import click
 
 _COMMANDS = {
+    "checkpoints": "List, show and reset the checkpoints of an application's queries.",
     "config": "Show the settings in force; --explain KEY says where one comes from.",
     "explain": "Say what a code of `flow verify` means and how it is mended.",
     "graph": "Draw the application.",
     "run": "Verify the application, then run it.",
     "streamlets": "List the streamlet classes of a project.",
     "tail": "Show the last records of a topic.",
-    "topics": "List an application's topics: records, size, writers.",
+    "topics": "List an application's topics, and drop records of one.",
     "verify": "Check a blueprint, its streamlets, contracts and settings.",
 }
+
+
+def _module(command: str) -> str:
+    """The name of a command's file and of the command in it."""
+    return command.replace("-", "_")
 
 
 class _Flow(click.Group):
@@ -38,7 +44,7 @@ class _Flow(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
+        command = getattr(importlib.import_module(f"cli.{_module(cmd_name)}"), _module(cmd_name))
         assert isinstance(command, click.Command)
         return command
 

@@ -228,3 +228,6 @@ class Channel(Protocol):
 
     def resume(self, streamlet: str) -> None:
         """Take `drain` back; harmless when there was none."""
+
+    def forget(self, streamlet: str, query: str, id: str) -> None:
+        """Let go of what is kept for the batches of a query that begins anew; `id` is its checkpoint's."""

@@ -6,7 +6,6 @@ for all that is kept of them: rows that are drawn by chance are neither lost nor
 
 from __future__ import annotations
 
-import re
 import shutil
 import uuid
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_co
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.files import write_files
 from streamlets.channels.delta.log import topic_id
-from streamlets.channels.delta.manifest import Manifest, Manifests
+from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.channels.delta.table import Table, create_table, open_table, table_name
 from streamlets.channels.delta.tested import ORIGINAL, REASON, Broken, Place, tested, write_both, write_good
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from blueprint.plan import OutletPlan
     from streamlets.contract.conform import Conformance
 
-STAGED = "_staged"
 _SHOWN = 500
 
 
@@ -120,7 +118,7 @@ class BatchWriter:
         session = rows.sparkSession
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         key = session.sparkContext.getLocalProperty("sql.streaming.queryId")
-        self._id = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{self.streamlet}.{self.query}-{key}")
+        self._id = writer_id(self.streamlet, self.query, str(key))
 
     def _write(self, rows: DataFrame, batch: int) -> _Outcome:
         attempt, outcome = f"{batch}/{uuid.uuid4().hex[:8]}", _Outcome()

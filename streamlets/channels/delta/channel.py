@@ -26,8 +26,9 @@ from streamlets.channels.base import (
 )
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import append_batches
-from streamlets.channels.delta.batch import STAGED, BatchWriter, Target
+from streamlets.channels.delta.batch import BatchWriter, Target
 from streamlets.channels.delta.log import TopicLog
+from streamlets.channels.delta.manifest import STAGED, writer_id
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import METADATA, METADATA_DDL, read_slices
 
@@ -104,6 +105,10 @@ class DeltaChannel:
     def resume(self, streamlet: str) -> None:
         """Take `drain` back."""
         self.drain_flag(streamlet).unlink(missing_ok=True)
+
+    def forget(self, streamlet: str, query: str, id: str) -> None:
+        """Remove the manifests of a query that begins anew; see `Channel.forget`."""
+        shutil.rmtree(self.root / STAGED / writer_id(streamlet, query, id), ignore_errors=True)
 
     def drain_flag(self, streamlet: str) -> Path:
         """The file whose presence drains a streamlet of this run."""

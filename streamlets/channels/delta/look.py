@@ -15,6 +15,8 @@ from streamlets.channels.delta.records import read_slices
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from blueprint.avro.model import Contract
+
 
 @dataclass(frozen=True, slots=True)
 class WriterSummary:
@@ -79,6 +81,16 @@ def summary(topic: Path) -> TopicSummary:
         last_commit=max(times, default=None),
         writers=tuple(writers),
     )
+
+
+def contracts(topic: Path) -> tuple[Contract, ...]:
+    """The schemas that the records in a topic were written with, each once; no data is read.
+
+    Raises:
+        TopicLostError: the topic is gone.
+    """
+    texts = {table.contract for table in _opened(topic).tables.values() if table.files}
+    return tuple(sorted(map(parse_contract, texts), key=lambda contract: contract.fingerprint))
 
 
 def last(topic: Path, count: int) -> Iterator[pa.RecordBatch]:

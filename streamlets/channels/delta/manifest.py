@@ -7,12 +7,22 @@ first attempt names its files in a manifest that is made only if absent; whoever
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamlets.channels.delta import store
 from streamlets.channels.delta.actions import DataFile
+
+STAGED = "_staged"
+"""The folder of all manifests, below the channel's."""
+
+
+def writer_id(streamlet: str, query: str, checkpoint: str) -> str:
+    """What a query is called in transactions and manifests: a new checkpoint counts its batches anew, so it is another
+    writer."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{streamlet}.{query}-{checkpoint}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from streamlets.channels.delta import batch as batch_module
 from streamlets.channels.delta import store
+from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.table import LOG, Table
 from tests.streamlets.channels.conftest import Bench
 from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
@@ -234,6 +234,6 @@ def test_a_full_disk_at_the_manifest(bench: Bench, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(store, "_write", real)
     assert len(refusals) == 1
     assert bench.topic("out").lag(None).records == 0
-    assert not [p for p in (bench.root / "topics" / batch_module.STAGED).rglob("*") if p.is_file()]
+    assert not [p for p in (bench.root / "topics" / STAGED).rglob("*") if p.is_file()]
     bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
     assert sorted(ids_of(bench.topic("out").scan())) == list(range(1000))
