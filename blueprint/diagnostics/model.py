@@ -79,6 +79,7 @@ class Diagnostic:
         help: what to do, one sentence (or one block of text, lines kept) each; the most likely first.
         frames: the user's own frames, outermost first, when the user's code raised.
         fix: a mechanical remedy.
+        change_class: of a change against an older descriptor, what it takes to make it; None for other findings.
     """
 
     code: str
@@ -90,6 +91,7 @@ class Diagnostic:
     help: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
     fix: Fix | None = field(default=None)
+    change_class: str | None = None
 
     @property
     def sort_key(self) -> tuple[object, ...]:
@@ -111,6 +113,10 @@ class Sources:
     def add(self, file: str, text: str) -> None:
         """Make `text` known under `file`: arguments, generated texts, files already read."""
         self._lines[file] = _lines(text)
+
+    def path(self, file: str) -> str:
+        """Where `file` lies, seen from wherever the folder is: absolute when that is."""
+        return str(self._folder / file)
 
     def line(self, file: str, number: int) -> str | None:
         """Line `number` (from 1) of `file`, without its end; None when there is none."""

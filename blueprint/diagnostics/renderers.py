@@ -7,6 +7,7 @@ from typing import Protocol
 
 from blueprint.diagnostics.concise import render_concise
 from blueprint.diagnostics.full import render_full
+from blueprint.diagnostics.github import render_github
 from blueprint.diagnostics.json import render_json
 from blueprint.diagnostics.report import Report
 
@@ -17,4 +18,9 @@ class Renderer(Protocol):
     def __call__(self, report: Report, *, color: bool = False, width: int = 80) -> str: ...
 
 
-RENDERERS: Mapping[str, Renderer] = {"full": render_full, "concise": render_concise, "json": render_json}
+RENDERERS: Mapping[str, Renderer] = {
+    "full": render_full,
+    "concise": render_concise,
+    "github": render_github,
+    "json": render_json,
+}

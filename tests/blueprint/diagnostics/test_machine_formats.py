@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from blueprint.diagnostics import Checked, Diagnostic, Edit, Fix, Frame, Label, Sources, Span, finding
+from blueprint.diagnostics import Checked, Diagnostic, Edit, Fix, Frame, Label, Severity, Sources, Span, finding
+from blueprint.diagnostics.github import render_github
 from blueprint.diagnostics.renderers import RENDERERS
 
 HERE = Span("a.conf", 2, 3, 2, 8)
@@ -68,3 +69,60 @@ def test_concise_is_one_line_a_finding_and_a_summary() -> None:
         "a.conf:2:3: error[unknown-key]: no key `naem`",
         "a.conf:2:3: warning[topic-unused]: unused",
     ]
+
+
+def annotated(*findings: Diagnostic, folder: str = "/repository/app") -> list[str]:
+    """The lines of the format `github`."""
+    return render_github(_Placed(findings, sources=Sources(folder))).splitlines()
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A report of files below a folder."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    blueprint: str = "a.conf"
+    checked: Checked = CHECKED
+    sources: Sources = field(default_factory=Sources)
+
+
+def test_github_gets_one_command_a_finding_and_a_summary() -> None:
+    """Absolute paths, which a runner makes relative to the repository; what there is no property for is in the text."""
+    cycle, unknown, unused, counted = annotated(*FINDINGS)
+    assert cycle == "::error title=cycle::`a` reads what it writes"
+    assert unknown == (
+        "::error file=/repository/app/a.conf,line=2,endLine=2,col=3,endColumn=8,title=unknown-key::no key `naem`%0A"
+        "here: here%0Aa.conf:2:3: there%0Araised in f, a.conf:2:3%0Abecause: why%0Ahelp: do"
+    )
+    assert unused == (
+        "::warning file=/repository/app/a.conf,line=2,endLine=2,col=3,endColumn=8,title=topic-unused::unused"
+    )
+    assert counted.startswith("a.conf: 2 errors, 1 warning; checked 4 streamlets")
+
+
+def test_github_calls_notes_notices() -> None:
+    """There is no command `note`."""
+    assert annotated(finding("cycle", "said", severity=Severity.NOTE))[0] == "::notice title=cycle::said"
+
+
+def test_github_cannot_be_given_another_command() -> None:
+    """What would end a message, a property or the list of them is escaped; the percent sign first."""
+    odd = Span("50%,a:b\r\n.conf", 1, 1, 1, 2)
+    assert annotated(finding("cycle", "100%\r\n::error::x, y: %0A", odd))[0] == (
+        "::error file=/repository/app/50%25%2Ca%3Ab%0D%0A.conf,line=1,endLine=1,col=1,endColumn=2,title=cycle::"
+        "100%25%0D%0A::error::x, y: %250A"
+    )
+
+
+def test_github_gets_columns_of_a_single_line_only() -> None:
+    """A runner takes no others."""
+    assert annotated(finding("cycle", "said", Span("a.conf", 2, 3, 4, 1)))[0] == (
+        "::error file=/repository/app/a.conf,line=2,endLine=4,title=cycle::said"
+    )
+
+
+def test_github_gets_no_file_where_there_is_none() -> None:
+    """Arguments are a place in the text alone."""
+    assert annotated(finding("cycle", "said", Span("<arguments>", 1, 7, 1, 9)))[0] == (
+        "::error title=cycle::said%0Aat <arguments>:1:7"
+    )
