@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @click.command()
 @application_arguments
 @click.option(
-    "--format", "form", type=click.Choice(["full", "concise", "json"]), default="full", show_default=True,
-    help="Source excerpts, a line per finding, or data.",
+    "--format", "form", type=click.Choice(["full", "concise", "github", "json"]), default="full",
+    show_default=True, help="Source excerpts, a line per finding, annotations of GitHub Actions, or data.",
 )  # fmt: skip
 @click.option("--plans", is_flag=True, help="Build the streamlets' logic on empty streams, too; takes a Spark session.")
 def verify(given: Sequence[str], conf: Sequence[str], form: str, plans: bool) -> None:
@@ -72,7 +72,15 @@ def report(verification: Verification, form: str = "full", *, err: bool = False)
 
     stream = sys.stderr if err else sys.stdout
     text = RENDERERS[form](verification, color=stream.isatty(), width=shutil.get_terminal_size((100, 24)).columns)
-    return text if text.endswith("\n") else text + "\n"
+    return text + _more(verification) if form == "full" and stream.isatty() else text
+
+
+def _more(verification: Verification) -> str:
+    """Where somebody at a terminal can read on; said once, however many findings there are."""
+    codes = {diagnostic.code for diagnostic in verification.diagnostics}
+    if not codes:
+        return ""
+    return f"`flow explain {min(codes)}` says more\n" if len(codes) == 1 else "`flow explain CODE` says more of each\n"
 
 
 def exit_code(found: bool, verification: Verification) -> int:
