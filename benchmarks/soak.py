@@ -1,0 +1,204 @@
+"""An application under constant failure: `python -m benchmarks.soak [--minutes 30] [--every 20]`.
+
+A chain of eight streamlets carries 20 numbers a second. Every few seconds something fails: a streamlet raises, or the
+Python process of a reader or a worker gets `kill -9`. Memory, threads, processes and open files of runner and JVM
+are sampled; their slopes over the second half are printed (a leak shows there; the first half is warm-up). In the
+end the last topic must hold every number once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from benchmarks.idle import STREAMLETS, family, start, stop
+from blueprint.plan import TopicPlan
+from streamlets.channels.delta import DeltaChannel
+
+_MODULE = '''
+from pathlib import Path
+from pyspark.sql import functions as F
+from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
+
+STONES = Path("FOLDER/stones")
+
+class First(SparkStreamlet):
+    """Numbers."""
+    out = AvroOutlet(schema="n bigint")
+
+    class Logic(SparkStreamletLogic["First"]):
+        def build_streaming_queries(self):
+            ticks = self.source("ticks", format="rate", options={"rowsPerSecond": 20})
+            return self.write_stream(ticks.select(F.col("value").alias("n")), self.streamlet.out)
+
+class Next(SparkStreamlet):
+    """What comes in, unless there is a stone in the way."""
+    incoming = AvroInlet("in", schema="n bigint")
+    out = AvroOutlet(schema="n bigint")
+
+    class Logic(SparkStreamletLogic["Next"]):
+        def build_streaming_queries(self):
+            stone = STONES / self.context.streamlet_ref
+
+            @F.udf("bigint")
+            def stumble(n):
+                if stone.exists():
+                    stone.unlink(missing_ok=True)
+                    raise ValueError("a stone")
+                return n
+
+            rows = self.read_stream(self.streamlet.incoming)
+            return self.write_stream(rows.select(stumble("n").alias("n")), self.streamlet.out)
+'''
+_SETTINGS = """
+flow.retry { min-backoff = 500 ms, max-backoff = 5 seconds, random-factor = 0.2, stable-period = 5 seconds }
+flow.trigger.processing-time = 2 seconds
+"""
+
+
+def application(folder: Path) -> None:
+    """Write the chain down."""
+    (folder / "stones").mkdir(parents=True)
+    (folder / "chain.py").write_text(_MODULE.replace("FOLDER", str(folder)))
+    names = [f"s{number}" for number in range(STREAMLETS)]
+    streamlets = [f"{name} = chain.{'Next' if number else 'First'}" for number, name in enumerate(names)]
+    topics = [f"t{number} {{ producers = [{name}.out], consumers = [{after}.in] }}"
+              for number, (name, after) in enumerate(itertools.pairwise(names))]  # fmt: skip
+    topics.append(f"last {{ producers = [{names[-1]}.out] }}")
+    text = "blueprint {\n streamlets {\n  %s\n }\n topics {\n  %s\n }\n}\n%s"
+    (folder / "blueprint.conf").write_text(text % ("\n  ".join(streamlets), "\n  ".join(topics), _SETTINGS))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the runner and its JVM use; memory in MiB."""
+
+    minute: float
+    runner_memory: float
+    jvm_memory: float
+    runner_threads: float
+    jvm_threads: float
+    runner_files: float
+    jvm_files: float
+    processes: float
+
+
+def sample(runner: psutil.Process, members: list[psutil.Process], minute: float) -> Sample:
+    """Look once."""
+    jvm = next(each for each in members if "java" in each.name())
+    mib = 2**20
+    return Sample(
+        minute,
+        runner.memory_info().rss / mib,
+        jvm.memory_info().rss / mib,
+        runner.num_threads(),
+        jvm.num_threads(),
+        runner.num_fds(),
+        jvm.num_fds(),
+        len(members),
+    )
+
+
+def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psutil.Process]], str]]:
+    """What can be done to an application, by name; each says whom it hit."""
+
+    def stone(_: list[psutil.Process]) -> str:
+        ref = f"s{dice.randrange(1, STREAMLETS)}"
+        (folder / "stones" / ref).touch()
+        return ref
+
+    def kill(word: str) -> Callable[[list[psutil.Process]], str]:
+        def one(members: list[psutil.Process]) -> str:
+            found = [each for each in members if word in _command(each)]
+            if not found:
+                return "nobody there"
+            victim = dice.choice(found)
+            victim.kill()
+            return str(victim.pid)
+
+        return one
+
+    return {
+        "a streamlet raises": stone,
+        "a reader's process killed": kill("python_streaming_source_runner"),
+        "a worker killed": kill("pyspark.daemon"),
+    }
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:  # it has just ended
+        return ""
+
+
+def ledger(folder: Path) -> str:
+    """The numbers of the last topic: how many, lost, doubled."""
+    state = next((folder / ".flow").iterdir())
+    topic = DeltaChannel(state / "topics").topic(TopicPlan("last", "last", "delta", True, (), (), {}))
+    found: Counter[int] = Counter()
+    for batch in topic.scan():
+        found.update(batch.column(0).to_pylist())
+    lost = max(found) + 1 - len(found)
+    return f"{len(found):,} numbers, {lost} lost, {found.total() - len(found)} doubled"
+
+
+def slope(samples: list[Sample], what: str) -> str:
+    """The growth of one figure, an hour, over the second half, beside its mean."""
+    later = samples[len(samples) // 2 :]
+    values = [float(getattr(each, what)) for each in later]
+    line = statistics.linear_regression([each.minute for each in later], values)
+    return f"{what:16} mean {statistics.mean(values):9,.1f}   slope {line.slope * 60:+9.2f} an hour"
+
+
+def main() -> None:
+    """Run, fail, sample, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--every", type=float, default=20.0, help="seconds between failures")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    dice = random.Random(options.seed)
+    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    application(folder)
+    process = start(folder)
+    runner, begun = psutil.Process(process.pid), time.monotonic()
+    kinds, done, samples = failures(folder, dice), Counter[str](), list[Sample]()
+    try:
+        while (minute := (time.monotonic() - begun) / 60) < options.minutes and process.poll() is None:
+            members = family(process)
+            samples.append(sample(runner, members, minute))
+            kind = dice.choice(list(kinds))
+            hit = kinds[kind](members)
+            done[kind] += hit != "nobody there"
+            last = samples[-1]
+            print(f"{minute:5.1f} min  {last.runner_memory:5.0f} + {last.jvm_memory:5.0f} MiB  {last.processes:3.0f} "
+                  f"processes  {kind}: {hit}", flush=True)  # fmt: skip
+            time.sleep(options.every)
+        if process.poll() is not None:
+            print(f"THE RUNNER ENDED with {process.returncode}: see {folder}")
+            return
+        time.sleep(3 * options.every)  # the last failure heals, the chain catches up
+    finally:
+        took = stop(process)
+    print(f"\n{done.total()} failures ({', '.join(f'{kind} {count}' for kind, count in done.items())})")
+    for what in Sample.__dataclass_fields__:
+        if what != "minute":
+            print(slope(samples, what))
+    print(f"stopped in {took:.1f} s; exit code {process.returncode}; {ledger(folder)}")
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
