@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from blueprint.circles import components, shortest_way_round
 from blueprint.diagnostics import Span
 
 if TYPE_CHECKING:
@@ -77,30 +79,31 @@ class ApplicationGraph:
                     waiting.append(node)
         return found
 
-    def cycles(self) -> tuple[Cycle, ...]:
-        """Each strongly connected component with a way round, once, by the name of its first node.
+    def without(self, streamlets: Container[str]) -> ApplicationGraph:
+        """The same graph without these streamlets and their connections; topics stay."""
+        gone = {Node("streamlet", ref) for ref in self.streamlets if ref in streamlets}
+        return ApplicationGraph(
+            tuple(ref for ref in self.streamlets if ref not in streamlets),
+            self.topics,
+            tuple(edge for edge in self.edges if edge.source not in gone and edge.target not in gone),
+        )
 
-        networkx is imported only when there is a cycle to be told.
-        """
+    def knots(self) -> tuple[tuple[Node, ...], ...]:
+        """Each strongly connected component with a way round, sorted; knots by their first node."""
         _, knotted = self._sort()
-        if not knotted:
-            return ()
-        import networkx as nx
+        return components(knotted, self.edges) if knotted else ()
 
-        knot: nx.MultiDiGraph[Node] = self.networkx().subgraph(knotted)
-        components = [sorted(part) for part in nx.strongly_connected_components(knot) if len(part) > 1]
-        return tuple(self._cycle(part) for part in sorted(components))
-
-    def _cycle(self, part: list[Node]) -> Cycle:
-        members = set(part)
-        inside = [edge for edge in self.edges if edge.source in members and edge.target in members]
-        following: dict[Node, list[Edge]] = defaultdict(list)
-        for edge in inside:
-            following[edge.source].append(edge)
-        # Bounded: in a huge knot the shortest way through its first few nodes is as good an example as any.
-        ways = [way for node in part[:64] if (way := _way_round(node, following))]
-        path = min(ways, key=lambda way: (len(way), [edge.source for edge in way]))
-        return Cycle(tuple(path), further=len(inside) - len(path))
+    def cycles(self) -> tuple[Cycle, ...]:
+        """One shortest way round for each knot."""
+        knots = self.knots()
+        knot_of = {node: number for number, knot in enumerate(knots) for node in knot}
+        inside: list[list[Edge]] = [[] for _ in knots]
+        for edge in self.edges:
+            number = knot_of.get(edge.source)
+            if number is not None and knot_of.get(edge.target) == number:
+                inside[number].append(edge)
+        ways = map(shortest_way_round, inside)
+        return tuple(Cycle(way, len(edges) - len(way)) for way, edges in zip(ways, inside, strict=True))
 
     def _nodes(self) -> list[Node]:
         return [*(Node("streamlet", ref) for ref in self.streamlets), *(Node("topic", id) for id in self.topics)]
@@ -123,23 +126,3 @@ class ApplicationGraph:
                 if awaited[target] == 0:
                     heapq.heappush(ready, target)
         return done, [node for node, count in awaited.items() if count > 0]
-
-
-def _way_round(start: Node, following: dict[Node, list[Edge]]) -> list[Edge] | None:
-    """A shortest way from `start` back to it."""
-    came: dict[Node, Edge] = {}
-    level = [start]
-    while level:
-        deeper = []
-        for node in level:
-            for edge in following[node]:
-                if edge.target == start:
-                    way = [edge]
-                    while way[-1].source != start:
-                        way.append(came[way[-1].source])
-                    return way[::-1]
-                if edge.target not in came:
-                    came[edge.target] = edge
-                    deeper.append(edge.target)
-        level = deeper
-    return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from blueprint.cycle_stops import cycle_stops
 from blueprint.diagnostics import Diagnostic, Label, Span, finding
-from blueprint.diagnostics.fixes import rewrite
-from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
+from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.missing import SKELETON
-from blueprint.model import Blueprint, PortPath, StreamletEntry, TopicEntry, port_path
+from blueprint.model import Blueprint, StreamletEntry
 from blueprint.slips import dotted_span, misspelt, unknown, wrong_type
-from blueprint.spelling import listing, near
+from blueprint.spelling import near
+from blueprint.topic_entries import TopicReader
 
 _SECTIONS = ("streamlets", "topics", "allow-cycles")
 
@@ -29,16 +30,20 @@ def load(root: Value, file: str, folder: str) -> tuple[Blueprint, list[Diagnosti
     fields = reader.recovered(blueprint, _SECTIONS, "the blueprint", passed=("connections",))
     streamlets = reader.streamlets(blueprint, fields.get("streamlets"))
     connections = blueprint.fields.get("connections")
+    topics = TopicReader(file, reader.add)
+    entries = topics.topics(fields.get("topics"))
+    stops, unread = cycle_stops(fields.get("allow-cycles"))
+    reader.findings += unread
     return (
         Blueprint(
             file=file,
             folder=folder,
             streamlets=streamlets,
-            topics=reader.topics(fields.get("topics")),
-            allow_cycles=reader.boolean(fields.get("allow-cycles"), "allow-cycles"),
+            topics=entries,
+            cycle_stops=stops,
             settings=settings if isinstance(settings, ObjectValue) else None,
             connections=connections,
-            topics_broken=reader.topics_broken or connections is not None,
+            topics_broken=reader.topics_broken or topics.broken or connections is not None,
             broken=frozenset(reader.broken),
         ),
         reader.findings,
@@ -100,15 +105,6 @@ class _Reader:
             else:
                 self.add(unknown(value, key, known, where))
         return fields
-
-    def boolean(self, value: Value | None, name: str) -> bool:
-        """A truth value, false when absent."""
-        if value is None:
-            return False
-        if isinstance(value, Scalar) and value.text in ("true", "yes", "on", "false", "no", "off"):
-            return value.text in ("true", "yes", "on")
-        self.add(wrong_type(value, f"`{name}`", "`true` or `false`"))
-        return False
 
     def streamlets(self, blueprint: ObjectValue, section: Value | None) -> dict[str, StreamletEntry]:
         """The streamlets that can be read; the names of the others go to `broken`."""
@@ -193,109 +189,6 @@ class _Reader:
             )
         )
         return True
-
-    def topics(self, section: Value | None) -> dict[str, TopicEntry]:
-        """The topics that can be read."""
-        if section is None:
-            return {}
-        if not isinstance(section, ObjectValue):
-            self.add(wrong_type(section, "`topics`", "an object of topics"))
-            self.topics_broken = True
-            return {}
-        entries: dict[str, TopicEntry] = {}
-        for id, value in section.fields.items():
-            if isinstance(value, ObjectValue):
-                entries |= {entry.id: entry for entry in self._topic(id, value)}
-            else:
-                self.add(wrong_type(value, f"the topic `{id}`", "an object with `producers` and `consumers`"))
-                self.topics_broken = True
-        return entries
-
-    def _topic(self, id: str, block: ObjectValue) -> Iterable[TopicEntry]:
-        """The topic, and the topics that an unquoted dot in their id has put inside it."""
-        inner = {key: value for key, value in block.fields.items() if _looks_like_topic(value)}
-        for key, value in inner.items():
-            assert isinstance(value, ObjectValue)
-            full = f"{id}.{key}"
-            span = dotted_span(block, value) or key_span_of(value)
-            self.add(
-                finding(
-                    "topic-id",
-                    f"the topic id `{full}` must be quoted",
-                    span,
-                    label="an unquoted dot begins an object inside an object",
-                    help=(f'write `"{full}" {{ ... }}`',),
-                    fix=rewrite((span, full, f'"{full}"')),
-                )
-            )
-            yield from self._topic(full, value)
-        rest = {key: value for key, value in block.fields.items() if key not in inner}
-        if rest or not inner:
-            lists = {key: self._port_list(id, key, rest) for key in ("producers", "consumers")}
-            yield TopicEntry(
-                id, key_span_of(block), lists["producers"], lists["consumers"], ObjectValue(rest, block.origins)
-            )
-
-    def _port_list(self, id: str, key: str, rest: dict[str, Value]) -> tuple[PortPath, ...]:
-        """Take a list of port paths out of `rest`."""
-        value = rest.pop(key, None)
-        if value is None:
-            close = [name for name in near(key, rest) if isinstance(rest[name], ListValue)]
-            if not close:
-                return ()
-            value = rest.pop(close[0])
-            self.add(misspelt(value, close[0], key, f"the topic `{id}`"))
-        if isinstance(value, Scalar) and isinstance(value.value, str):
-            span = span_of(value)
-            self.add(
-                finding(
-                    "wrong-type",
-                    f"`{key}` of the topic `{id}` must be a list of port paths",
-                    span,
-                    label="this is a single text",
-                    help=(f"write `{key} = [{value.text}]`",),
-                    fix=rewrite((span, value.text, f"[{value.text}]")),
-                )
-            )
-            return (port_path(value.text, span),)
-        if not isinstance(value, ListValue):
-            self.add(wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths"))
-            self.topics_broken = True
-            return ()
-        return tuple(self._port_paths(id, key, value.items))
-
-    def _port_paths(self, id: str, key: str, items: Iterable[Value]) -> Iterable[PortPath]:
-        for item in items:
-            if isinstance(item, Scalar) and item.value is not None:
-                words = item.text.split()
-                if len(words) > 1 and all(port_path(word, span_of(item)).wellformed for word in words):
-                    yield from self._run_together(id, key, item, words)
-                else:
-                    yield port_path(item.text, span_of(item))
-            else:
-                self.add(wrong_type(item, f"an entry of `{key}` of the topic `{id}`", "a port path"))
-                self.topics_broken = True
-
-    def _run_together(self, id: str, key: str, item: Scalar, words: list[str]) -> Iterable[PortPath]:
-        """Port paths without a comma between them, which HOCON reads as one text; all are taken as meant."""
-        span = span_of(item)
-        self.add(
-            finding(
-                "port-path",
-                f"a comma is missing between {listing(words)} in `{key}` of the topic `{id}`",
-                span,
-                help=(f"write `{', '.join(words)}`",),
-                fix=rewrite((span, item.text, ", ".join(words))),
-            )
-        )
-        return [port_path(word, span) for word in words]
-
-
-def _looks_like_topic(value: Value) -> bool:
-    return isinstance(value, ObjectValue) and any(
-        key in ("producers", "consumers") or (isinstance(inner, ObjectValue) and _looks_like_topic(inner))
-        for key, inner in value.fields.items()
-    )
 
 
 def _dotted_streamlet(ref: str, block: ObjectValue) -> Diagnostic | None:

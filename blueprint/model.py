@@ -77,12 +77,22 @@ class TopicEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class CycleStop:
+    """An entry of `allow-cycles`: the streamlet that stops circles through it, and how, in the author's words."""
+
+    streamlet: str
+    how: str
+    key: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Blueprint:
     """A blueprint as written, as far as it can be read.
 
     Arguments:
         file: as the user would name it; folder: where modules and relative paths start from.
-        allow_cycles: whether streamlets may feed each other in a circle.
+        cycle_stops: the streamlets that stop circles, by name; None when what is said of circles cannot be read, so
+            that none can be told.
         settings: the `flow` section beside it.
         connections: the section of 1.x, when it is used.
         topics_broken: whether topics could not be read, so that missing connections prove nothing.
@@ -93,7 +103,7 @@ class Blueprint:
     folder: str
     streamlets: Mapping[str, StreamletEntry]
     topics: Mapping[str, TopicEntry]
-    allow_cycles: bool = False
+    cycle_stops: Mapping[str, CycleStop] | None = field(default_factory=dict)
     settings: ObjectValue | None = None
     connections: Value | None = None
     topics_broken: bool = False

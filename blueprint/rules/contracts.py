@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from blueprint.avro.model import Contract
+from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union, type_text
 from blueprint.avro.reasons import Reason
 from blueprint.avro.resolution import check
 from blueprint.catalog import PortDescriptor
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.diagnostics.report import counted
 from blueprint.rules.draft import Draft
-from blueprint.spelling import did_you_mean
+from blueprint.spelling import did_you_mean, listing
 from blueprint.wiring import Binding
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*")
@@ -125,21 +125,41 @@ def _places(draft: Draft, pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[L
 
 
 def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
-    """The columns an outlet is laid out by are fields of its records; expressions are left to Spark."""
+    """The columns an outlet is laid out by are fields of its records, single values, each named once.
+
+    Expressions are left to Spark. A Delta table has no partitions by arrays, maps or records.
+    """
     told = set()
     for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
         for outlet in descriptor.outlets if descriptor is not None else ():
-            if outlet.contract is None:
+            if outlet.contract is None or outlet.declared in told:
                 continue
+            told.add(outlet.declared)
+            # Spark does not tell upper from lower case
+            fields = {field.name.lower(): field.schema for field in outlet.contract.record.fields}
             names = [field.name for field in outlet.contract.record.fields]
-            lower = {name.lower() for name in names}  # Spark does not tell upper from lower case
-            for column in outlet.partition_by:
-                if not _COLUMN.fullmatch(column) or column.lower() in lower or (outlet.declared, column) in told:
+            seen: set[str] = set()
+            help: tuple[str, ...]
+            for column in filter(_COLUMN.fullmatch, outlet.partition_by):
+                schema = fields.get(column.lower())
+                if column.lower() in seen:
+                    what, help = f"by `{column}` twice", ("name it once",)
+                elif schema is None:
+                    what = f"by `{column}`, which its records do not have"
+                    help = did_you_mean(column, names) or (f"its fields are {listing(names)}",)
+                elif _is_nested(outlet.contract, schema):
+                    what = f"by `{column}`, which is no single value but `{type_text(schema)}`"
+                    help = ("partition by fields of single values",)
+                else:
+                    seen.add(column.lower())
                     continue
-                told.add((outlet.declared, column))
-                yield finding(
-                    "partition-column",
-                    f"the outlet `{outlet.name}` is partitioned by `{column}`, which its records do not have",
-                    outlet.declared,
-                    help=did_you_mean(column, names) or (f"its fields are {', '.join(f'`{n}`' for n in names)}",),
-                )
+                seen.add(column.lower())
+                headline = f"the outlet `{outlet.name}` is partitioned {what}"
+                yield finding("partition-column", headline, outlet.declared, help=help)
+
+
+def _is_nested(contract: Contract, schema: Schema) -> bool:
+    held = contract.resolve(schema)
+    branches = held.branches if isinstance(held, Union) else (held,)
+    found = [branch for branch in map(contract.resolve, branches) if branch != Primitive("null")]
+    return len(found) > 1 or any(isinstance(branch, Array | Map | Record) for branch in found)

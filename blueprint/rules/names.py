@@ -8,12 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
+from blueprint.hocon.values import Scalar, span_of
 from blueprint.model import DEAD_LETTERS, dead_letter_topic
-from blueprint.rules.draft import Draft
+from blueprint.resolved import topic_facts
+from blueprint.rules.draft import Draft, TopicFacts
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _CLASS_PATH = re.compile(r"([^\W\d]\w*\.)+[^\W\d]\w*")
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_APPLICATION_NAME = re.compile(r"\w([\w .-]*[\w-])?")
 _LONGEST_LABEL = 63
 _LONGEST_TOPIC_NAME = 249  # what Kafka allows; one limit for every channel, so that a topic can move
 
@@ -136,6 +139,47 @@ def topic_names(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
+def cluster_names(draft: Draft) -> Iterator[Diagnostic]:
+    """The cluster of a topic is named by a DNS label; told once for a place that topics share."""
+    told = set()
+    for id in draft.topics:
+        name = draft.topic_setting(id, "cluster")
+        if not isinstance(name, Scalar) or name.value is None:
+            continue
+        fault, place = dns_label_fault(name.text), span_of(name)
+        if fault and name.text.strip() and place not in told:
+            told.add(place)
+            yield finding(
+                "cluster-name",
+                f"`{name.text}` cannot be the name of a cluster",
+                place,
+                label=f"the cluster of `{id}`",
+                causes=(f"the name {fault}",),
+                help=_suggested(name.text),
+            )
+
+
+def application_names(draft: Draft) -> Iterator[Diagnostic]:
+    """The application's name can be a folder on any file system, and the first part of its queries' names."""
+    name = draft.settings.get("application")
+    if isinstance(name, Scalar) and name.text.strip() and (fault := _application_name_fault(name.text)):
+        yield finding(
+            "application-name",
+            f"`{name.text}` cannot be the name of an application",
+            span_of(name),
+            causes=(f"the name {fault}",),
+            help=_suggested(name.text),
+        )
+
+
+def _application_name_fault(name: str) -> str | None:
+    if len(name) > _LONGEST_TOPIC_NAME:
+        return f"is {len(name)} characters long; {_LONGEST_TOPIC_NAME} are allowed"
+    if not _APPLICATION_NAME.fullmatch(name):
+        return "begins with a letter or digit and may have `.`, `_`, `-` and blanks inside"
+    return None
+
+
 def _topic_name_fault(name: str) -> str | None:
     if name in ("", ".", ".."):
         return "would be a folder that means another one"
@@ -151,7 +195,7 @@ def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
     system that does not tell upper from lower case."""
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for id, facts in draft.topics.items():
-        groups[facts.channel, facts.cluster, facts.name.lower().replace("_", ".")].append(id)
+        groups[_physical(facts)].append(id)
     for ids in groups.values():
         for previous, id in itertools.pairwise(ids):
             one, two = draft.topics[previous].name, draft.topics[id].name
@@ -172,14 +216,28 @@ def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
-    """No topic of the blueprint has the id of a dead-letter topic that the blueprint does not wire itself."""
+    """No topic has the id or name of a dead-letter topic that the blueprint does not wire itself."""
     bound = {binding.key for binding in draft.wiring.bindings}
+    names = {_physical(facts): id for id, facts in draft.topics.items()}
     for key in draft.wiring.ports:
+        if key.port != DEAD_LETTERS or key.role != "producer" or key in bound:
+            continue
         id = dead_letter_topic(key.streamlet)
-        if key.port == DEAD_LETTERS and key.role == "producer" and key not in bound and id in draft.blueprint.topics:
+        other = id if id in draft.topics else names.get(_physical(topic_facts(id, draft.settings)))
+        if other is not None:
+            named = other != id
             yield finding(
                 "topic-name-clash",
-                f"`{id}` is the topic of the dead letters of `{key.streamlet}`",
-                draft.blueprint.topics[id].key,
-                help=(f"give it another id, or make `{key.path}` its producer",),
+                f"`{draft.topics[other].name if named else id}` is the topic of the dead letters of `{key.streamlet}`",
+                draft.topic_span(other, "topic", "name") if named else draft.blueprint.topics[id].key,
+                help=(
+                    f"give `{other}` another `topic.name`"
+                    if named
+                    else f"give it another id, or make `{key.path}` its producer",
+                ),
             )
+
+
+def _physical(facts: TopicFacts) -> tuple[str, str, str]:
+    """What a topic is outside: names that some file system or Kafka's metrics take for one are the same here."""
+    return facts.channel, facts.cluster, facts.name.lower().replace("_", ".")

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from blueprint.catalog import LoadFailure, LoadFailureKind
 from blueprint.diagnostics import Diagnostic, Label, Span, finding
-from blueprint.graph import Node
 from blueprint.model import StreamletEntry
 from blueprint.rules.draft import Draft
 from blueprint.spelling import alternatives, listing
@@ -98,25 +97,3 @@ def _of_streamlet(draft: Draft, ref: str, problem: Diagnostic) -> Diagnostic:
         primary=Label(draft.blueprint.streamlets[ref].key),
         secondary=draft.declared(ref, left_open.span, "left open here") if left_open is not None else (),
     )
-
-
-def unreachable_streamlets(draft: Draft) -> Iterator[Diagnostic]:
-    """Records can come to every streamlet: from an ingress or from a topic that others fill.
-
-    Only streamlets in or behind a circle can be cut off, so this asks nothing of a blueprint without one.
-    """
-    if not draft.blueprint.allow_cycles or draft.blueprint.topics_broken:
-        return
-    fed = {edge.target for edge in draft.graph.edges}
-    starts = {Node("streamlet", ref) for ref in draft.graph.streamlets} - fed
-    starts |= {Node("topic", id) for id in draft.graph.topics} - fed
-    starts |= {Node("topic", id) for id, facts in draft.topics.items() if not facts.managed}
-    reached = draft.graph.reachable(starts)
-    for ref, entry in draft.blueprint.streamlets.items():
-        if Node("streamlet", ref) not in reached:
-            yield finding(
-                "streamlet-unreachable",
-                f"no record can come to `{ref}`: no ingress or outside topic leads to it",
-                entry.key,
-                help=("begin the circle with an ingress that writes one of its topics",),
-            )

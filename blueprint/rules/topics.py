@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model import DEAD_LETTERS, TopicEntry
 from blueprint.rules.draft import Draft
 from blueprint.rules.links import is_half, missing_links
-from blueprint.spelling import alternatives, near
+from blueprint.rules.parameters import is_null
+from blueprint.spelling import alternatives, listing, near
 
 
 def topics_without_producers(draft: Draft) -> Iterator[Diagnostic]:
@@ -83,17 +85,50 @@ def unknown_channels(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
-def contradicting_settings(draft: Draft) -> Iterator[Diagnostic]:
-    """What only the creator of a topic can say is not said of topics that others create."""
+def settings_of_others_topics(draft: Draft) -> Iterator[Diagnostic]:
+    """What only the creator of a topic can say is not said of topics that others create; told once for a topic."""
     for id, facts in draft.topics.items():
-        if facts.managed:
+        block = draft.topic_setting(id, "topic")
+        if facts.managed or not isinstance(block, ObjectValue):
             continue
-        for key in ("partitions", "replicas"):
-            if draft.topic_setting(id, "topic", key) is not None:
-                yield finding(
-                    "topic-settings-contradict",
-                    f"the topic `{id}` is not managed, so its {key} cannot be set",
-                    draft.topic_key(id, "topic", key),
-                    also=(Label(draft.topic_key(id, "managed"), "created by others"),),
-                    help=(f"take `{key}` out, or let the application create the topic: `managed = true`",),
-                )
+        only = {key: value for key, value in block.fields.items() if key != "name" and not is_null(value)}
+        if only:
+            places = [key_span_of(value) for value in only.values()]
+            given = [_dotted(key, value) for key, value in only.items()]
+            yield finding(
+                "topic-settings-contradict",
+                f"the topic `{id}` is not managed, so its {listing(given)} cannot be set",
+                places[0],
+                also=(
+                    *(Label(place, "nor this") for place in places[1:]),
+                    Label(draft.topic_key(id, "managed"), "created by others"),
+                ),
+                help=(f"take {listing(given)} out, or let the application create the topic: `managed = true`",),
+            )
+
+
+def _dotted(key: str, value: Value) -> str:
+    """The key of a setting that dots, which HOCON reads as nesting, may go on in."""
+    while isinstance(value, ObjectValue) and len(value.fields) == 1:
+        ((inner, value),) = value.fields.items()
+        key = f"{key}.{inner}"
+    return key
+
+
+def two_clusters(draft: Draft) -> Iterator[Diagnostic]:
+    """One file does not say both which cluster holds a topic and where its servers are.
+
+    A later layer may: servers given there are meant to take the place of the cluster.
+    """
+    for id in draft.topics:
+        cluster, servers = draft.topic_setting(id, "cluster"), draft.topic_setting(id, "bootstrap", "servers")
+        if cluster is None or servers is None or is_null(cluster) or is_null(servers):
+            continue
+        if span_of(cluster).file == span_of(servers).file:
+            yield finding(
+                "topic-settings-contradict",
+                f"the topic `{id}` has both a cluster and servers of its own",
+                draft.topic_key(id, "bootstrap", "servers"),
+                also=(Label(draft.topic_key(id, "cluster"), "the cluster"),),
+                help=("keep one: the servers would win",),
+            )

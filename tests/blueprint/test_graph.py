@@ -38,7 +38,7 @@ def test_knotted_streamlets_come_last() -> None:
     assert graph("z>t", "t<y", "b>u", "u<a", "a>v", "v<b").order() == ("z", "y", "a", "b")
 
 
-def test_no_cycle_no_networkx_result() -> None:
+def test_a_diamond_is_no_circle() -> None:
     """A diamond is no circle."""
     assert graph("a>t", "t<b", "t<c", "b>u", "c>u", "u<d").cycles() == ()
 
@@ -80,3 +80,19 @@ def test_cycles_agree_with_networkx() -> None:
             steps = zip(cycle.path, cycle.path[1:] + cycle.path[:1], strict=True)
             assert all(one.target == two.source for one, two in steps)
             assert len(cycle.path) == min(map(len, nx.simple_cycles(plain.subgraph(knot))))
+
+
+def test_a_huge_knot_is_told_at_once() -> None:
+    """A ring of 5,000 streamlets is one circle, and does not recurse."""
+    count = 5_000
+    wires = [wire for at in range(count) for wire in (f"s{at}>t{at}", f"t{at}<s{(at + 1) % count}")]
+    (knot,) = graph(*wires).cycles()
+    assert len(knot.path) == 2 * count
+
+
+def test_without_streamlets() -> None:
+    """Their connections go with them, topics stay."""
+    left = graph("a>t", "t<b", "b>u").without({"b"})
+    assert left.streamlets == ("a",)
+    assert left.topics == ("t", "u")
+    assert [edge.source.name for edge in left.edges] == ["a"]
