@@ -66,7 +66,8 @@ class Build:
         Raises:
             StreamletError: something else than writes and queries, or a write that was made but not returned.
         """
-        given = tuple(returned) if isinstance(returned, (list, tuple)) else (returned,)
+        forgotten = returned is None and self._queries  # told as the first query that is not returned
+        given = tuple(returned) if isinstance(returned, (list, tuple)) else () if forgotten else (returned,)
         for item in given:
             if not isinstance(item, StreamingWrite) and not _is_query(item):
                 raise StreamletError(

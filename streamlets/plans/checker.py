@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from blueprint.buildable import Buildable, BuildableApplication
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.spelling import listing
 from streamlets.plans.places import Places
+from streamlets.plans.quiet import quiet
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watching import Watch
 from streamlets.project import Project, project_at
@@ -45,11 +46,25 @@ class LogicChecker:
         places = Places(project)
         watch = Watch(places)
         found: dict[Diagnostic, list[str]] = {}
-        with watch.watching(), contextlib.redirect_stdout(sys.stderr):  # what logic prints is no part of the report
+        with watch.watching(), quiet(), self._importing(project):
             for streamlet in application.streamlets:
                 for diagnostic in self._check(streamlet, project, watch, places):
                     found.setdefault(diagnostic, []).append(streamlet.plan.ref)
         return tuple(_of(dict.fromkeys(refs), diagnostic) for diagnostic, refs in found.items())
+
+    @contextlib.contextmanager
+    def _importing(self, project: Project) -> Iterator[None]:
+        """Let Spark's Python workers import the project's modules."""
+        environment = self._root.sparkContext.environment
+        before = environment.get("PYTHONPATH")
+        known = before or os.environ.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([*map(str, project.roots), *([known] if known else [])])
+        try:
+            yield
+        finally:
+            environment.pop("PYTHONPATH")
+            if before is not None:
+                environment["PYTHONPATH"] = before
 
     def _check(self, streamlet: Buildable, project: Project, watch: Watch, places: Places) -> Iterable[Diagnostic]:
         plan = streamlet.plan

@@ -57,6 +57,26 @@ def on_line(name: str, file: str, line: int) -> Declared | None:
     return next(iter(_mentions(name, whole, whole)), whole) if name else whole
 
 
+def statement(place: Declared) -> Declared:
+    """The statement that a place is in; for one with a body, the place itself."""
+    simple = [
+        node for node in _nodes(place.file)
+        if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.lineno <= place.line <= _end(node)[0]
+    ]  # fmt: skip
+    return _place(place.file, max(simple, key=lambda node: node.lineno)) if simple else place
+
+
+def definition(file: str, line: int, name: str) -> Declared | None:
+    """The name in the `def` statement that begins at a line or, with decorators, after it."""
+    lines = _text(file).split("\n")
+    for number in range(line, min(line + 20, len(lines) + 1)):
+        found = re.match(rf"\s*(?:async\s+)?def\s+({re.escape(name)})\b", lines[number - 1])
+        if found:
+            start = len(lines[number - 1][: found.start(1)].encode())
+            return Declared(file, number, start, number, start + len(name.encode()))
+    return None
+
+
 def _mentions(name: str, place: Declared, within: Declared) -> tuple[Declared, ...]:
     exact: list[Declared] = []
     words: list[Declared] = []

@@ -75,7 +75,8 @@ def _refusal(rows: DataFrame, mode: str) -> str:
     try:
         checker.checkForStreaming(rows._jdf.queryExecution().analyzed(), wanted)  # noqa: SLF001
     except AnalysisException as error:
-        return message_of(error)
+        operation = (error.getMessageParameters() or {}).get("operation")
+        return f"Spark has no output mode `{mode}` for {operation}" if operation else message_of(error)
     return ""
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MISSING = re.compile(
     r"UNRESOLVED_COLUMN.*|UNRESOLVED_FIELD.*|FIELD_NOT_FOUND|UNRESOLVED_USING_COLUMN_FOR_JOIN|UNRESOLVED_MAP_KEY.*"
 )
+_SUGGESTIONS = ("proposal", "suggestion", "fieldNames", "fields")
 _STREAM_ON_THE_SPOT = "Queries with streaming sources must be executed with"
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\]\s*")
 _STATE = re.compile(r"\s*SQLSTATE: \w+[.;]?.*", re.DOTALL)
@@ -68,7 +69,7 @@ def _refused_by_spark(error: PySparkException, places: Places, frames: tuple[Dec
     column = _column(condition, given)
     if column:
         place = _place_of(column, error, places, call)
-        known = _names(given.get("proposal") or given.get("suggestion") or given.get("fieldNames") or "")
+        known = _names(next((given[key] for key in _SUGGESTIONS if given.get(key)), ""))
         near = did_you_mean(column, known) or ((f"there are {listing(known)}",) if known else ())
         side = f" on the {given['side']} side of the join" if "side" in given else ""
         headline = f"there is no column `{column}`{side}"
@@ -108,11 +109,22 @@ def _refused_by_spark(error: PySparkException, places: Places, frames: tuple[Dec
             span_of(call), also=_callers(frames, call),
             help=("take the records of each batch with `df.writeStream.foreachBatch(...)`",),
         )  # fmt: skip
-    return _plan_refused(message, _place_of("", error, places, call), frames)
+    if message.startswith("`writeStream` can be called only on"):
+        help = ("start from `read_stream` or `source`, not from `session.read`",)
+        headline = "a query is to write a DataFrame that is no stream"
+        return finding("not-a-stream", headline, span_of(call), also=_callers(frames, call), help=help)
+    return _plan_refused(message, _place_of("", error, places, call), frames, _sql(error))
 
 
-def _plan_refused(message: str, place: Declared | None, frames: Sequence[Declared]) -> Diagnostic:
+def _sql(error: PySparkException) -> str:
+    """The text of SQL that Spark could not parse."""
+    _, _, text = str(error).partition("== SQL ==\n")
+    return " ".join(line.strip() for line in text.splitlines() if line.strip(" -^\t"))
+
+
+def _plan_refused(message: str, place: Declared | None, frames: Sequence[Declared], sql: str = "") -> Diagnostic:
     first, _, rest = message.partition(". ")
+    rest = rest or (f"it is asked to read `{sql}`" if sql else "")
     return finding(
         "plan-refused", f"Spark refuses this: {first}", span_of(place), also=_callers(frames, place),
         causes=(rest,) if rest else (),
@@ -137,9 +149,9 @@ def _place_of(name: str, error: PySparkException, places: Places, call: Declared
     """Where a name that Spark stumbled over is written: Spark's own note of the line first, else the failing call."""
     for context in error.getQueryContext() or ():
         site = _CALL_SITE.fullmatch(_asked(context, "callSite"))
-        if site and places.owns(site[1]) and not (call and call.line <= int(site[2]) <= call.end_line):
+        if site and places.owns(site[1]):
             return pinpoint.on_line(name, site[1], int(site[2]))
-        name = name or _asked(context, "fragment").strip("_")
+        name = name or _asked(context, "fragment")
     return ((name and call and pinpoint.mention(name, call)) or call) if call else None
 
 
@@ -156,7 +168,7 @@ def _callers(frames: Sequence[Declared], place: Declared | None) -> list[Label]:
     outer = frames[:-1] if frames else ()
     labels = [Label(frame.span, "called from here") for frame in outer[-3:]]
     last = frames[-1] if frames else None
-    if last is not None and place is not None and not _holds(last, place):
+    if last is not None and place is not None and not _holds(pinpoint.statement(last), place):
         labels.insert(0, Label(last.span, "used here"))
     return labels
 

@@ -61,6 +61,6 @@ class StreamingQuery:
 
 def _waits(called: str) -> StreamletError:
     return StreamletError(
-        f"{called} waits for a query while the logic is built: return the query instead, and the runner waits for it",
+        f"`{called}` waits for a query while the logic is built: return the query instead, and the runner waits for it",
         code="action-in-logic",
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from blueprint.buildable import Buildable
@@ -67,7 +69,7 @@ class StreamletCheck:
             raise
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and may even exit
             yield from self._mismatches()
-            yield from self._lost(seen, ()) if _is_consequence(error, seen) else (finding_of(error, self._places),)
+            yield from self._lost(seen, ()) if _is_consequence(error, seen) else (self._raised(error, streamlet),)
             return
         yield from self._mismatches()
         yield from self._lost(seen, given)
@@ -77,6 +79,16 @@ class StreamletCheck:
             yield from query_findings(query, self._streamlet, self._places)
         yield from self._ports_left_out(streamlet, given, queries)
         yield from self._again(streamlet, given)
+
+    def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
+        """What the logic raised; what it gives wrongly has no place but the method that gives it."""
+        found = finding_of(error, self._places)
+        method = getattr(getattr(streamlet, "Logic", None), "build_streaming_queries", None)
+        if found.primary is not None or not isinstance(method, FunctionType):
+            return found
+        code = method.__code__
+        place = pinpoint.definition(code.co_filename, code.co_firstlineno, code.co_name)
+        return replace(found, primary=Label(place.span)) if self._places.own(place) and place else found
 
     def _queries(self, given: Queries, seen: Seen) -> list[BuiltQuery]:
         own = self._places.own
@@ -220,7 +232,7 @@ def _mismatch(found: Mismatch, outlet: PortDescriptor) -> Diagnostic:
         span_of(place),
         also=also,
         causes=[f"`{misfit.path}`: {misfit.reason}" if misfit.path else misfit.reason for misfit in misfits],
-        help=[misfit.remedy for misfit in misfits if misfit.remedy],
+        help=dict.fromkeys(misfit.remedy for misfit in misfits if misfit.remedy),
     )
 
 

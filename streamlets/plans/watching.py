@@ -123,7 +123,7 @@ class Watch:
                 return run(frame, *args, **named)
             if frame.isStreaming:
                 raise StreamletError(
-                    f"{name} is asked of a stream while the logic is built, when it has no records: "
+                    f"`{name}` is asked of a stream while the logic is built, when it has no records: "
                     "take the records of each batch with `df.writeStream.foreachBatch(...)`",
                     self._places.here(),
                     code="action-in-logic",
@@ -170,7 +170,7 @@ class Watch:
         @wraps(method)
         def call(*args: Any, **named: Any) -> Any:
             raise StreamletError(
-                f"{name} is called while the logic is built: the session and its queries are the runner's",
+                f"`{name}` is called while the logic is built: the session and its queries are the runner's",
                 self._places.here(),
                 code="action-in-logic",
             )
@@ -194,7 +194,7 @@ def _transformations(owner: type) -> list[str]:
 
 def _effect(name: str, place: Declared | None) -> StreamletError:
     return StreamletError(
-        f"{name} has an effect each time the logic is built, at every restart: "
+        f"`{name}` has an effect each time the logic is built, at every restart: "
         "let a query do it, with `df.writeStream.foreachBatch(...)`",
         place,
         code="action-in-logic",
