@@ -1,0 +1,308 @@
+"""One mistake put into right logic gives exactly one finding, at its place in the author's file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from blueprint.buildable import BuildableApplication
+from blueprint.diagnostics import Diagnostic
+from blueprint.verify import verify
+from streamlets.describe import ProjectCatalog
+from streamlets.plans import LogicChecker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+APPLICATIONS = {
+    "flights": EXAMPLES / "flights",
+    "sensors": EXAMPLES / "sensors",
+    "shop": Path(__file__).parent / "shop",
+}
+
+# The application and file of each streamlet.
+FILES = {
+    "delays": ("flights", "nyc/delays.py"),
+    "splitter": ("flights", "nyc/splitter.py"),
+    "join": ("flights", "nyc/join.py"),
+    "average": ("sensors", "gauges/average.py"),
+}
+
+# The streamlet; what is replaced in its file, by what; the finding's code, and the text it points at.
+MISTAKES: list[tuple[str, str, str, str, str]] = [
+    # columns
+    ("delays", 'F.avg("arrival_delay")', 'F.avg("arrival_dely")', "unknown-column", '"arrival_dely"'),
+    ("delays", '"1 hour"), "carrier")', '"1 hour"), "airline")', "unknown-column", '"airline"'),
+    ("delays", 'F.col("rain")', 'F.col("rian")', "unknown-column", '"rian"'),
+    ("delays", '"window.start"', '"window.begin"', "unknown-column", '"window.begin"'),
+    ("splitter", 'F.col("departure_delay")', 'F.col("dep_delay")', "unknown-column", '"dep_delay"'),
+    ("join", '["hour", "origin"], "left', '["hour", "dest"], "left', "unknown-column", '"dest"'),
+    ("payments", "value % 50 + 0.5D AS amount", "valu % 50 + 0.5D AS amount", "unknown-column", "valu % 50"),
+    ("once", '["customer", "page"]', '["customer", "pgae"]', "unknown-column", '"pgae"'),
+    # expressions
+    ("average", 'F.avg("value")', 'F.average("value")', "logic-raises", "F.average"),
+    ("paid", "AND paid >= ordered", "AND AND paid >= ordered", "plan-refused", "orders.join("),
+    (
+        "orders",
+        'F.col("value") % 50 + F.lit(0.5)',
+        'F.col("timestamp") % 50',
+        "plan-refused",
+        '(F.col("timestamp") % 50)',
+    ),
+    # watermarks, operators, modes
+    (
+        "join",
+        'weather).withWatermark("hour", patience)',
+        'weather).withWatermark("wind", patience)',
+        "watermark-column",
+        '"wind"',
+    ),
+    (
+        "delays",
+        '                .withWatermark("hour", self.value(me.patience).sql)\n',
+        "",
+        "output-mode",
+        "self.write_stream(",
+    ),
+    ("visits", "me.visits)", 'me.visits, output_mode="update")', "output-mode", '"update"'),
+    ("bestsellers", 'output_mode="complete"', 'output_mode="all"', "output-mode", '"all"'),
+    (
+        "reminders",
+        '.select("customer", "order")',
+        '.orderBy("customer")',
+        "unsupported-operator",
+        "self.read_stream(self.streamlet.orders).orderBy",
+    ),
+    (
+        "once",
+        '.withWatermark("at", "5 minutes")\n            return',
+        ("\n            return"),
+        "unsupported-operator",
+        "clicks.dropDuplicatesWithinWatermark",
+    ),
+    (
+        "once",
+        'dropDuplicatesWithinWatermark(["customer"',
+        'dropDuplicates(["customer"',
+        "unbounded-state",
+        "clicks.dropDuplicates",
+    ),
+    ("paid", " AND paid >= ordered AND paid <= ordered + INTERVAL {patience}", "", "unbounded-state", "orders.join("),
+    # contracts
+    ("average", 'F.col("window.end")', 'F.date_format("window.end", "HH")', "outlet-schema", "averages, me"),
+    ("average", '\n                .drop("window")', "", "outlet-schema", "averages, me"),
+    (
+        "splitter",
+        "flights.where(~left)",
+        'flights.where(~left).drop("origin")',
+        "outlet-schema",
+        "lambda flights: flights.where(~left)",
+    ),
+    # ports
+    (
+        "join",
+        'flown.join(observed, ["hour", "origin"], "left_outer")',
+        'flown.selectExpr("*", "0.0D AS wind", "0.0D AS rain")',
+        "inlet-unread",
+        'AvroInlet(schema="../schemas/Weather',
+    ),
+    (
+        "board",
+        "self.read_stream(me.revenue).write",
+        "self.read_stream(me.bestsellers).write",
+        "inlet-unread",
+        "AvroInlet(schema=REVENUE)",
+    ),
+    (
+        "valid",
+        "                    me.rejected: lambda orders: orders.where(~costs),\n",
+        "",
+        "outlet-unwritten",
+        'AvroOutlet(schema=Order)\n\n    class Logic(SparkStreamletLogic["Valid"])',
+    ),
+    (
+        "visits",
+        "return self.write_stream(visits.select(",
+        (
+            'rows = visits.selectExpr("customer", "count AS views")\n'
+            '            first = self.write_stream(rows, me.visits, name="other")\n'
+            "            return first, self.write_stream(visits.select("
+        ),
+        "outlet-written-twice",
+        "self.write_stream(visits.select(",
+    ),
+    (
+        "splitter",
+        "self.read_stream(me.flights)",
+        "self.read_stream(me.flown)",
+        "logic-misuse",
+        "self.read_stream(me.flown)",
+    ),
+    # sources
+    (
+        "clicks",
+        'rates(self, "clicks")',
+        'self.session.readStream.format("rate").load()',
+        "source-unnamed",
+        "self.session.readStream",
+    ),
+    ("clicks", 'rates(self, "clicks")', 'rates(self, "clicks-1")', "source-name", "logic.source("),
+    (
+        "reminders",
+        '.select("customer", "order")',
+        ('.select("customer", "order")\n            orders = orders.union(orders)'),
+        "source-used-twice",
+        'self.query("mail"',
+    ),
+    (
+        "reminders",
+        "self.read_stream(self.streamlet.orders).select",
+        "self.session.range(3).selectExpr('id AS `order`', 'id AS customer').select",
+        "not-a-stream",
+        "orders.writeStream",
+    ),
+    # queries
+    ("board", 'self.query("clicks"', 'self.query("revenue"', "query-name-clash", 'self.query("revenue", clicks'),
+    ("board", 'self.query("clicks"', 'self.query("c l"', "query-name", 'self.query("c l"'),
+    ("board", '.format("console")', "", "query-without-sink", 'self.query("bestsellers"'),
+    (
+        "reminders",
+        "orders.writeStream.foreachBatch(show))",
+        "orders.writeStream.foreachBatch(show).start())",
+        "query-started",
+        'self.query("mail"',
+    ),
+    (
+        "reminders",
+        'return self.query("mail", orders.writeStream.foreachBatch(show))',
+        "orders.writeStream.foreachBatch(show).start().awaitTermination()",
+        "action-in-logic",
+        "orders.writeStream",
+    ),
+    (
+        "reminders",
+        'return self.query("mail", orders.writeStream.foreachBatch(show))',
+        'orders.writeStream.format("console").start()',
+        "query-lost",
+        "orders.writeStream",
+    ),
+    ("reminders", 'return self.query("mail"', 'self.query("mail"', "query-lost", 'self.query("mail"'),
+    (
+        "reminders",
+        'return self.query("mail", orders.writeStream.foreachBatch(show))',
+        "return orders",
+        "logic-result",
+        "build_streaming_queries(self) -> Queries:\n            orders = self.read_stream(self.streamlet",
+    ),
+    ("reminders", 'self.query("mail"', 'self.query(f"mail-{id(orders)}"', "logic-impure", 'f"mail-{id(orders)}"'),
+    # what must not be done while building
+    (
+        "reminders",
+        '.select("customer", "order")',
+        ('.select("customer", "order")\n            print(orders.collect())'),
+        "action-in-logic",
+        "orders.collect()",
+    ),
+    (
+        "reminders",
+        '.select("customer", "order")',
+        ('.select("customer", "order")\n            print(self.session.range(3).count())'),
+        "action-in-logic",
+        "self.session.range(3).count()",
+    ),
+    (
+        "reminders",
+        '.select("customer", "order")',
+        ('.select("customer", "order")\n            self.session.sql(\'CREATE TABLE sent (customer string)\')'),
+        "action-in-logic",
+        "self.session.sql(",
+    ),
+    (
+        "reminders",
+        '.select("customer", "order")',
+        ('.select("customer", "order")\n            self.session.range(3).write.parquet("out")'),
+        "action-in-logic",
+        "self.session.range(3).write",
+    ),
+    # Python
+    (
+        "reminders",
+        '.select("customer", "order")',
+        '.select(F.udf(str.upper)("customer"), "order")',
+        "python-udf",
+        'F.udf(str.upper)("customer")',
+    ),
+    ("delays", "self.value(me.patience).sql", "int(self.value(me.patience).sql)", "logic-raises", "int(self.value"),
+]
+
+
+@pytest.fixture
+def checked(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checked:
+    """Checks the logic of one streamlet of an application."""
+    return Checked(spark, tmp_path, monkeypatch)
+
+
+class Checked:
+    """Copies of applications, and what verification says of a streamlet's logic in them."""
+
+    def __init__(self, spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._check = LogicChecker(spark, folder / "scratch")
+        self.folder = folder / "application"
+        self._monkeypatch = monkeypatch
+
+    def copy(self, application: str) -> Path:
+        """A fresh copy, which is the working directory, too."""
+        shutil.copytree(
+            APPLICATIONS[application], self.folder, ignore=shutil.ignore_patterns(".flow", "__pycache__", "out")
+        )
+        self._monkeypatch.chdir(self.folder)
+        return self.folder
+
+    def findings(self, *refs: str) -> tuple[Diagnostic, ...]:
+        """The findings, the logic of some streamlets (all without a name) included."""
+
+        def check(application: BuildableApplication) -> Iterable[Diagnostic]:
+            kept = tuple(each for each in application.streamlets if not refs or each.plan.ref in refs)
+            assert len(kept) == len(refs) or not refs
+            return self._check(replace(application, streamlets=kept))
+
+        return verify(
+            "blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=self.folder, logic=check
+        ).diagnostics
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_right_applications_have_no_findings(application: str, checked: Checked) -> None:
+    """Before any mistake is put in there is nothing to be said of any streamlet's logic."""
+    checked.copy(application)
+    assert checked.findings() == ()
+
+
+@pytest.mark.parametrize(
+    ("ref", "old", "new", "code", "at"), MISTAKES, ids=[f"{number}-{each[3]}" for number, each in enumerate(MISTAKES)]
+)
+def test_one_mistake_gives_one_finding(ref: str, old: str, new: str, code: str, at: str, checked: Checked) -> None:
+    """Exactly one finding, with the code of the mistake, at its line and column."""
+    application, file = FILES.get(ref, ("shop", "shop.py"))
+    path = checked.copy(application) / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    text = text.replace(old, new, 1)
+    path.write_text(text, encoding="utf-8")
+    assert at in text
+    before = text[: text.index(at)]
+    expected = (code, file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    found = [
+        (each.code, each.primary.span.file, each.primary.span.line, each.primary.span.column)
+        for each in checked.findings(ref)
+        if each.primary
+    ]
+    assert found == [expected]
