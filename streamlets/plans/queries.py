@@ -93,7 +93,8 @@ def _refused(query: BuiltQuery, rows: DataFrame, mode: str, refusal: str, places
         headline = f"the query `{query.name}` cannot be written in output mode `{mode}`"
         return finding("output-mode", headline, span_of(at), also=also, causes=(refusal,), help=help)
     first, _, rest = refusal.partition(". ")
-    also = [Label(place.span, f"in the query `{query.name}`")] if operator and place and operator != place else []
+    apart = operator is not None and place is not None and operator.line != place.line
+    also = [Label(place.span, f"in the query `{query.name}`")] if place and apart else []
     at = operator or place
     return finding("unsupported-operator", f"Spark refuses this in a stream: {first}", span_of(at), also=also,
                    causes=(rest,) if rest else (), help=_instead(refusal))  # fmt: skip

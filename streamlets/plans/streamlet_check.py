@@ -78,7 +78,7 @@ class StreamletCheck:
         for query in queries:
             yield from query_findings(query, self._streamlet, self._places)
         yield from self._ports_left_out(streamlet, given, queries)
-        yield from self._again(streamlet, given)
+        yield from self._again(given)
 
     def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
         """What the logic raised; what it gives wrongly has no place but the method that gives it."""
@@ -181,10 +181,10 @@ class StreamletCheck:
                 else (f"read it with `self.read_stream(self.streamlet.{inlet.attribute})`, or take it out",),
             )
 
-    def _again(self, streamlet: SparkStreamlet, given: Queries) -> Iterator[Diagnostic]:
+    def _again(self, given: Queries) -> Iterator[Diagnostic]:
         """Building once more, as a restart does, gives the same."""
         try:
-            again = streamlet.create_logic(self._context).build()
+            again = streamlet_of(self._plan.class_name, self._project).create_logic(self._context).build()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - as above
