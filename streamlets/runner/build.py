@@ -11,8 +11,8 @@ from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.runner.events import UnitId
 from streamlets.runner.facts import Fact
+from streamlets.runner.host import SparkHost
 from streamlets.runner.listening import Listening
-from streamlets.runner.session import Spark
 from streamlets.runner.site import Site
 from streamlets.runner.state import StateFolder
 from streamlets.runner.units import Log, StreamletUnit
@@ -51,7 +51,7 @@ def launch(
     plan: ApplicationPlan,
     state: StateFolder,
     *,
-    spark: Spark,
+    host: SparkHost,
     bounded: bool,
     report: Callable[[Fact], None],
     log: Log,
@@ -77,7 +77,7 @@ def launch(
             plan.name,
             plan.folder,
             streamlet,
-            spark=spark,
+            host=host,
             topics=topics,
             channels=channels,
             checkpoints=state.checkpoints,

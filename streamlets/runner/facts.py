@@ -96,7 +96,7 @@ class StopNow:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What all units live on is gone; none of them can go on or be restarted."""
+    """What all units live on is gone: whatever was up has failed for this reason."""
 
     failure: Failure
 

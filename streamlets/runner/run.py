@@ -15,13 +15,14 @@ from streamlets.channels.base import TopicLostError, TopicWriteError
 from streamlets.runner import session
 from streamlets.runner.build import launch
 from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
-from streamlets.runner.facts import Drain, Fact, Failure, Lost, Seen, StopNow
+from streamlets.runner.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.failure import text_of
 from streamlets.runner.held import Holder, held_rows
+from streamlets.runner.host import SparkHost
 from streamlets.runner.log import RunLog
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.readers import readers_below
-from streamlets.runner.session import SessionPlan, Spark
+from streamlets.runner.session import SessionPlan
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state import StateError, StateFolder
 from streamlets.runner.status_file import StatusFile
@@ -91,16 +92,17 @@ def run(
         emit(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
         code, reason = FAILED, "it could not be started"
         try:
-            spark = session.start(_session_plan(plan, options), print_line)
+            session_plan = _session_plan(plan, options)
+            host = SparkHost(lambda: session.start(session_plan, print_line), inbox.put, session_plan.jvm_log)
             take_signals()  # Spark has put its own handler
             try:
                 if inbox.empty():
                     supervising.set()
-                    code, reason = _supervised(plan, options, spark, inbox, emit, log)
+                    code, reason = _supervised(plan, options, host, inbox, emit, log)
                 else:
                     code, reason = ALL_ENDED, _STOPPED
             finally:
-                spark.stop()
+                host.stop()
         except _StoppedTwiceError:
             code, reason = ALL_ENDED, _STOPPED
         finally:
@@ -128,16 +130,14 @@ def _session_plan(plan: ApplicationPlan, options: RunOptions) -> SessionPlan:
 def _supervised(
     plan: ApplicationPlan,
     options: RunOptions,
-    spark: Spark,
+    host: SparkHost,
     inbox: SimpleQueue[Fact],
     emit: Callable[[Event], None],
     log: RunLog,
 ) -> tuple[int, str]:
     """Everything between the start of Spark and its end; gives the exit code and why it ended."""
     try:
-        application = launch(
-            plan, options.state, spark=spark, bounded=options.bounded, report=inbox.put, log=log.failure
-        )
+        application = launch(plan, options.state, host=host, bounded=options.bounded, report=inbox.put, log=log.failure)
     except (TopicLostError, TopicWriteError, OSError) as error:
         log.failure(UnitId(plan.name, ""), text_of(error))
         raise StateError(f"the topics cannot be made: {error}", "free space or correct the permissions") from error
@@ -162,19 +162,19 @@ def _supervised(
         lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
-        asked = _watch(supervisor, spark, inbox)
+        asked = _watch(supervisor, host, inbox)
     for site in application.sites.values():
         site.resume()
     holders = {unit: Holder(application.output_mode(unit), held.get(unit)) for unit in supervisor.units}
-    if options.bounded and spark.process.poll() is None:
-        for event in held_rows(spark.session, holders, options.state.checkpoints, time.time):
+    if options.bounded and host.alive:
+        for event in held_rows(host.spark().session, holders, options.state.checkpoints, time.time):
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
     return ALL_ENDED, _STOPPED if asked else ""
 
 
-def _watch(supervisor: Supervisor, spark: Spark, inbox: SimpleQueue[Fact]) -> bool:
+def _watch(supervisor: Supervisor, host: SparkHost, inbox: SimpleQueue[Fact]) -> bool:
     """Feed facts to the supervisor until all has ended; whether somebody asked for the end."""
     asked = False
     looked = time.monotonic()
@@ -189,9 +189,6 @@ def _watch(supervisor: Supervisor, spark: Spark, inbox: SimpleQueue[Fact]) -> bo
             supervisor.handle(fact)
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
-            code = spark.process.poll()
-            if code is not None:
-                supervisor.handle(Lost(Failure(f"Spark's Java process is gone (exit code {code})")))
-            else:
+            if host.alive:  # else the units hear of it
                 supervisor.check()
     return asked

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +66,11 @@ class SessionPlan:
     master: str | None = None
     python_path: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def jvm_log(self) -> Path:
+        """Where the Java process complains when log4j cannot; that of the one before is `jvm.1.log`."""
+        return self.logs / "jvm.log"
 
     @property
     def log_file(self) -> Path:
@@ -162,6 +168,19 @@ class Spark:
             self.process.kill()
             self.process.wait()
 
+    def forget(self) -> None:
+        """Make room for another Spark in this process after the one behind this has died: pyspark keeps one of each."""
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        context: Any = SparkContext
+        gateway = context._gateway  # noqa: SLF001 - there is no public way
+        for step in (self.session.sparkContext.stop, gateway.shutdown_callback_server, gateway.close):
+            with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
+                step()
+        context._gateway = context._jvm = context._active_spark_context = None  # noqa: SLF001
+        SparkSession._instantiatedSession = None  # noqa: SLF001
+
     def _stop_session(self) -> None:
         with contextlib.suppress(Exception):  # the process may be gone; what matters is that it is, in the end
             self.session.stop()
@@ -212,7 +231,9 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
     log_settings = plan.scratch / "log4j2.properties"
     log_settings.write_text(_log_settings(plan), encoding="utf-8")
     options = "spark.driver.extraJavaOptions"
-    settings[options] = f"{settings.get(options, '')} -Dlog4j2.configurationFile=file:{log_settings}".strip()
+    # A JVM without memory limps: threads die, queries hang. Ended, it is started again and its queries resume.
+    given = settings.get(options, "")
+    settings[options] = f"-XX:+ExitOnOutOfMemoryError {given} -Dlog4j2.configurationFile=file:{log_settings}"
     _environment(plan, settings)
 
     from py4j.protocol import Py4JError, Py4JJavaError
@@ -221,8 +242,9 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
     from pyspark.sql import SparkSession
 
     # Errors reach the user through the supervisor; pyspark would print them to the terminal a second time, as JSON.
-    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "py4j"):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_not_py4js)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     ours = settings["spark.master"].startswith("local") and "spark.pyspark.python" not in settings
     with without_zip(plan.scratch) if ours else contextlib.nullcontext():
@@ -230,7 +252,9 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
     process: subprocess.Popen[bytes] = gateway.proc
     threading.Thread(target=_forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
     try:
-        return Spark(SparkSession(SparkContext(conf=conf, gateway=gateway)), process)
+        context = SparkContext(conf=conf, gateway=gateway)
+        _silence(context)
+        return Spark(SparkSession(context), process)
     except (Py4JError, PySparkException, ValueError) as error:
         process.kill()
         cause = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
@@ -239,11 +263,23 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
         ) from error
 
 
+def _silence(context: Any) -> None:
+    """The server of accumulators would print a traceback when the JVM dies."""
+    context._accumulatorServer.handle_error = lambda request, client: None  # noqa: SLF001
+
+
+def _not_py4js(record: logging.LogRecord) -> bool:
+    """py4j tells each call that a dying JVM did not answer, in the name of the root logger."""
+    return not str(record.msg).startswith("Exception while sending command")
+
+
 def _launch(conf: SparkConf, plan: SessionPlan) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
-    log = plan.logs / "jvm.log"
+    log = plan.jvm_log
+    if log.exists():  # the last words of the one before
+        log.replace(log.with_suffix(".1.log"))
     with log.open("wb") as noise:
         # A process group of its own: Ctrl-C on the terminal must reach the runner alone, or a drain finds dead workers.
         # The JVM still dies with the runner, however that ends: its standard input closes.

@@ -13,6 +13,8 @@ from blueprint.plan import AvailableNow, StreamletPlan, Trigger
 from streamlets.channels.base import BatchWritten, Channel, Position, TopicLostError, TopicResource
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.runner.binding import TopicBinding, context_of
+from streamlets.runner.facts import Failure
+from streamlets.runner.host import SparkHost
 from streamlets.runner.session import Spark
 from streamlets.triggers import with_trigger
 
@@ -35,6 +37,7 @@ class Site:
     Arguments:
         application: the application's name; folder: where modules come from.
         plan: the streamlet's.
+        host: the Spark it runs on; its session there is made anew when that one is.
         topics: resource by topic id; channels: by name.
         checkpoints: the application's folder of checkpoints.
         bounded: whether every query works off what there is and ends, whatever else was asked for.
@@ -46,7 +49,7 @@ class Site:
         folder: str,
         plan: StreamletPlan,
         *,
-        spark: Spark,
+        host: SparkHost,
         topics: Mapping[str, TopicResource],
         channels: Mapping[str, Channel],
         checkpoints: Path,
@@ -59,7 +62,8 @@ class Site:
         self.bounded = bounded
         self.listening = listening
         self._folder = folder
-        self._spark = spark
+        self._host = host
+        self._spark: Spark | None = None
         self._topics = topics
         self._channels = channels
         self._checkpoints = checkpoints
@@ -79,8 +83,9 @@ class Site:
         from streamlets.project import project_at
 
         with self._building:
-            if self._context is None:
-                self._context = context_of(self._binding())
+            spark = self._host.spark()
+            if self._context is None or spark is not self._spark:
+                self._context, self._spark = context_of(self._binding(spark)), spark
             self._activate(self._context.session)
             streamlet = load_streamlet(self.plan.class_name, project_at(self._folder), lambda: ())
             if isinstance(streamlet, LoadFailure):
@@ -139,11 +144,15 @@ class Site:
                     continue  # the position is another topic's
         return found
 
-    def _binding(self) -> TopicBinding:
+    def failure(self) -> Failure | None:
+        """Why nothing works just now, whatever an error says: Spark is gone; None when it is there."""
+        return self._host.failure()
+
+    def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)
         if not self.plan.source_evolution:
             settings[_EVOLUTION] = "false"
-        session = self._spark.child(settings)
+        session = spark.child(settings)
         self._activate(session)  # first: Spark looks for sources of a name in the active session, too
         for channel in self._channels.values():
             channel.prepare(session)

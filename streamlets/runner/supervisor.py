@@ -229,7 +229,6 @@ class Supervisor:
                 self._tell(watched, "stopped")
 
     def _lose(self, failure: Failure) -> None:
-        for watched in self._watched.values():
-            if not watched.final:
-                watched.due, watched.launched = None, False
-                self._tell(watched, "failed", failure.cause, failure.frames)
+        for watched in list(self._watched.values()):
+            if watched.launched:
+                self._ended(watched, failure)

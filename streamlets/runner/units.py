@@ -97,7 +97,7 @@ class _SparkUnit:
             work()
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
             self._log(self.id, text_of(error))
-            failure = failure_of(error, building=True)
+            failure = self._site.failure() or failure_of(error, building=True)
             for up in list(self._queries.values()):
                 with contextlib.suppress(Exception):  # the failure above is the one to tell
                     up.query.stop()

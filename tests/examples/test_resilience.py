@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 RESILIENCE = Path(__file__).resolve().parent.parent.parent / "examples" / "resilience"
@@ -28,13 +30,29 @@ def row(order: int, paid_at: datetime | None) -> tuple[int, int, int, datetime, 
     return order, order * 31 % 97, 100 + order * 37 % 5000, OPENING + timedelta(seconds=order), paid_at
 
 
+def _events_with_a_kill(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    """What a run tells. Spark's Java process is killed once, when the join is up for the first time."""
+    assert run.stdout is not None
+    killed = False
+    for line in run.stdout:
+        if not line.startswith("{"):
+            continue
+        event: dict[str, Any] = json.loads(line)
+        yield event
+        if not killed and (event.get("streamlet"), event.get("state")) == ("settle", "running"):
+            (java,) = [each for each in psutil.Process(run.pid).children() if "java" in each.name()]
+            java.kill()
+            killed = True
+
+
 @pytest.mark.spark
 def test_whatever_fails_nothing_is_lost_and_only_the_egress_that_appends_doubles(tmp_path: Path) -> None:
-    """The run heals itself and ends with 0; Parquet has every order once, the appending egress some twice."""
+    """The run heals itself, also when Spark's Java process is killed, and ends with 0; Parquet has every order once,
+    the appending egress some twice."""
     from ledger import account, lines, main, parquet
 
     out = tmp_path / "out"
-    done = subprocess.run(
+    run = subprocess.Popen(
         [
             *(sys.executable, "-m", "cli.main", "run", str(RESILIENCE), "--available-now", "--format", "json"),
             *("--state-dir", str(tmp_path / "state")),
@@ -46,14 +64,17 @@ def test_whatever_fails_nothing_is_lost_and_only_the_egress_that_appends_doubles
             "flow.streamlets.lines.retry.max-backoff=100ms",
         ],
         env={**os.environ, "PYTHONPATH": str(RESILIENCE.parent.parent)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=(tmp_path / "stderr").open("w"),
         text=True,
-        check=False,
     )
-    events: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert done.returncode == 0, done.stdout + done.stderr
-    failures = Counter(each["streamlet"] for each in events if each.get("state") == "backing-off")
-    assert set(failures) == {"settle", "lines"}
+    events = list(_events_with_a_kill(run))
+    assert run.wait() == 0, (events, (tmp_path / "stderr").read_text())
+    assert (tmp_path / "stderr").read_text() == ""
+    failures = [each for each in events if each.get("state") == "backing-off"]
+    assert {each["streamlet"] for each in failures} == {"settle", "lines"}
+    gone = [each["streamlet"] for each in failures if each["cause"].startswith("Spark's Java process is gone (killed")]
+    assert gone == ["settle"]
 
     rows = [tuple(each.values()) for each in parquet(out / "archive")]
     settled = {order for order in range(ORDERS) if paid(order)}

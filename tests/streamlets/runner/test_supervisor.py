@@ -274,12 +274,35 @@ def test_second_request_stops_at_once() -> None:
     assert bench.units["b"].calls == ["start", "stop"]
 
 
-def test_loss_of_the_ground_fails_all() -> None:
-    """When what all live on is gone, whatever had not ended has failed."""
+def test_what_is_up_is_restarted_when_the_ground_is_lost() -> None:
+    """When what all live on is gone, each unit that was up backs off by itself, and what it tells later is not heard;
+    one that waits for its producers goes on waiting, and restarts that are off stay off."""
     bench = Bench("ab", in_order=True, bounded=True)
+    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    told = bench.last("a")
+    assert (told.state, told.cause, told.retry_in) == ("backing-off", "the JVM is gone", 1.0)
+    assert bench.state("b") == "starting"
+    bench.ended("a", Failure("the socket is closed"))
+    assert bench.last("a") is told
+    bench.passes(1.0)
+    assert bench.units["a"].calls == ["start", "start"]
+
+    bench = Bench("ab", retry=Retry(enabled=False))
     bench.supervisor.handle(Lost(Failure("the JVM is gone")))
     assert bench.supervisor.done
     assert len(bench.supervisor.failed) == 2
+
+
+def test_ground_lost_while_draining_ends_the_run() -> None:
+    """Nothing comes up again when the end was asked for."""
+    bench = Bench("ab")
+    bench.started("a")
+    bench.started("b")
+    bench.supervisor.handle(Drain())
+    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    assert [bench.state(ref) for ref in "ab"] == ["stopped", "stopped"]
+    assert bench.supervisor.done
+    assert bench.supervisor.failed == ()
 
 
 class _Machine(RuleBasedStateMachine):

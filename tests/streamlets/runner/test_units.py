@@ -139,8 +139,10 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
     descriptor: Any = None
     plan = StreamletPlan("rates", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
+    running = Spark(spark, process)
+    host: Any = SimpleNamespace(spark=lambda: running, failure=lambda: None)
     made = Site(
-        "app", str(tmp_path), plan, spark=Spark(spark, process), topics={}, channels={},
+        "app", str(tmp_path), plan, host=host, topics={}, channels={},
         checkpoints=tmp_path / "checkpoints", listening=Listening(), bounded=False,
     )  # fmt: skip
     yield made
