@@ -23,7 +23,7 @@ class Page:
     """One page.
 
     Arguments:
-        files: those of the example; the module of the index is there when the page has none of that name.
+        files: those of the example, and the modules of the index that the page speaks of and does not show itself.
         command: what is run on them, without `flow`.
         report: what the page says comes of it; `start` to `end` is its place in the text.
         mended: the files of the fix, which take the place of those of the example.
@@ -56,7 +56,7 @@ def read_page(path: Path) -> Page:
     assert report is not None, f"{path.name} shows no report"
     command = _command(text[slice(*sections["Example"])]) or ["verify"]
     return Page(
-        path.stem, text, list(sections), {**_shared(), **example}, command, report[3], report.start(3), report.end(3),
+        path.stem, text, list(sections), {**_shared(text), **example}, command, report[3], report.start(3), report.end(3),
         mended, _command(text[slice(*sections["Fix"])]) or command,
     )  # fmt: skip
 
@@ -73,9 +73,10 @@ def _command(text: str) -> list[str]:
     return shlex.split(found[-1]) if found else []
 
 
-def _shared() -> dict[str, str]:
-    """The module that the index shows for all pages."""
-    return {block[2]: block[3] for block in FENCE.finditer(INDEX.read_text(encoding="utf-8")) if block[2]}
+def _shared(text: str) -> dict[str, str]:
+    """The modules that the index shows for all pages, as far as a page's text speaks of them."""
+    blocks = FENCE.finditer(INDEX.read_text(encoding="utf-8"))
+    return {block[2]: block[3] for block in blocks if block[2] and f"{Path(block[2]).stem}." in text}
 
 
 def standing(code: str) -> str:
