@@ -56,8 +56,8 @@ def read_page(path: Path) -> Page:
     assert report is not None, f"{path.name} shows no report"
     command = _command(text[slice(*sections["Example"])]) or ["verify"]
     return Page(
-        path.stem, text, list(sections), {**_shared(text), **example}, command, report[3], report.start(3), report.end(3),
-        mended, _command(text[slice(*sections["Fix"])]) or command,
+        path.stem, text, list(sections), {**_shared(text), **example}, command, report[3],
+        report.start(3), report.end(3), mended, _command(text[slice(*sections["Fix"])]) or command,
     )  # fmt: skip
 
 
