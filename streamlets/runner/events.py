@@ -31,7 +31,10 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class UnitChanged:
-    """A unit entered a state; `cause` says why in one line, `frames` are the user's, `retry_in` is seconds."""
+    """A unit entered a state; `cause` says why in one line, `frames` are the user's, `retry_in` is seconds.
+
+    `paused` goes with `stopped`: it stays down until somebody resumes it, and is no reason for the run to end.
+    """
 
     time: float
     unit: UnitId
@@ -40,6 +43,7 @@ class UnitChanged:
     frames: tuple[str, ...] = ()
     retry_in: float | None = None
     restarts: int = 0
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,22 @@ class RecordsMissed:
 
 
 @dataclass(frozen=True, slots=True)
+class RunStopping:
+    """The end was asked for, or it takes too long.
+
+    Arguments:
+        cause: who or what wants it.
+        at_once: whether running batches are given up, to be replayed at the next start; else they are finished.
+        within: seconds after which they are given up all the same; None when they are waited for however long it takes.
+    """
+
+    time: float
+    cause: str
+    at_once: bool = False
+    within: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over; `exit_code` as documented."""
 
@@ -114,4 +134,4 @@ class RunEnded:
     reason: str = ""
 
 
-Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RecordsMissed | RunEnded
+Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RecordsMissed | RunStopping | RunEnded

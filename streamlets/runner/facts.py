@@ -86,12 +86,22 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Somebody wants the run to end in order."""
+    """Somebody wants the run to end in order.
+
+    Arguments:
+        cause: who or what.
+        within: seconds until it is stopped at once; None leaves it to the run's own limit.
+    """
+
+    cause: str = "stopped as asked"
+    within: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StopNow:
-    """Somebody wants the run to end at once."""
+    """Somebody wants the run to end at once; `cause` says who or what."""
+
+    cause: str = "stopped at once as asked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,16 @@ import dataclasses
 import json
 import re
 
-from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitChanged, UnitHeld, UnitProgressed
+from streamlets.runner.events import (
+    Event,
+    RecordsMissed,
+    RunEnded,
+    RunStarted,
+    RunStopping,
+    UnitChanged,
+    UnitHeld,
+    UnitProgressed,
+)
 
 
 def line(event: Event) -> str:
@@ -16,6 +25,11 @@ def line(event: Event) -> str:
             return f"{application}: started with {_count(len(streamlets), 'streamlet')}"
         case RunEnded(exit_code=code, reason=reason):
             return f"ended: {reason or 'all done'} (exit code {code})"
+        case RunStopping(cause=cause, at_once=at_once, within=within):
+            if at_once:
+                return f"stopping at once: {cause}"
+            limit = "" if within is None else f", within {within:g} s"
+            return f"draining{limit}: {cause}"
         case UnitChanged(unit=unit, state=state, cause=cause, retry_in=wait):
             told = f"{unit}: {state}"
             if wait is not None:

@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from streamlets.runner.events import Event, RunEnded, RunStarted, State, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events import (
+    Event,
+    RunEnded,
+    RunStarted,
+    RunStopping,
+    State,
+    UnitChanged,
+    UnitId,
+    UnitProgressed,
+)
 
 RATE_WINDOW = 15.0
 """Seconds over which rates are taken."""
@@ -45,6 +54,7 @@ class UnitStatus:
     seconds: float = 0.0
     watermark: str | None = None
     recent: tuple[tuple[float, int], ...] = ()
+    paused: bool = False
 
     def rate(self, now: float) -> float:
         """Rows in per second over the last `RATE_WINDOW` seconds."""
@@ -61,6 +71,11 @@ class StreamletStatus:
     state: State
     cause: str
     units: tuple[UnitStatus, ...]
+
+    @property
+    def paused(self) -> bool:
+        """Whether what is down of it was paused."""
+        return any(unit.paused for unit in self.units)
 
     @property
     def rows_in(self) -> int:
@@ -116,6 +131,7 @@ class RunStatus:
     ended: float | None = None
     exit_code: int | None = None
     reason: str = ""
+    stopping: RunStopping | None = None
 
     @property
     def streamlets(self) -> tuple[StreamletStatus, ...]:
@@ -124,9 +140,12 @@ class RunStatus:
 
     @property
     def health(self) -> str:
-        """`running`, `degraded` (a streamlet failed for good while others go on) or `ended`."""
+        """`running`, `degraded` (a streamlet failed for good while others go on), `draining`, `stopping` (at once) or
+        `ended`."""
         if self.ended is not None:
             return "ended"
+        if self.stopping is not None:
+            return "stopping" if self.stopping.at_once else "draining"
         return "degraded" if any(unit.state == "failed" for unit in self.units.values()) else "running"
 
     def _streamlet(self, ref: str) -> StreamletStatus:
@@ -143,6 +162,8 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
             return replace(status, application=application, started=time, order=streamlets)
         case RunEnded(time, exit_code, reason):
             return replace(status, ended=time, exit_code=exit_code, reason=reason)
+        case RunStopping():
+            return replace(status, stopping=event)
         case UnitChanged(unit=id):
             units = dict(status.units)
             units[id] = _changed(units.get(id), event)
@@ -164,6 +185,7 @@ def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
         cause=event.cause,
         frames=event.frames,
         restarts=unit.restarts + again,
+        paused=event.paused,
         retry_at=None if event.retry_in is None else event.time + event.retry_in,
     )
 
@@ -192,10 +214,15 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def to_json(status: RunStatus) -> dict[str, object]:
-    """The status as the status file has it. Its form is versioned: readers may be of another release."""
+def to_json(status: RunStatus, now: float) -> dict[str, object]:
+    """The status as the status file has it. Its form is versioned: readers may be of another release.
+
+    Arguments:
+        now: when it is told; rates are taken then.
+    """
     return {
         "version": 1,
+        "told": now,
         "application": status.application,
         "health": status.health,
         "started": status.started,
@@ -203,13 +230,14 @@ def to_json(status: RunStatus) -> dict[str, object]:
         "sequence": status.sequence,
         "ended": status.ended,
         "exit_code": status.exit_code,
-        "reason": status.reason,
+        "reason": status.reason or (status.stopping.cause if status.stopping else ""),
         "streamlets": [
             {
                 "ref": streamlet.ref,
                 "state": streamlet.state,
                 "cause": streamlet.cause,
-                "units": [_unit_json(unit, status.updated) for unit in streamlet.units],
+                "paused": streamlet.paused,
+                "units": [_unit_json(unit, now) for unit in streamlet.units],
             }
             for streamlet in status.streamlets
         ],
@@ -220,6 +248,7 @@ def _unit_json(unit: UnitStatus, now: float) -> dict[str, object]:
     return {
         "query": unit.unit.query,
         "state": unit.state,
+        "paused": unit.paused,
         "since": unit.since,
         "cause": unit.cause,
         "frames": list(unit.frames),

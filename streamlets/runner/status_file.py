@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from streamlets.runner.events import Event, RunEnded, UnitChanged
@@ -31,6 +32,8 @@ class StatusFile:
         """Write the status as it is."""
         self._written = now
         try:
-            write_atomically(self._file, json.dumps(to_json(self.status), indent=1) + "\n")
+            write_atomically(
+                self._file, json.dumps({"process": os.getpid()} | to_json(self.status, now), indent=1) + "\n"
+            )
         except OSError:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from streamlets.runner.events import Event, RunEnded, RunStarted, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events import Event, RunEnded, RunStarted, RunStopping, UnitChanged, UnitId, UnitProgressed
 from streamlets.runner.lines import json_line, line
 from streamlets.runner.status import RunStatus, fold, to_json
 
@@ -61,6 +61,17 @@ def test_restarts_are_counted_over_the_whole_run() -> None:
     assert status.units[B].retry_at is None
 
 
+def test_what_is_paused_and_how_the_end_goes_is_said() -> None:
+    """`stopped` and paused is told until the next state; a drain and a stop at once are the run's health."""
+    events: list[Event] = [RunStarted(0, "app", ("b",)), UnitChanged(1, B, "stopped", "paused by ann", paused=True)]
+    assert _folded(*events).streamlets[0].paused
+    events += [UnitChanged(2, B, "starting", "resumed"), RunStopping(3, "SIGTERM", within=60.0)]
+    status = _folded(*events)
+    assert (status.streamlets[0].paused, status.health) == (False, "draining")
+    assert _folded(*events, RunStopping(4, "SIGTERM again", at_once=True)).health == "stopping"
+    assert line(events[-1]) == "draining, within 60 s: SIGTERM"
+
+
 def test_every_event_moves_the_heartbeat() -> None:
     """The sequence number grows with each event, also of units that are not known."""
     status = _folded(RunStarted(0, "app", ()), UnitProgressed(1, B, 0, 1), RunEnded(2, 1, "why"))
@@ -70,8 +81,9 @@ def test_every_event_moves_the_heartbeat() -> None:
 def test_the_status_is_json() -> None:
     """The form of the status file is versioned and survives JSON."""
     status = _folded(RunStarted(0, "app", ("b",)), UnitChanged(1, B, "running"), UnitProgressed(2, B, 4, 7, {"out": 7}))
-    found = json.loads(json.dumps(to_json(status)))
-    assert found["version"] == 1
+    found = json.loads(json.dumps(to_json(status, 20.0)))
+    assert (found["version"], found["told"]) == (1, 20.0)
+    assert found["streamlets"][0]["units"][0]["rate"] == 0.0, "the rows came longer ago than rates look back"
     assert found["streamlets"][0]["units"][0]["rows_out"] == {"out": 7}
 
 

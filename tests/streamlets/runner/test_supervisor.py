@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,83 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from streamlets.runner.events import Event, UnitChanged, UnitId, UnitProgressed
-from streamlets.runner.facts import Became, Drain, Ended, Failure, Lost, Progressed, Started, StopNow
-from streamlets.runner.supervisor import Supervisor
-
-BROKEN = Failure("it broke")
-
-
-@dataclass
-class Fake:
-    """A unit that does nothing but note what it is asked for."""
-
-    id: UnitId
-    retry: Retry = field(default_factory=Retry)
-    bounded: bool = False
-    calls: list[str] = field(default_factory=list)
-    run: int = 0
-
-    def start(self, run: int) -> None:
-        self.run = run
-        self.calls.append("start")
-
-    def drain(self) -> None:
-        self.calls.append("drain")
-
-    def stop(self) -> None:
-        self.calls.append("stop")
-
-    def check(self) -> None:
-        self.calls.append("check")
-
-
-class Bench:
-    """A supervisor over fake units, `a` reading nothing, `b` reading `a`, and so on, with time in hand."""
-
-    def __init__(
-        self,
-        refs: str = "ab",
-        *,
-        in_order: bool = False,
-        bounded: bool = False,
-        retry: Retry | None = None,
-        producers: Mapping[str, list[str]] | None = None,
-    ) -> None:
-        self.now = 1000.0
-        self.events: list[Event] = []
-        self.units = {ref: Fake(UnitId(ref, ""), retry or Retry(), bounded) for ref in refs}
-        chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
-        self.supervisor = Supervisor(
-            self.units.values(),
-            chain if producers is None else producers,
-            in_order=in_order,
-            clock=lambda: self.now,
-            uniform=lambda: 0.0,
-            emit=self.events.append,
-        )
-        self.supervisor.tick()
-
-    def state(self, ref: str) -> str:
-        return self.last(ref).state
-
-    def last(self, ref: str) -> UnitChanged:
-        return [e for e in self.events if isinstance(e, UnitChanged) and e.unit == self.units[ref].id][-1]
-
-    def started(self, ref: str) -> None:
-        self.supervisor.handle(Started(self.units[ref].id, self.units[ref].run))
-
-    def ended(self, ref: str, failure: Failure | None = None) -> None:
-        self.supervisor.handle(Ended(self.units[ref].id, self.units[ref].run, failure))
-        self.supervisor.tick()
-
-    def progressed(self, ref: str, rows: int) -> None:
-        unit = self.units[ref]
-        self.supervisor.handle(Progressed(unit.run, UnitProgressed(self.now, unit.id, 0, rows)))
-
-    def passes(self, seconds: float) -> float | None:
-        self.now += seconds
-        return self.supervisor.tick()
+from streamlets.runner.events import UnitChanged, UnitId
+from streamlets.runner.facts import Became, Drain, Ended, Failure, Lost, Started, StopNow
+from tests.streamlets.runner.bench import BROKEN, Bench, Fake
 
 
 def test_all_start_at_once() -> None:
