@@ -21,6 +21,7 @@ _COMMANDS = {
     "checkpoints": "List, show and reset the checkpoints of an application's queries.",
     "config": "Show the settings in force; --explain KEY says where one comes from.",
     "explain": "Say what a code of `flow verify` means and how it is mended.",
+    "dead-letters": "Count, show and replay records that broke a contract.",
     "graph": "Draw the application.",
     "run": "Verify the application, then run it.",
     "streamlets": "List the streamlet classes of a project.",

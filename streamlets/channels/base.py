@@ -146,9 +146,15 @@ class TopicResource(Protocol):
         """Write records without Spark; a `txn` already seen writes nothing."""
 
     def scan(
-        self, reader: Contract | None = None, after: Position | None = None, until: Position | None = None
+        self,
+        reader: Contract | None = None,
+        after: Position | None = None,
+        until: Position | None = None,
+        *,
+        metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Records in commit order as the reader's schema has them (None: as written), without Spark."""
+        """Records in commit order as the reader's schema has them (None: as written), without Spark; with `metadata`
+        they have the column `_meta`, as those of `read`."""
 
     def end(self) -> Position:
         """Where the topic ends now."""

@@ -21,8 +21,9 @@ Point = Literal[
     "after-compaction-commit",  # the log names the merged file, a checkpoint of it is still to come
     "after-missed-note",  # readers that will be overtaken are noted, the records are still there
     "after-drop-commit",  # records have left the log, their files are still there
-    "after-replay-file",  # replayed dead letters are written, nothing names them yet
     "after-replay-decision",  # which dead letters are replayed is decided, no topic has them
+    "after-append-file",  # records written without Spark are in a file that nothing names yet
+    "after-append-commit",  # the topic has them, whoever wrote them does not know
 ]
 
 VARIABLE = "STREAMLETS_CRASH_AT"

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 Extra = Literal["fail", "drop"]
 
+_WHOLE = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",  # Spark's own cuts microseconds off
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""How `to_json` loses nothing of a row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
@@ -64,7 +71,7 @@ def conformance(rows: StructType, contract: Contract, *, extra: Extra = "fail", 
     return Conformance(
         columns=tuple(field.value(_column).alias(field.name) for field in fields),
         reason=F.coalesce(*reasons) if reasons else None,
-        original=F.to_json(F.struct(*names), {"ignoreNullFields": "false"}),
+        original=F.to_json(F.struct(*names), _WHOLE),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.channels.base import TopicWriteError, Txn
+from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.parquet import data_file
 from streamlets.channels.delta.records import fitted
 from streamlets.channels.delta.table import create_table, open_table, table_name
@@ -48,7 +49,10 @@ def append_batches(
         written = data_file(path, file)
         if not written.records:
             file.unlink()
-        table.append([written] if written.records else [], txn, clock)
+        crash_point("after-append-file")
+        if not table.append([written] if written.records else [], txn, clock):
+            file.unlink(missing_ok=True)  # the same was written by somebody else meanwhile
+        crash_point("after-append-commit")
     except OSError as error:
         file.unlink(missing_ok=True)
         raise TopicWriteError(f"topic `{topic.name}`: {error}; nothing of it is visible") from None

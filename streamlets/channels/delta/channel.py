@@ -31,6 +31,7 @@ from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.manifest import STAGED, writer_id
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import METADATA, METADATA_DDL, read_slices
+from streamlets.channels.delta.replays import Replays
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -184,7 +185,12 @@ class DeltaTopic:
         return self.end()
 
     def scan(
-        self, reader: Contract | None = None, after: Position | None = None, until: Position | None = None
+        self,
+        reader: Contract | None = None,
+        after: Position | None = None,
+        until: Position | None = None,
+        *,
+        metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Records in commit order as the reader's schema has them (None: as written), without Spark."""
         start = Offset.from_position(after) if after is not None else None
@@ -193,7 +199,7 @@ class DeltaTopic:
         if start is not None:
             log.check(start)
         end = Offset.from_position(until) if until is not None else log.end()
-        return read_slices(log.slices(start or Offset(log.id), end), reader)
+        return read_slices(log.slices(start or Offset(log.id), end), reader, metadata=metadata)
 
     def end(self) -> Position:
         """Where the topic ends now."""
@@ -253,6 +259,11 @@ class DeltaTopic:
         for table in self._tables().values():
             now = self._clock() + 1.0  # what left it this very moment, too
             sweep(table.path, self._channel.root / STAGED, removed=now, orphans=now - _ORPHANS)
+
+    @property
+    def replays(self) -> Replays:
+        """What of the topic, one of dead letters, has been replayed."""
+        return Replays(self.path)
 
     def missed(self) -> Iterator[Missed]:
         """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""

@@ -1,0 +1,104 @@
+"""What of a topic of dead letters has been replayed: decisions, numbered and each made once, kept beside the letters.
+
+A decision names its letters and where they go. It is made before anything is written; carrying it out is one commit
+under its number, so that it may be done again after a kill.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from streamlets.channels.base import Txn
+from streamlets.channels.delta import store
+from streamlets.channels.delta.log import topic_id
+
+FOLDER = "_replays"
+
+
+class Letter(NamedTuple):
+    """The place of a dead letter, as `_meta` gives it: `position` is `table/version`, `number` that within it."""
+
+    position: str
+    number: int
+
+
+class Run(NamedTuple):
+    """Letters of one position whose numbers follow each other."""
+
+    position: str
+    first: int
+    length: int
+
+    def has(self, letter: Letter) -> bool:
+        """Whether a letter is one of them."""
+        return letter.position == self.position and 0 <= letter.number - self.first < self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A decision.
+
+    Arguments:
+        number: of the decision, from 0.
+        port: the outlet whose contract the letters broke.
+        topic: the name of the topic they go to; contract: what they are written with, as Avro JSON.
+        letters: which ones.
+    """
+
+    number: int
+    port: str
+    topic: str
+    contract: str
+    letters: tuple[Run, ...]
+
+    @property
+    def records(self) -> int:
+        """How many letters it is about."""
+        return sum(run.length for run in self.letters)
+
+    def holds(self, letter: Letter) -> bool:
+        """Whether a letter is one of them."""
+        return any(run.has(letter) for run in self.letters)
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """The decisions about one topic of dead letters; `topic` is its folder."""
+
+    topic: Path
+
+    def all(self) -> Iterator[Replay]:
+        """Every decision, in order."""
+        number = 0
+        while (data := store.read(self._path(number))) is not None:
+            content = json.loads(data)
+            yield Replay(**content | {"number": number, "letters": tuple(Run(*run) for run in content["letters"])})
+            number += 1
+
+    def decide(self, replay: Replay) -> bool:
+        """Make a decision; False, and nothing, when another one took its number."""
+        (self.topic / FOLDER).mkdir(exist_ok=True)
+        return store.put_if_absent(self._path(replay.number), json.dumps(asdict(replay)).encode())
+
+    def txn(self, replay: Replay) -> Txn:
+        """The transaction under which a decision is carried out."""
+        return Txn(f"replay-{topic_id(self.topic)}", replay.number)
+
+    def _path(self, number: int) -> Path:
+        return self.topic / FOLDER / f"{number:08}.json"
+
+
+def runs(letters: Iterable[Letter]) -> tuple[Run, ...]:
+    """Letters, in any order, as runs."""
+    found: list[Run] = []
+    for letter in sorted(letters):
+        last = found[-1] if found else None
+        if last and (last.position, last.first + last.length) == letter:
+            found[-1] = Run(last.position, last.first, last.length + 1)
+        else:
+            found.append(Run(letter.position, letter.number, 1))
+    return tuple(found)

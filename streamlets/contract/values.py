@@ -1,0 +1,214 @@
+"""Plain values made into a contract's, as Arrow's builders take them: Python's own, or those of Spark's JSON."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
+from blueprint.avro.spark_types import member, optional
+from blueprint.spelling import did_you_mean
+from streamlets.contract.defaults import default_value
+
+_RANGES = {"int": 31, "long": 63}
+_UTC = datetime.UTC
+
+
+class RecordError(ValueError):
+    """A record that its schema does not allow; the message says which field and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Values as Python has them: dicts by field name, times as `datetime` or ISO text, decimals as `Decimal` or text,
+    unions as the plain value. What does not fit raises `RecordError`, with the `path` that it is given."""
+
+    contract: Contract
+
+    def record(self, row: Mapping[str, object], record: Record, path: str) -> dict[str, object]:
+        """A record, or one within it."""
+        names = [field.name for field in record.fields]
+        for name in row:
+            if name not in names:
+                listed = f"the fields are {', '.join(f'`{n}`' for n in names)}"
+                hint = " ".join(did_you_mean(str(name), names)) or listed
+                raise RecordError(f"{path}: `{record.name}` has no field `{name}`; {hint}")
+        return {field.name: self._field(row, field, f"{path}, `{field.name}`") for field in record.fields}
+
+    def _field(self, row: Mapping[str, object], field: Field, path: str) -> object:
+        if field.name in row:
+            return self.value(row[field.name], field.schema, path)
+        if field.has_default:
+            return default_value(field.default, field.schema, self.contract)
+        if optional(field.schema, self.contract)[1]:
+            return None
+        raise RecordError(f"{path} is missing and has no default")
+
+    def value(self, value: object, schema: Schema, path: str) -> object:
+        """A value of any type."""
+        held, nullable = optional(schema, self.contract)
+        if value is None:
+            if nullable:
+                return None
+            raise RecordError(f"{path} is null, and the schema does not allow it")
+        match held:
+            case Record():
+                if not isinstance(value, Mapping):
+                    raise RecordError(f"{path} is a {_type(value)}, not a dict")
+                return self.record(value, held, path)
+            case Array(items=items):
+                if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+                    raise RecordError(f"{path} is a {_type(value)}, not a list")
+                return [self.value(item, items, f"{path}[{n}]") for n, item in enumerate(value)]
+            case Map(values=values):
+                if not isinstance(value, Mapping):
+                    raise RecordError(f"{path} is a {_type(value)}, not a dict")
+                return [(str(key), self.value(item, values, f"{path}[{key!r}]")) for key, item in value.items()]
+            case Union(branches=branches):
+                return self.branch(value, branches, path)
+            case Enum(symbols=symbols, name=name):
+                if value not in symbols:
+                    raise RecordError(f"{path} is {value!r}, no symbol of `{name}`: {', '.join(symbols)}")
+                return value
+            case _:
+                return self.leaf(value, held, path)
+
+    def branch(self, value: object, branches: tuple[Schema, ...], path: str) -> dict[str, object]:
+        """A value of a union: of the first branch that it fits."""
+        reasons = []
+        for index, branch in enumerate(branches):
+            try:
+                return {member(index): self.value(value, branch, path)}
+            except RecordError as error:
+                reasons.append(str(error))
+        raise RecordError(f"{path} fits no branch of its union: {'; '.join(reasons)}")
+
+    def leaf(self, value: object, schema: Schema, path: str) -> object:
+        """A value without parts."""
+        return leaf_value(value, schema, path)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonValues(Values):
+    """Values as Spark's `to_json` writes a row: bytes as base64, unions as a struct of members, NaN and infinities as
+    texts; numbers read as `Decimal` so that none is rounded.
+
+    Arguments:
+        extra: whether fields that the contract does not have are dropped.
+    """
+
+    extra: bool = False
+
+    def record(self, row: Mapping[str, object], record: Record, path: str) -> dict[str, object]:
+        """A record, or one within it."""
+        if self.extra:
+            row = {field.name: row[field.name] for field in record.fields if field.name in row}
+        return Values.record(self, row, record, path)
+
+    def branch(self, value: object, branches: tuple[Schema, ...], path: str) -> dict[str, object]:
+        """A union by the one member that is not null."""
+        names = [member(index) for index in range(len(branches))]
+        if not isinstance(value, Mapping) or not set(value) <= set(names):
+            return Values.branch(self, value, branches, path)
+        given = [(name, branch) for name, branch in zip(names, branches, strict=True) if value.get(name) is not None]
+        if len(given) != 1:
+            raise RecordError(f"{path} has {len(given)} members of its union, not one")
+        ((name, branch),) = given
+        return {name: self.value(value[name], branch, path)}
+
+    def leaf(self, value: object, schema: Schema, path: str) -> object:
+        """A value without parts."""
+        kind = schema.type if isinstance(schema, Primitive) else "bytes"
+        decimal = isinstance(schema, (Primitive, Fixed)) and schema.logical and schema.logical.name == "decimal"
+        if isinstance(value, str) and kind == "bytes" and not decimal:
+            try:
+                value = base64.b64decode(value, validate=True)
+            except binascii.Error:
+                raise RecordError(f"{path} is {value!r:.40}, which is not base64") from None
+        elif kind in ("float", "double") and (isinstance(value, Decimal) or value in ("NaN", "Infinity", "-Infinity")):
+            value = float(value)
+        return leaf_value(value, schema, path)
+
+
+def leaf_value(value: object, schema: Schema, path: str) -> object:
+    """A value without parts, as Python has it."""
+    match schema, value:
+        case ((Primitive(logical=logical) | Fixed(logical=logical)), _) if logical and logical.name == "decimal":
+            return _decimal(value, logical.precision or 0, logical.scale or 0, path)
+        case Primitive(logical=logical), _ if logical and _is_time(logical.name):
+            return _time(value, logical.name, path)
+        case Primitive(type="int" | "long" as kind), int() if not isinstance(value, bool):
+            if not -(2 ** _RANGES[kind]) <= value < 2 ** _RANGES[kind]:
+                raise RecordError(f"{path} is {value}, too large for `{kind}`")
+            return value
+        case Primitive(type="float" | "double"), int() | float() if not isinstance(value, bool):
+            return float(value)
+        case Primitive(type="string"), str():
+            return value
+        case Primitive(type="boolean"), bool():
+            return value
+        case Primitive(type="bytes"), bytes() | bytearray():
+            return bytes(value)
+        case Fixed(size=size), bytes() | bytearray():
+            if len(value) != size:
+                raise RecordError(f"{path} has {len(value)} bytes, not {size}")
+            return bytes(value)
+        case _:
+            wanted = schema.type if isinstance(schema, Primitive) else "bytes"
+            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), not `{wanted}`")
+
+
+def _decimal(value: object, precision: int, scale: int, path: str) -> Decimal:
+    if isinstance(value, (Decimal, int, str)) and not isinstance(value, bool):
+        try:
+            exact = Decimal(value)
+            rounded = exact.quantize(Decimal(1).scaleb(-scale))
+        except InvalidOperation:
+            raise RecordError(f"{path} is {value!r}, no decimal({precision},{scale})") from None
+        if rounded == exact and len(rounded.as_tuple().digits) <= precision:
+            return rounded
+    raise RecordError(f"{path} is {value!r}, which does not fit decimal({precision},{scale})")
+
+
+def _is_time(logical: str) -> bool:
+    return logical == "date" or logical.startswith(("timestamp-mi", "local-timestamp-mi", "time-mi"))
+
+
+def _time(value: object, logical: str, path: str) -> object:
+    """Instants as aware datetimes (naive ones count as UTC), local times as naive ones, times of day as numbers."""
+    try:
+        parsed = _parsed(value, logical)
+    except ValueError as error:
+        raise RecordError(f"{path}: {error}") from None
+    match parsed:
+        case datetime.datetime() if logical == "date":
+            return parsed.date()
+        case datetime.datetime() if logical.startswith("local-"):
+            return parsed.replace(tzinfo=None)
+        case datetime.datetime():
+            return parsed if parsed.tzinfo else parsed.replace(tzinfo=_UTC)
+        case datetime.date() if logical == "date":
+            return parsed
+        case datetime.time() if logical.startswith("time-"):
+            micros = ((parsed.hour * 60 + parsed.minute) * 60 + parsed.second) * 1_000_000 + parsed.microsecond
+            return micros // 1000 if logical == "time-millis" else micros
+        case int() if logical.startswith("time-") and not isinstance(parsed, bool):
+            return parsed
+        case _:
+            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), not a `{logical}`")
+
+
+def _parsed(value: object, logical: str) -> object:
+    if not isinstance(value, str):
+        return value
+    if logical.startswith("time-"):
+        return datetime.time.fromisoformat(value)
+    return datetime.date.fromisoformat(value) if logical == "date" else datetime.datetime.fromisoformat(value)
+
+
+def _type(value: object) -> str:
+    return "null" if value is None else f"`{type(value).__name__}`"

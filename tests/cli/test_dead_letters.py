@@ -1,0 +1,115 @@
+"""`flow dead-letters`: counted, shown, and sent through their outlet once more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.streamlets.channels.topics import ids_of, made
+from tests.streamlets.runner.test_replaying import bury
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Flow
+
+STREAMLET = """
+from streamlets import AvroOutlet, SparkStreamlet, SparkStreamletLogic, StreamletShape
+
+class Writer(SparkStreamlet):
+    out = AvroOutlet(schema={
+        "type": "record", "name": "Coloured", "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "colour", "type": {"type": "enum", "name": "Colour", "symbols": SYMBOLS}}]},
+        on_invalid="dead-letters")
+    shape = StreamletShape.with_outlets(out)
+
+    class Logic(SparkStreamletLogic):
+        def build_streaming_queries(self):
+            raise NotImplementedError
+"""
+
+BLUEPRINT = """
+blueprint {
+  streamlets { writer = MODULE.Writer }
+  topics { coloured { producers = [writer.out], topic.name = out } }
+}
+flow.application = app
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An application whose outlet knows RED and GREEN by now, and five letters with GREEN and one with PINK."""
+    module = f"letters_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{module}.py").write_text(STREAMLET.replace("SYMBOLS", '["RED", "GREEN"]'))
+    (tmp_path / "blueprint.conf").write_text(BLUEPRINT.replace("MODULE", module))
+    topics = tmp_path / ".flow" / "app" / "topics"
+    bury(topics, 0, range(5))
+    bury(topics, 1, [100], "PINK")
+    made(topics, "out")
+    return tmp_path
+
+
+def test_dead_letters_are_listed(flow: Flow, folder: Path) -> None:
+    """`flow dead-letters` alone counts them by outlet and reason; `--format json` is the same as data."""
+    said = flow("dead-letters", str(folder))
+    assert said.code == 0
+    (line,) = (line for line in said.out.splitlines() if "GREEN" in line)
+    assert line.split()[:3] == ["writer.out", "5", "0"]
+    first, second = json.loads(flow("dead-letters", "list", str(folder), "--format", "json").out)["app"]
+    assert (first["streamlet"], first["outlet"], first["waiting"]) == ("writer", "out", 5)
+    assert (second["reason"], second["last"]) == ("colour: PINK is no symbol", "2024-01-01T00:00:01+00:00")
+
+
+def test_dead_letters_are_shown(flow: Flow, folder: Path) -> None:
+    """The last ones, with reason, query and batch; as JSON lines for programs; chosen by their reason."""
+    said = flow("dead-letters", "show", "writer", str(folder), "-n", "2")
+    assert said.out.count("writer.out") == 2
+    for word in ("q batch 1", "PINK is no symbol", '{"id": 100, "colour": "PINK"}'):
+        assert word in said.out
+    lines = flow("dead-letters", "show", "writer.out", str(folder), "--reason", "GREEN", "--format", "jsonl").out
+    found = [json.loads(line) for line in lines.splitlines()]
+    assert [letter["record"]["id"] for letter in found] == list(range(5))
+    assert {(letter["query"], letter["batch"], letter["replayed"]) for letter in found} == {("q", 0, False)}
+
+
+def test_a_misspelt_streamlet_gets_a_suggestion(flow: Flow, folder: Path) -> None:
+    """What was meant is named; exit code 2."""
+    said = flow("dead-letters", "show", "writr", str(folder))
+    assert (said.code, "did you mean `writer`" in said.err) == (2, True)
+
+
+def test_dead_letters_are_replayed_once(flow: Flow, folder: Path) -> None:
+    """A dry run says what would go; then those that keep the contract go, once; the rest is named with today's reason,
+    and the exit code says that there is one."""
+    out = made(folder / ".flow" / "app" / "topics", "out")
+    said = flow("dead-letters", "replay", "writer", str(folder), "--dry-run")
+    assert "writer.out: would replay 5 records" in said.out
+    assert ids_of(out.scan()) == []
+    said = flow("dead-letters", "replay", "writer", str(folder))
+    assert said.code == 1
+    assert "writer.out: replayed 5 records" in said.out
+    assert "writer.out: 1 record still breaks the contract: Coloured, `colour` is 'PINK'" in said.out
+    assert ids_of(out.scan()) == list(range(5))
+    said = flow("dead-letters", "replay", "writer.out", str(folder), "--reason", "GREEN", "--format", "json")
+    assert (said.code, json.loads(said.out)["replayed"]) == (0, {})
+    assert ids_of(out.scan()) == list(range(5))
+    assert "0         5" in flow("dead-letters", str(folder)).out
+    assert (
+        "no dead letters of that kind" in flow("dead-letters", "show", "writer", str(folder), "--reason", "GREEN").out
+    )
+
+
+def test_a_broken_blueprint_replays_nothing(flow: Flow, folder: Path) -> None:
+    """Which contract holds is not known then; the findings are shown."""
+    (folder / "blueprint.conf").write_text("blueprint {")
+    said = flow("dead-letters", "replay", "writer", str(folder), "--application", "app")
+    assert (said.code, "error" in said.err) == (2, True)
+
+
+def test_without_dead_letters_there_is_little_to_say(flow: Flow, tmp_path: Path) -> None:
+    """No table without lines."""
+    made(tmp_path / "app" / "topics")
+    assert "app: no dead letters" in flow("dead-letters", "--state-dir", str(tmp_path)).out
