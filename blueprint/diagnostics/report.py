@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,6 +20,8 @@ class Checked:
         pairs: (writer, reader) pairs whose contracts were compared.
         settings: single values that were checked against a type.
         logic: streamlets whose logic was built; None when nobody asked.
+        against: the older descriptor to compare with, "" when nobody asked.
+        changes: changes that were found against it; None when errors stood in the way.
     """
 
     streamlets: int = 0
@@ -27,6 +30,8 @@ class Checked:
     pairs: int = 0
     settings: int = 0
     logic: int | None = None
+    against: str = ""
+    changes: int | None = None
 
 
 class Report(Protocol):
@@ -74,20 +79,33 @@ def summary(report: Report) -> str:
             counted(checked.settings, "setting"),
         )
     )
-    left_out = _left_out(checked)
+    compared = ""
+    if checked.changes is not None:
+        compared = f"; {counted(checked.changes, 'change')} against {checked.against}{_classes(report.diagnostics)}"
+    left_out = " and ".join(filter(None, _left_out(checked)))
     rest = f"; not checked: {left_out}" if left_out else ""
-    return f"{report.blueprint}: {verdict(report.diagnostics)}; checked {looked}{rest}"
+    return f"{report.blueprint}: {verdict(report.diagnostics)}; checked {looked}{compared}{rest}"
 
 
 def _with_logic(checked: Checked) -> str:
     if not checked.logic:
         return ""
-    return " with their logic" if checked.logic == checked.streamlets else f" and the logic of {checked.logic}"
+    if checked.logic < checked.streamlets:
+        return f" and the logic of {checked.logic}"
+    return " with its logic" if checked.streamlets == 1 else " with their logic"
 
 
-def _left_out(checked: Checked) -> str:
+def _classes(diagnostics: Iterable[Diagnostic]) -> str:
+    """How many changes of each class."""
+    classes = Counter(each.change_class for each in diagnostics if each.change_class is not None)
+    return f" ({', '.join(f'{count} {name}' for name, count in sorted(classes.items()))})" if classes else ""
+
+
+def _left_out(checked: Checked) -> Iterator[str]:
     """What was not looked at; logic is left out unless asked for, and where other findings stand in its way."""
     if checked.logic is None:
-        return "the streamlets' logic"
-    missing = checked.streamlets - checked.logic
-    return f"the logic of {counted(missing, 'streamlet')}" if missing else ""
+        yield "the streamlets' logic"
+    elif checked.logic < checked.streamlets:
+        yield f"the logic of {counted(checked.streamlets - checked.logic, 'streamlet')}"
+    if checked.against and checked.changes is None:
+        yield f"what changes against {checked.against}"

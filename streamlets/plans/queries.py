@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from blueprint.buildable import Buildable
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.plan import RealTime, Trigger
-from blueprint.spelling import alternatives, listing
 from streamlets.declared import Declared
 from streamlets.plans import pinpoint
 from streamlets.plans.lineage import first_with, made
@@ -43,6 +42,11 @@ class BuiltQuery:
     trigger: Trigger | None
     place: Declared | None
 
+    @property
+    def called(self) -> str:
+        """How findings speak of it."""
+        return f"the query `{self.name}`" if self.name else "the query"
+
 
 def query_findings(query: BuiltQuery, streamlet: Buildable, places: Places) -> Iterator[Diagnostic]:
     """What is wrong with a query; when Spark refuses its plan, nothing more is said of the plan."""
@@ -51,7 +55,7 @@ def query_findings(query: BuiltQuery, streamlet: Buildable, places: Places) -> I
     if query.own_sink and told.lacks_sink:
         yield finding(
             "query-without-sink",
-            f"the query `{query.name}` does not say where its rows go",
+            f"{query.called} does not say where its rows go",
             span_of(place),
             help=('name a sink, such as `.format("console")` or `.foreachBatch(...)`; files need a `path`, too',),
         )
@@ -86,15 +90,15 @@ def _refused(query: BuiltQuery, rows: DataFrame, mode: str, refusal: str, places
     others = [other for other in _MODES if other != mode and not _refusal(rows, other)]
     if others:
         at = (place and pinpoint.mention(mode, place)) or place
-        help = [f"write it with {alternatives([f'output_mode={chr(34)}{other}{chr(34)}' for other in others])}"]
+        help = ["write it with " + " or ".join(f'`output_mode="{other}"`' for other in others)]
         if "without watermark" in refusal:
             help.insert(0, "group by a time, or a window of it, that has a watermark: `.withWatermark(...)` before")
         also = [Label(operator.span, "because of this")] if operator and operator != at else []
-        headline = f"the query `{query.name}` cannot be written in output mode `{mode}`"
+        headline = f"{query.called} cannot be written in output mode `{mode}`"
         return finding("output-mode", headline, span_of(at), also=also, causes=(refusal,), help=help)
     first, _, rest = refusal.partition(". ")
     apart = operator is not None and place is not None and operator.line != place.line
-    also = [Label(place.span, f"in the query `{query.name}`")] if place and apart else []
+    also = [Label(place.span, f"in {query.called}")] if place and apart else []
     at = operator or place
     return finding("unsupported-operator", f"Spark refuses this in a stream: {first}", span_of(at), also=also,
                    causes=(rest,) if rest else (), help=_instead(refusal))  # fmt: skip
@@ -145,20 +149,20 @@ def _real_time(query: BuiltQuery, rows: DataFrame, mode: str, streamlet: Buildab
             at = (place and pinpoint.argument(place, 3, "trigger")) or place
             yield finding(
                 "real-time-channel",
-                f"`{query.name}` has a real-time trigger, and its topic `{id}` is on a channel without real time",
+                f"{query.called} has a real-time trigger, and its topic `{id}` is on a channel without real time",
                 span_of(at),
                 causes=(f"`{id}` is carried by `{channel}`",),
                 help=('take `processing_time("0 seconds")` for batches without a pause',),
             )
         return
     operators = refused_operators(rows) or ()
-    causes = [f"it needs {listing(operators)}, which real-time mode does not have"] if operators else []
+    causes = [f"it has {operator}, which real-time mode does not do" for operator in operators]
     if mode != "update":
         causes.append(f"it is written in output mode `{mode}`, and real-time mode writes in `update` only")
     if causes:
         yield finding(
             "real-time-plan",
-            f"the query `{query.name}` cannot run in real time",
+            f"{query.called} cannot run in real time",
             span_of(place),
             causes=causes,
             help=("take a `processing-time` trigger, or leave out what real-time mode does not have",),

@@ -69,7 +69,7 @@ def _refused_by_spark(error: PySparkException, places: Places, frames: tuple[Dec
     column = _column(condition, given)
     if column:
         place = _place_of(column, error, places, call)
-        known = _names(next((given[key] for key in _SUGGESTIONS if given.get(key)), ""))
+        known = _names(next((given[key] for key in _SUGGESTIONS if given.get(key)), "")) or _columns_of(error)
         near = did_you_mean(column, known) or ((f"there are {listing(known)}",) if known else ())
         side = f" on the {given['side']} side of the join" if "side" in given else ""
         headline = f"there is no column `{column}`{side}"
@@ -139,6 +139,17 @@ def _column(condition: str, given: dict[str, str]) -> str:
         return ""
     named = given.get("objectName") or given.get("fieldName") or given.get("colName") or ""
     return ".".join(part.strip("`") for part in re.findall(r"`[^`]*`|[^.`]+", named))
+
+
+def _columns_of(error: BaseException) -> list[str]:
+    """The columns of the frame that was asked for an attribute."""
+    from pyspark.sql import DataFrame
+
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    asked = trace.tb_frame.f_locals.get("self") if trace is not None else None
+    return list(asked.columns) if isinstance(asked, DataFrame) else []
 
 
 def _names(listed: str) -> list[str]:

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
 _ALLOWLIST = "org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$"
 _OPERATOR = re.compile(r"^[ :|]*(?:[+:]- )?(?:\*\(\d+\) )?(?P<name>[A-Za-z]\w*)", re.MULTILINE)
+_MEANT = {
+    "ArrowEvalPython": "a Python function",
+    "BatchEvalPython": "a Python function",
+    "MapInArrow": "a Python function",
+    "MapInPandas": "a Python function",
+    "StreamingSymmetricHashJoin": "a join of two streams",
+    "SortMergeJoin": "a join with a table too large to be sent to every task",
+}
 _STREAMING_AGGREGATES = {"HashAggregate", "ObjectHashAggregate", "SortAggregate"}
 """Planned anew when the query starts, into operators that are allowed."""
 _PRINTED = {"ShuffleExchange": "Exchange", "FileSourceScan": "FileScan", "RealTimeStreamScan": "StreamingRelation"}
@@ -21,7 +29,7 @@ _PRINTED = {"ShuffleExchange": "Exchange", "FileSourceScan": "FileScan", "RealTi
 
 
 def refused_operators(frame: DataFrame) -> tuple[str, ...] | None:
-    """The physical operators of a query that real-time mode refuses; None when it cannot be told."""
+    """What of a query real-time mode refuses, in an author's words; None when it cannot be told."""
     jvm: Any = frame.sparkSession._jvm  # noqa: SLF001 - there is no public way to any of this
     allowed = _allowed(jvm)
     if not allowed:
@@ -30,7 +38,8 @@ def refused_operators(frame: DataFrame) -> tuple[str, ...] | None:
     text = str(frame._jdf.queryExecution().explainString(simple))  # noqa: SLF001
     physical = text.partition("== Physical Plan ==\n")[2]
     names = dict.fromkeys(match["name"] for match in _OPERATOR.finditer(physical))
-    return tuple(name for name in names if name not in allowed)
+    refused = (name for name in names if name not in allowed)
+    return tuple(dict.fromkeys(_MEANT.get(name, f"the operator `{name}`") for name in refused))
 
 
 @cache

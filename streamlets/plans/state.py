@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamlets.plans.tree import PlanNode, first_list, plan_tree, watermarked
+from streamlets.plans.tree import PlanNode, lists, plan_tree, watermarked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,14 +47,14 @@ def _of_tree(tree: PlanNode, mode: str) -> Iterator[Unbounded]:
         print_ = f"{node.name} {node.rest}"
         match node.name:
             case "Aggregate" if mode != "complete":
-                keys = first_list(node.rest)
-                if keys and not watermarked(keys):
+                keys, *results = lists(node.rest)  # without keys, the results are all that is printed
+                if results and not watermarked(keys):
                     yield Unbounded(
                         "an aggregation", "none of the columns it groups by carries a watermark",
                         'put `.withWatermark("<time>", "<delay>")` before it and group by the time or a window of it',
                         print_,
                     )  # fmt: skip
-            case "Deduplicate" if not watermarked(first_list(node.rest)):
+            case "Deduplicate" if not watermarked(node.rest):
                 yield _deduplication(print_)
             case "Distinct" if not _keeps_watermark(node.children[0]):
                 yield _deduplication(print_)

@@ -73,10 +73,12 @@ class StreamletCheck:
             return
         yield from self._mismatches()
         yield from self._lost(seen, given)
-        yield from self._asides(seen)
         queries = self._queries(given, seen)
-        for query in queries:
-            yield from query_findings(query, self._streamlet, self._places)
+        told = [found for query in queries for found in query_findings(query, self._streamlet, self._places)]
+        yield from told
+        yield from self._jobs(seen)
+        if all(found.code != "real-time-plan" for found in told):  # there, Python functions are told as what is refused
+            yield from self._functions(seen)
         yield from self._ports_left_out(streamlet, given, queries)
         yield from self._again(given)
 
@@ -97,9 +99,10 @@ class StreamletCheck:
             for write in given
             if isinstance(write, StreamingWrite)
         ]
-        return queries + [
-            BuiltQuery(each.name or "", each.writer, True, None, own(each.place)) for each in seen.started
-        ]
+        for each in seen.started:
+            name = each.name or facts(each.writer).options.get("queryname", "")
+            queries.append(BuiltQuery(name, each.writer, True, None, own(each.place)))
+        return queries
 
     def _mismatches(self) -> Iterator[Diagnostic]:
         for each in self._ports.mismatches:
@@ -127,7 +130,7 @@ class StreamletCheck:
                 severity=Severity.NOTE if kept else None,
             )
 
-    def _asides(self, seen: Seen) -> Iterator[Diagnostic]:
+    def _jobs(self, seen: Seen) -> Iterator[Diagnostic]:
         for name, place in dict.fromkeys(seen.actions):
             yield finding(
                 "action-in-logic",
@@ -136,6 +139,8 @@ class StreamletCheck:
                 help=("join with the frame instead, or take what is fixed as a config parameter",),
                 severity=Severity.WARNING,
             )
+
+    def _functions(self, seen: Seen) -> Iterator[Diagnostic]:
         told: set[str] = set()
         for call in seen.functions:
             if call.function not in told:

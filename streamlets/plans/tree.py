@@ -65,12 +65,15 @@ def watermarked(text: str) -> int:
     return len(set(_WATERMARKED.findall(text)))
 
 
-def first_list(text: str) -> str:
-    """What stands between the first `[` of a text and its `]`."""
-    depth = 0
-    start = text.find("[")
-    for index in range(max(start, 0), len(text)):
-        depth += {"[": 1, "]": -1}.get(text[index], 0)
-        if depth == 0:
-            return text[start + 1 : index]
-    return ""
+def lists(text: str) -> list[str]:
+    """What stands between each outer `[` of a text and its `]`."""
+    found, depth, start = [], 0, 0
+    for index, character in enumerate(text):
+        if character == "[":
+            start = start if depth else index + 1
+            depth += 1
+        elif character == "]" and depth:
+            depth -= 1
+            if depth == 0:
+                found.append(text[start:index])
+    return found

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.buildable import LogicCheck
 from blueprint.diagnostics.codes import FAMILIES
 from blueprint.diagnostics.renderers import RENDERERS
 from blueprint.verify import verify
 from streamlets.describe import ProjectCatalog
+from streamlets.plans import LogicChecker
 from tests.diagnostics.specification import Case, cases
 
 HERE = Path(__file__).parent
@@ -21,15 +23,30 @@ ELSEWHERE = {
     "Changes: with `--against`": "takes an older descriptor: `docs/diagnostics/` and `tests/blueprint/comparison/`",
 }
 CASES = [case for document in DOCUMENTS for case in cases(document)]
+WITH_LOGIC = "plans.md"
+"""The document whose applications have their logic built, in the Spark session of all tests."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_report_is_as_specified(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def logic(case: Case, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> LogicCheck | None:
+    """What builds the logic, for the document about it."""
+    if case.document != WITH_LOGIC:
+        return None
+    return LogicChecker(request.getfixturevalue("spark"), tmp_path_factory.mktemp("plans"))
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=str(case), marks=pytest.mark.spark if case.document == WITH_LOGIC else ())
+             for case in CASES],
+)  # fmt: skip
+def test_report_is_as_specified(
+    case: Case, logic: LogicCheck | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The report of an application is the one that its section shows, to the letter."""
-    assert report(case, tmp_path, monkeypatch) == case.expected
+    assert report(case, tmp_path, monkeypatch, logic) == case.expected
 
 
-def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, logic: LogicCheck | None = None) -> str:
     """What verification says of a case, 80 columns wide."""
     monkeypatch.chdir(folder)
     for name, text in case.files.items():
@@ -38,7 +55,7 @@ def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     named = (name for name in ("blueprint.conf", "blueprint.yaml") if name in case.files)
     verification = verify(
         next(named, "blueprint.conf"), catalog=ProjectCatalog(), conf_files=case.conf, arguments=case.arguments,
-        environment={}, working_directory=folder,
+        environment={}, working_directory=folder, logic=logic,
     )  # fmt: skip
     text = RENDERERS["full"](verification)
     if os.environ.get("UPDATE_SPECIFICATION"):  # the change is then read in the diff
