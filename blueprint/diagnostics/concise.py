@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from blueprint.diagnostics.report import Report, summary
+from blueprint.diagnostics.text import shown
 
 
 def render_concise(report: Report, *, color: bool = False, width: int = 80) -> str:
@@ -13,5 +14,5 @@ def render_concise(report: Report, *, color: bool = False, width: int = 80) -> s
         if diagnostic.primary is not None:
             span = diagnostic.primary.span
             place = f"{span.file}:{span.line}:{span.column}"
-        lines.append(f"{place}: {diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.headline}")
+        lines.append(shown(f"{place}: {diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.headline}"))
     return "\n".join([*lines, summary(report)]) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from blueprint.diagnostics.model import Label, Sources
@@ -21,12 +21,29 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Underline:
-    """A mark on the grid of one shown line: columns from 0, the end behind the last."""
+    """A mark on the grid of one shown line: columns from 0, the end behind the last.
+
+    One that goes on in the next line ends with an ellipsis, which stands behind the line's last character.
+    """
 
     start: int
     end: int
     message: str
     primary: bool
+    goes_on: bool = False
+
+    def within(self, first: int, cut: int) -> _Underline:
+        """The same on a window of the line."""
+        start = self.start - first
+        return replace(self, start=max(start, 0), end=max(min(self.end, cut) - first, start + 1))
+
+    def drawn(self, column: int, paint: Paint) -> str:
+        """The signs from a column on."""
+        length = self.end - max(self.start, column)
+        sign = "^" if self.primary else "-"
+        return paint.mark(
+            f"{sign * (length - 1)}\u2026" if self.goes_on and length > 1 else sign * length, self.primary
+        )
 
 
 def gutter_width(marks: Iterable[Mark]) -> int:
@@ -57,7 +74,8 @@ def _excerpt(marks: list[Mark], sources: Sources, *, gutter: int, width: int, pa
             yield f"{' ' * gutter}{paint.frame('...')}"
         previous = number
         if text is None:  # the place is known, the text is not: its message is all there is to show
-            yield from (f"{bar} {line}" for mark in group for line in wrapped(mark.label.message, width - gutter - 3))
+            messages = [mark.label.message for mark in group if mark.label.message]
+            yield from (f"{bar} {line}" for message in messages for line in wrapped(message, width - gutter - 3))
             continue
         for first, cut, underlines in _views(text, list(group), width - gutter - 3):
             yield f"{paint.frame(f'{number:>{gutter}} |')} {_cut(shown(text), first, cut)}".rstrip()
@@ -74,8 +92,7 @@ def _views(text: str, marks: list[Mark], width: int) -> Iterator[tuple[int, int,
             yield from _views(text, [mark], width)
         return
     first, cut = window(width, total, start, end)
-    yield first, cut, [_Underline(max(s.start - first, 0), max(min(s.end, cut) - first, s.start - first + 1),
-                                  s.message, s.primary) for s in spots]  # fmt: skip
+    yield first, cut, [spot.within(first, cut) for spot in spots]
 
 
 def _underline(text: str, mark: Mark) -> _Underline:
@@ -83,7 +100,8 @@ def _underline(text: str, mark: Mark) -> _Underline:
     end_column = span.end_column if span.end_line == span.line else len(text.rstrip()) + 1
     start = cells(shown(text[: span.column - 1]))
     end = cells(shown(text[: max(end_column - 1, 0)]))
-    return _Underline(start, max(end, start + 1), mark.label.message, mark.primary)
+    goes_on = span.end_line > span.line
+    return _Underline(start, max(end, start + 1) + goes_on, mark.label.message, mark.primary, goes_on)
 
 
 def _cut(text: str, first: int, end: int) -> str:
@@ -107,7 +125,7 @@ def _underlined(spots: list[_Underline], width: int, paint: Paint) -> Iterator[s
     for spot in spots:
         start = max(spot.start, column)
         if start < spot.end:
-            row += " " * (start - column) + paint.mark("^" if spot.primary else "-", spot.end - start, spot.primary)
+            row += " " * (start - column) + spot.drawn(start, paint)
             column = spot.end
     waiting = [spot for spot in spots if spot.message]
     if waiting and waiting[-1] is spots[-1] and column + 1 + cells(shown(spots[-1].message)) <= width:
@@ -129,6 +147,6 @@ def _below(spot: _Underline, waiting: list[_Underline], width: int, paint: Paint
         row, column = "", 0
         for other in waiting:
             if column <= other.start < start:
-                row += " " * (other.start - column) + paint.mark("|", 1, other.primary)
+                row += " " * (other.start - column) + paint.mark("|", other.primary)
                 column = other.start + 1
         yield row + " " * (start - column) + paint.said(line, spot.primary)

@@ -32,9 +32,9 @@ class Paint:
         """Arrows, bars and line numbers."""
         return self._paint(text, _FRAME)
 
-    def mark(self, sign: str, length: int, primary: bool) -> str:
+    def mark(self, signs: str, primary: bool) -> str:
         """An underline."""
-        return self._paint(sign * length, _STYLES[self.severity] if primary else _SECONDARY)
+        return self._paint(signs, _STYLES[self.severity] if primary else _SECONDARY)
 
     def said(self, text: str, primary: bool) -> str:
         """What is said about a place."""

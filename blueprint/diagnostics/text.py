@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 TAB = "    "
+_JOINERS = "\u200c\u200d"
 
 
 def cells(text: str) -> int:
@@ -17,11 +18,17 @@ def cells(text: str) -> int:
 def _cell(character: str) -> int:
     if unicodedata.east_asian_width(character) in "WF":
         return 2
-    return 0 if unicodedata.category(character) in ("Mn", "Me", "Cf") else 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
+        return 0  # the range holds what joins a Korean syllable that has begun
+    return 1
 
 
 def shown(text: str) -> str:
-    """`text` as it can be printed: tabs as blanks, control characters as a replacement mark."""
+    """`text` as it can be printed: tabs as blanks, and a replacement mark for what a terminal would obey or not show.
+
+    That is control characters, and characters that turn the direction of writing or take no room, but for the two
+    joiners, which belong to their neighbours: what is invisible in a source is most often what is wrong with it.
+    """
     if text.isprintable():
         return text
     return "".join(_printable(character) for character in text)
@@ -30,7 +37,8 @@ def shown(text: str) -> str:
 def _printable(character: str) -> str:
     if character == "\t":
         return TAB
-    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") else character
+    hidden = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in _JOINERS
+    return "\ufffd" if hidden else character
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -67,6 +67,38 @@ def test_control_characters_cannot_reach_the_terminal() -> None:
     assert "\x1b" not in text and "\x07" not in text
 
 
+def test_what_cannot_be_seen_is_shown() -> None:
+    """Invisible characters, and those that turn the direction of writing, take a column of their own."""
+    text = drawn("a\u200bb = \u202e1\ufeff", span(1, 2, 3))
+    assert text.splitlines()[-2:] == ["1 | a\ufffdb = \ufffd1\ufffd", "  |  ^"]
+    assert "\ufffd" not in drawn("\U0001f469\u200d\U0001f527", None, causes=("\u0646\u200c\u0647",))
+
+
+def test_syllables_that_are_put_together_take_two_columns() -> None:
+    """Korean written in single letters stands as it does in syllables."""
+    assert cells("\u1112\u1161\u11ab") == cells("\ud55c") == 2
+
+
+def test_a_place_outside_of_its_text_is_drawn_as_far_as_it_goes() -> None:
+    """The file may have changed since it was read, and may have lost lines."""
+    assert drawn("ab", span(1, 9, 12), label="was here").splitlines()[-2:] == ["1 | ab", "  |   ^ was here"]
+    assert drawn("ab", span(5, 1, 2), label="was here").splitlines()[-2:] == [" --> a.conf:5:1", "  | was here"]
+
+
+def test_a_label_without_source_is_wrapped_and_one_without_words_is_not_drawn() -> None:
+    """All there is to show of a place is its message."""
+    text = drawn("a", span(1, 1, 2), Label(span(9, 1, 2, "gone.py"), "word " * 20), width=40)
+    assert all(cells(line) <= 40 for line in text.splitlines()) and text.count("word") == 20
+    assert drawn("a", None, causes=("why",)).splitlines() == ["error[unknown-key]: no such key", "  = because: why"]
+    assert drawn("a", span(9, 1, 2, "gone.py")).splitlines()[-1] == " --> gone.py:9:1"
+
+
+def test_marks_of_one_place_overlap_without_moving_each_other() -> None:
+    """The later one goes on where the earlier one ends, and every message is said."""
+    text = drawn("abcdef", span(1, 1, 4), Label(span(1, 2, 7), "all"), label="first")
+    assert text.splitlines()[-3:] == ["1 | abcdef", "  | ^^^--- all", "  | first"]
+
+
 def test_an_empty_span_gets_one_caret() -> None:
     """The end of a text is a place, too."""
     assert drawn("abc", span(1, 4, 4)).splitlines()[-1] == "  |    ^"
@@ -110,8 +142,18 @@ def test_other_files_follow_under_their_own_place() -> None:
 
 
 def test_a_span_over_lines_is_underlined_to_the_end_of_its_first() -> None:
-    """The beginning is the place."""
-    assert drawn("{ a\n}", Span("a.conf", 1, 1, 2, 2)).splitlines()[-1] == "  | ^^^"
+    """The beginning is the place; an ellipsis says that it goes on."""
+    over = Span("a.conf", 1, 1, 2, 2)
+    assert drawn("{ a\n}", over).splitlines()[-2:] == ["1 | { a", "  | ^^^…"]
+    assert drawn("{ a\n}", over, label="this").splitlines()[-1] == "  | ^^^… this"
+    assert drawn("a {   \n}", Span("a.conf", 1, 3, 2, 2)).splitlines()[-1] == "  |   ^…"  # blanks at the end are none
+
+
+def test_a_long_span_over_lines_fits() -> None:
+    """Its ellipsis is the last column."""
+    source, marks = drawn("x" * 200 + "\ny", Span("a.conf", 1, 1, 2, 2), width=40).splitlines()[-2:]
+    assert (cells(source), cells(marks)) == (40, 40)
+    assert source.endswith("x…") and marks.endswith("^…")
 
 
 def test_frames_are_shown_as_excerpts_with_their_functions() -> None:

@@ -71,6 +71,12 @@ def test_concise_is_one_line_a_finding_and_a_summary() -> None:
     ]
 
 
+def test_concise_lines_cannot_be_broken_by_what_they_say() -> None:
+    """A line end or an escape in a name stays inside of the line, and does nothing."""
+    report = Made((finding("cycle", "no `a\nb\x1b[2J`", HERE),))
+    assert RENDERERS["concise"](report).splitlines()[0] == "a.conf:2:3: error[cycle]: no `a\ufffdb\ufffd[2J`"
+
+
 def annotated(*findings: Diagnostic, folder: str = "/repository/app") -> list[str]:
     """The lines of the format `github`."""
     return render_github(_Placed(findings, sources=Sources(folder))).splitlines()
