@@ -22,8 +22,8 @@ _MEANT = {
     "StreamingSymmetricHashJoin": "a join of two streams",
     "SortMergeJoin": "a join with a table too large to be sent to every task",
 }
-_STREAMING_AGGREGATES = {"HashAggregate", "ObjectHashAggregate", "SortAggregate"}
-"""Planned anew when the query starts, into operators that are allowed."""
+_PLANNED_ANEW = {"HashAggregate", "ObjectHashAggregate", "SortAggregate", "AdaptiveSparkPlan"}
+"""When the query starts, others stand in their places: aggregations that are allowed, and no adaptive plan."""
 _PRINTED = {"ShuffleExchange": "Exchange", "FileSourceScan": "FileScan", "RealTimeStreamScan": "StreamingRelation"}
 """Operators whose print has another name than their class."""
 
@@ -59,4 +59,4 @@ def _allowed(jvm: Any) -> frozenset[str]:
             names |= {name, _PRINTED.get(name, name)}
     except Py4JError:
         return frozenset()
-    return frozenset(names | _STREAMING_AGGREGATES)
+    return frozenset(names | _PLANNED_ANEW)
