@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.avro.model import Contract
 from streamlets.channels.delta import store
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.table import LOG, Table
@@ -237,3 +238,56 @@ def test_a_full_disk_at_the_manifest(bench: Bench, monkeypatch: pytest.MonkeyPat
     assert not [p for p in (bench.root / "topics" / STAGED).rglob("*") if p.is_file()]
     bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
     assert sorted(ids_of(bench.topic("out").scan())) == list(range(1000))
+
+
+def test_a_dead_letter_is_replayed_as_it_was(bench: Bench) -> None:
+    """A row of every kind of value that broke its contract by one field comes, replayed under a contract that allows
+    it, as it was: to the microsecond, the last digit and the byte."""
+    from pyspark.sql import functions as F
+
+    from streamlets.runner.replaying import Outlets, Replayed, replay
+
+    part = {"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}]}
+
+    def rich(*symbols: str) -> Contract:
+        return contract(
+            ("id", "long"),
+            ("at", {"type": "long", "logicalType": "timestamp-micros"}),
+            ("local", {"type": "long", "logicalType": "local-timestamp-micros"}),
+            ("day", {"type": "int", "logicalType": "date"}),
+            ("raw", "bytes"),
+            ("price", {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 10}),
+            ("ratio", "double"),
+            ("either", ["null", "string", "long"]),
+            ("names", {"type": "map", "values": "string"}),
+            ("parts", {"type": "array", "items": part}),
+            ("colour", {"type": "enum", "name": "Colour", "symbols": list(symbols)}),
+        )  # fmt: skip
+
+    columns = [
+        "id",
+        "timestamp'2024-02-29 12:34:56.789012' AS at",
+        "timestamp_ntz'2024-02-29 12:34:56.789012' AS local",
+        "date'2024-02-29' AS day",
+        "X'00FF10' AS raw",
+        "CAST(12345678901234567890.0123456789 AS DECIMAL(30,10)) AS price",
+        "CAST('NaN' AS DOUBLE) AS ratio",
+        "IF(id = 0, NULL, named_struct('member0', CAST(NULL AS STRING), 'member1', id)) AS either",
+        "map('a', 'b') AS names",
+        "array(named_struct('x', 1)) AS parts",
+        "'GREEN' AS colour",
+    ]
+    feed(bench, 2)
+    rows = bench.read(inlet("in")).select(*map(F.expr, columns))
+    bench.run(bench.write(rows, outlet("out", rich("RED"), on_invalid="dead-letters"), dead_letters="dead"))
+    assert bench.topic("out").lag(None).records == 0
+    allowed = outlet("out", rich("RED", "GREEN"))
+    targets = Outlets({"writer.out": allowed}, bench.topic, lambda plan: plan.topic)
+    assert replay(bench.topic("dead"), targets, lambda letter: True) == Replayed({"writer.out": 2})
+    bench.run(bench.write(rows, outlet("direct", rich("RED", "GREEN")), query="direct"))
+    replayed, direct = (
+        sorted((row for batch in bench.topic(name).scan() for row in batch.to_pylist()), key=lambda row: row["id"])
+        for name in ("out", "direct")
+    )
+    assert [str(row) for row in replayed] == [str(row) for row in direct]
+    assert len(replayed) == 2

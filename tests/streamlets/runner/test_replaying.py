@@ -206,9 +206,9 @@ def test_a_kill_while_replaying_neither_loses_nor_doubles(tmp_path: Path, point:
         ("double", "0.1", 0.1),
         ("float", "3", 3.0),
         (
-            {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2},
-            "123456789012345678.91",
-            Decimal("123456789012345678.91"),
+            {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 18},
+            "12345678901234567890.012345678901234567",
+            Decimal("12345678901234567890.012345678901234567"),
         ),
         (
             {"type": "long", "logicalType": "timestamp-micros"},
