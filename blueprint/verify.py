@@ -19,10 +19,11 @@ from blueprint.model import Blueprint
 from blueprint.plan import ApplicationPlan
 from blueprint.planning import make_plan
 from blueprint.resolved import topic_facts
-from blueprint.rules.contracts import pairs
+from blueprint.rules.contracts import alike_pairs
 from blueprint.rules.draft import Draft
 from blueprint.rules.every import RULES
 from blueprint.settings import stray_findings
+from blueprint.uninterrupted import uninterrupted
 from blueprint.wiring import wire
 
 
@@ -52,6 +53,7 @@ class Verification:
         return not _refused(self.diagnostics)
 
 
+@uninterrupted
 def verify(
     blueprint_path: Path | str,
     *,
@@ -123,7 +125,7 @@ def _checked(draft: Draft) -> Checked:
         streamlets=len(draft.blueprint.streamlets),
         topics=len(draft.blueprint.topics),
         contracts=len(contracts),
-        pairs=sum(1 for _ in pairs(draft)),
+        pairs=sum(alike.count for alike in alike_pairs(draft)),
         settings=count_settings(draft.settings),
     )
 

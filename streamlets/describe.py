@@ -44,6 +44,7 @@ class ProjectCatalog:
     def __init__(self) -> None:
         self._described: dict[object, tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]] = {}
         self._classes: dict[Project, tuple[str, ...]] = {}
+        self._projects: dict[str, Project] = {}
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """Describe the streamlet as configured; never raises for what a user did."""
@@ -53,14 +54,14 @@ class ProjectCatalog:
         described, streamlet = self._described[key]
         if isinstance(described, LoadFailure) or streamlet is None:
             return described
-        problems = parameter_problems(streamlet, described, request)
+        problems = parameter_problems(streamlet, described, request, self._project(request.folder))
         if isinstance(problems, LoadFailure):
             return problems
         return replace(described, parameter_problems=problems) if problems else described
 
     def classes(self, folder: str) -> tuple[str, ...]:
         """The class paths of all streamlets found in a project's folder, sorted; nothing is imported for it."""
-        project = project_at(folder)
+        project = self._project(folder)
         if project not in self._classes:
             self._classes[project] = streamlet_classes(project)
         return self._classes[project]
@@ -69,8 +70,14 @@ class ProjectCatalog:
         """The channels there are, by name."""
         return {"delta": ChannelTraits(name="delta", topic_keys={}, real_time=False)}
 
+    def _project(self, folder: str) -> Project:
+        """The project in a folder; asking the file system once is enough."""
+        if folder not in self._projects:
+            self._projects[folder] = project_at(folder)
+        return self._projects[folder]
+
     def _describe(self, request: StreamletRequest) -> tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]:
-        project = project_at(request.folder)
+        project = self._project(request.folder)
         loaded = load_streamlet(request.class_name, project, lambda: self.classes(request.folder))
         if isinstance(loaded, LoadFailure):
             return loaded, None
@@ -111,7 +118,7 @@ def descriptor(
 
 
 def parameter_problems(
-    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest
+    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
 ) -> tuple[ParameterProblem, ...] | LoadFailure:
     """What the streamlet says of the values of its parameters; nothing while one of them is wrong for itself."""
     required = {one.key for one in described.parameters if not one.optional}
@@ -121,7 +128,7 @@ def parameter_problems(
         values = parameter_values(described.parameters, request.parameters)
     except ParameterError:
         return ()
-    return () if required - set(values) else problems_of(streamlet, values, project_at(request.folder))
+    return () if required - set(values) else problems_of(streamlet, values, project)
 
 
 def problems_of(

@@ -11,7 +11,7 @@ from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema
 from blueprint.avro.reasons import Reason
 from blueprint.avro.resolution import check
 from blueprint.catalog import PortDescriptor
-from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.diagnostics import Diagnostic, Label, Span, finding
 from blueprint.diagnostics.report import counted
 from blueprint.rules.draft import Draft
 from blueprint.spelling import did_you_mean, listing
@@ -32,50 +32,59 @@ class Pair:
     reader_contract: Contract
 
 
-def pairs(draft: Draft) -> Iterator[Pair]:
-    """Every writer with every reader of its topic."""
-    sides: dict[str, tuple[list[Binding], list[Binding]]] = defaultdict(lambda: ([], []))
+@dataclass(frozen=True, slots=True)
+class AlikePairs:
+    """Pairs on one topic whose writers are declared at one place, and whose readers are: the first, and how many."""
+
+    first: Pair
+    count: int
+
+
+def alike_pairs(draft: Draft) -> Iterator[AlikePairs]:
+    """All writers with all readers of each topic, in time that grows with the ports and not with the pairs."""
+    sides: dict[str, tuple[_Side, _Side]] = defaultdict(lambda: ({}, {}))
     for binding in draft.wiring.bindings:
-        sides[binding.topic][binding.key.role == "consumer"].append(binding)
+        port = binding.port
+        if port is not None and port.contract is not None:
+            side = sides[binding.topic][binding.key.role == "consumer"]
+            _, bindings = side.setdefault((port.declared, port.contract.fingerprint), (port, []))
+            bindings.append(binding)
     for writers, readers in sides.values():
-        for writer in writers:
-            for reader in readers:
-                written, read = writer.port, reader.port
-                if written is None or read is None or written.contract is None or read.contract is None:
-                    continue
-                yield Pair(writer, reader, written, read, written.contract, read.contract)
+        for written, writing in writers.values():
+            for read, reading in readers.values():
+                assert written.contract is not None and read.contract is not None
+                pair = Pair(writing[0], reading[0], written, read, written.contract, read.contract)
+                yield AlikePairs(pair, len(writing) * len(reading))
+
+
+_Side = dict[tuple[Span, str], tuple[PortDescriptor, list[Binding]]]
 
 
 def contracts(draft: Draft) -> Iterator[Diagnostic]:
     """Avro schema resolution from each writer to each reader; ports declared at the same places are told once."""
-    groups: dict[object, list[Pair]] = defaultdict(list)
-    for pair in pairs(draft):
+    groups: dict[object, list[AlikePairs]] = defaultdict(list)
+    for alike in alike_pairs(draft):
+        pair = alike.first
         if pair.writer_contract != pair.reader_contract:
-            alike = (
-                pair.written.declared,
-                pair.read.declared,
-                pair.writer_contract.fingerprint,
-                pair.reader_contract.fingerprint,
-            )
-            groups[alike].append(pair)
-    for alike_pairs in groups.values():
-        first = alike_pairs[0]
+            prints = pair.writer_contract.fingerprint, pair.reader_contract.fingerprint
+            groups[pair.written.declared, pair.read.declared, *prints].append(alike)
+    for group in groups.values():
+        first, count = group[0].first, sum(alike.count for alike in group)
         resolution = check(first.writer_contract, first.reader_contract)
         if resolution.errors:
-            yield _finding(draft, "contract-incompatible", alike_pairs, resolution.errors)
+            yield _finding(draft, "contract-incompatible", first, count, resolution.errors)
         else:
             for reason in resolution.reasons:
-                yield _finding(draft, "contract-risk", alike_pairs, (reason,))
+                yield _finding(draft, "contract-risk", first, count, (reason,))
 
 
-def _finding(draft: Draft, code: str, alike: list[Pair], reasons: tuple[Reason, ...]) -> Diagnostic:
-    pair = alike[0]
+def _finding(draft: Draft, code: str, pair: Pair, count: int, reasons: tuple[Reason, ...]) -> Diagnostic:
     reader, writer = pair.reader.key.path, pair.writer.key.path
     verb = "cannot read what" if code == "contract-incompatible" else "may read something else than"
     topic = pair.reader.topic
     causes = [f"`{reason.path}`: {reason.message}" if reason.path else reason.message for reason in reasons]
-    if len(alike) > 1:
-        causes.append(f"the same holds for {counted(len(alike) - 1, 'further pair')} of a writer and a reader")
+    if count > 1:
+        causes.append(f"the same holds for {counted(count - 1, 'further pair')} of a writer and a reader")
     return finding(
         code,
         f"`{reader}` {verb} `{writer}` writes to `{topic}`{_where(reasons)}",

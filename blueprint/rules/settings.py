@@ -8,7 +8,8 @@ from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model import DEAD_LETTERS
 from blueprint.plan import RealTime
-from blueprint.resolved import streamlet_settings
+from blueprint.resolved import retry_options, streamlet_settings
+from blueprint.retry import RetryOptionError, option
 from blueprint.rules.draft import Draft
 from blueprint.settings import setting_findings
 from blueprint.spelling import alternatives, near
@@ -42,16 +43,11 @@ def settings_of_nothing(draft: Draft) -> Iterator[Diagnostic]:
 def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
     """The shortest wait before a restart is not longer than the longest."""
     told = set()
-    for ref in _readable(draft):
+    for ref in _readable(draft, "retry", "spark"):
         retry = streamlet_settings(draft.settings, ref).retry
         if retry.min_backoff <= retry.max_backoff:
             continue
-        given = [
-            value
-            for path in (("streamlets", ref, "retry"), ("retry",))
-            for key in ("min-backoff", "max-backoff")
-            if (value := draft.settings.get(*path, key)) is not None
-        ]
+        given = _waits(draft, ref)
         spans = list(dict.fromkeys(span_of(value) for value in given))
         if spans[0] not in told:
             told.add(spans[0])
@@ -65,9 +61,40 @@ def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
+def _waits(draft: Draft, ref: str) -> list[Value]:
+    """What sets the waits of a streamlet, under both their names, the nearest first."""
+    ours = [
+        draft.settings.get(*path, key)
+        for path in (("streamlets", ref, "retry"), ("retry",))
+        for key in ("min-backoff", "max-backoff")
+    ]
+    theirs = [
+        value
+        for path in (("streamlets", ref, "spark"), ("runtimes", "spark"))
+        for name, value in retry_options(draft.settings.get(*path))
+        if name.lower().endswith("backoff")
+    ]
+    return [value for value in (*ours, *theirs) if value is not None]
+
+
+def retry_names(draft: Draft) -> Iterator[Diagnostic]:
+    """PSTL's options about retry, which stand among Spark's settings, exist and have values of their types."""
+    sections = [("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)]
+    told = set()
+    for path in sections:
+        for name, value in retry_options(draft.settings.get(*path)):
+            try:
+                option(name, value.text)
+            except RetryOptionError as error:
+                if (place := span_of(value)) not in told:
+                    told.add(place)
+                    code = "unknown-setting" if error.unknown else "setting-type"
+                    yield finding(code, str(error), key_span_of(value) if error.unknown else place, help=error.help)
+
+
 def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
     """A real-time trigger is given only where every topic of the streamlet is on a channel that can do it."""
-    for ref in _readable(draft):
+    for ref in _readable(draft, "trigger", "queries"):
         place = _real_time(draft, ref)
         if place is None:
             continue
@@ -96,9 +123,18 @@ def _real_time(draft: Draft, ref: str) -> Value | None:
     return None
 
 
-def _readable(draft: Draft) -> list[str]:
-    """The streamlets, when all settings can be read; values of the wrong type are another rule's."""
-    return [] if any(setting_findings(draft.settings)) else list(draft.blueprint.streamlets)
+def _readable(draft: Draft, *sections: str) -> list[str]:
+    """The streamlets that one of the sections speaks of, their own or all streamlets', when all settings can be read.
+
+    Values of the wrong type are another rule's.
+    """
+    common = any(draft.settings.get(*path) for section in sections for path in ((section,), ("runtimes", section)))
+    refs = [
+        ref
+        for ref in draft.blueprint.streamlets
+        if common or any(draft.settings.get("streamlets", ref, section) is not None for section in sections)
+    ]
+    return refs if refs and not any(setting_findings(draft.settings)) else []
 
 
 def _strays(
