@@ -113,6 +113,8 @@ class StreamletPlan:
     Arguments:
         parameters: values by key, typed: int, str, float, bool, `Duration`, `MemorySize`, dict.
         trigger: None means the code's, else the runner's default.
+        retry: how its units are restarted; retry_set: which of its fields `flow` sets, so that the options of a query
+            in the code do not.
         spark: Spark settings of this streamlet's session.
         volume_mounts: mount name to folder.
         queries: trigger per query name, where the settings give one.
@@ -136,6 +138,7 @@ class StreamletPlan:
     group: str | None = None
     source_evolution: bool = True
     folder: str = "."
+    retry_set: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

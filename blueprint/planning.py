@@ -82,6 +82,7 @@ def streamlet_plan(
         outlets=tuple(_outlets(ref, descriptor, topic_of)),
         trigger=own.trigger,
         retry=own.retry,
+        retry_set=own.retry_set,
         spark=own.spark,
         volume_mounts=_folders(draft, ref, descriptor, folder),
         queries=own.queries,

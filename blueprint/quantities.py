@@ -1,6 +1,6 @@
 """Durations and memory sizes as HOCON spells them: one reader for settings, parameters and triggers.
 
-Source of the units: the HOCON specification, "Duration format" and "Size in bytes format".
+Source of the units: the HOCON specification, "Duration format" and "Size in bytes format"; `min` is PSTL's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NANOS = {
     **dict.fromkeys(("us", "micro", "micros", "microsecond", "microseconds"), 10**3),
     **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), 10**6),
     **dict.fromkeys(("s", "second", "seconds"), 10**9),
-    **dict.fromkeys(("m", "minute", "minutes"), 60 * 10**9),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60 * 10**9),
     **dict.fromkeys(("h", "hour", "hours"), 3600 * 10**9),
     **dict.fromkeys(("d", "day", "days"), 86400 * 10**9),
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -10,6 +11,7 @@ from blueprint.diagnostics import Span
 from blueprint.hocon.values import ObjectValue, Scalar, Value, span_of
 from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Retention, Retry, Trigger
 from blueprint.quantities import Duration, MemorySize, duration, memory_size
+from blueprint.retry import RetryOptionError, is_option, option
 from blueprint.rules.draft import TopicFacts
 
 
@@ -27,6 +29,7 @@ class StreamletSettings:
 
     trigger: Trigger | None
     retry: Retry
+    retry_set: frozenset[str]
     spark: Mapping[str, str]
     queries: Mapping[str, Trigger]
     group: str | None
@@ -99,10 +102,12 @@ def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
     own = block if isinstance(block, ObjectValue) else ObjectValue({}, ())
     queries = own.get("queries")
     named = queries.fields.items() if isinstance(queries, ObjectValue) else ()
+    retry, retry_set = _retry(flow, own)
     triggers = {name: _trigger(query.get("trigger")) for name, query in named if isinstance(query, ObjectValue)}
     return StreamletSettings(
         trigger=_trigger(own.get("trigger")) or _trigger(flow.get("trigger")),
-        retry=_retry(flow.get("retry"), own.get("retry")),
+        retry=retry,
+        retry_set=retry_set,
         spark=_spark(own.get("spark")),
         queries={name: trigger for name, trigger in triggers.items() if trigger is not None},
         group=_text(own.get("group")),
@@ -123,16 +128,29 @@ def _trigger(value: Value | None) -> Trigger | None:
     return None
 
 
-def _retry(*layers: Value | None) -> Retry:
-    """Later layers win."""
+_SPARK: tuple[str, ...] = ("runtimes", "spark")
+_RETRY = ("retry",)
+_AS_USUAL: tuple[Retry, frozenset[str]] = (Retry(), frozenset())
+
+
+def _retry(flow: ObjectValue, own: ObjectValue) -> tuple[Retry, frozenset[str]]:
+    """Later layers win: PSTL's names of the application and of the streamlet, then ours; and which of ours are set."""
+    layers = ((flow, _SPARK), (flow, _RETRY), (own, _SPARK[1:]), (own, _RETRY))
+    if all(layer.get(*path) is None for layer, path in layers):
+        return _AS_USUAL
+    defaults: dict[str, object] = {}
+    for spark in (flow.get("runtimes", "spark"), own.get("spark")):
+        for name, given_as in retry_options(spark):
+            with contextlib.suppress(RetryOptionError):
+                defaults |= (option(name, given_as.text),)
     given: dict[str, object] = {}
-    for layer in layers:
+    for layer in (flow.get("retry"), own.get("retry")):
         for field in fields(Retry):
             text = _text(layer.get(field.name.replace("_", "-"))) if isinstance(layer, ObjectValue) else None
             value = None if text is None else _like(field.default, text)
             if value is not None:
                 given[field.name] = value
-    return Retry(**given)  # type: ignore[arg-type]
+    return Retry(**(defaults | given)), frozenset(given)  # type: ignore[arg-type]
 
 
 def _like(default: object, text: str) -> object:
@@ -161,6 +179,13 @@ def _size(text: str | None) -> MemorySize | None:
         return None if text is None else memory_size(text)
     except ValueError:
         return None
+
+
+def retry_options(spark: Value | None) -> Iterator[tuple[str, Scalar]]:
+    """PSTL's options about retry among Spark's settings, without the leading `spark.`, and what sets them."""
+    for key, value in _scalars(spark, ()).items():
+        if is_option(name := key.removeprefix("spark.")):
+            yield name, value
 
 
 def _spark(value: Value | None) -> dict[str, str]:

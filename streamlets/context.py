@@ -26,6 +26,7 @@ class StreamingWrite:
         outlets: names of the outlets it writes; () for a sink of the author's own.
         trigger: the author's wish, None when there is none; blueprint and settings come before it.
         place: where the author asked for it.
+        retry: fields of `Retry` that options of the writer set; what `flow` sets comes before them.
     """
 
     query: str
@@ -33,6 +34,7 @@ class StreamingWrite:
     outlets: tuple[str, ...] = ()
     trigger: Trigger | None = None
     place: Declared | None = field(default=None, compare=False)
+    retry: Mapping[str, object] = field(default_factory=dict)
 
 
 def all_rows(rows: DataFrame) -> DataFrame:

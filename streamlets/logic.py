@@ -14,6 +14,7 @@ from streamlets.errors import StreamletError
 from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
 from streamlets.ports import AvroInlet, AvroOutlet
+from streamlets.retry_options import take_retry_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -172,11 +173,13 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
 
         Arguments:
             name: of the query and its checkpoint, unique in the streamlet and the same at every restart.
-            writer: Spark's writer, not started, without name, checkpoint and trigger.
+            writer: Spark's writer, not started, without name, checkpoint and trigger. Its options `pstl.retry.*` say
+                how the query is restarted, where `flow` does not; the sink does not see them.
             trigger: as in `write_stream`.
 
         Raises:
-            StreamletError: something else than a writer (a query already started, say), or the name is taken.
+            StreamletError: something else than a writer (a query already started, say), the name is taken, or there is
+                no such option `pstl.retry.*`.
         """
         from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -187,7 +190,8 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
                 code="query-started" if hasattr(writer, "runId") else "logic-misuse",
             )
         check_streaming(writer._df, "query")  # noqa: SLF001 - Spark's writer does not tell what it writes
-        return self._build.add(StreamingWrite(name, writer, (), trigger, authors_call()))
+        retry = take_retry_options(writer, name)
+        return self._build.add(StreamingWrite(name, writer, (), trigger, authors_call(), retry))
 
     @overload
     def value(self, parameter: Parameter[T]) -> T: ...

@@ -58,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     mounts.missing_mounts,
     settings.settings,
     settings.settings_of_nothing,
+    settings.retry_names,
     settings.retry_contradictions,
     settings.real_time_channels,
 )

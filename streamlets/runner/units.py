@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from blueprint.plan import AvailableNow, Retry
 from streamlets.channels.base import BatchWritten
 from streamlets.context import StreamingWrite
+from streamlets.retry_options import retry_of
 from streamlets.runner.events import UnitId
 from streamlets.runner.facts import Became, Ended, Fact, Failure, Progressed, Started
 from streamlets.runner.failure import failure_of, failure_of_text, text_of
@@ -208,7 +209,8 @@ class StreamletUnit(_SparkUnit):
 
     def _part(self, write: StreamingWrite) -> QueryUnit:
         id = UnitId(self.id.streamlet, write.query)
-        return QueryUnit(id, self._site, self.retry, self._workers, self._report, self._log, write)
+        retry = retry_of(self.retry, self._site.plan.retry_set, write.retry, write.query) if write.retry else self.retry
+        return QueryUnit(id, self._site, retry, self._workers, self._report, self._log, write)
 
     def _start_together(self, built: tuple[StreamingWrite | StreamingQuery, ...], run: int) -> None:
         for item in built:

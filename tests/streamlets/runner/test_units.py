@@ -205,9 +205,15 @@ def test_no_queries_is_a_failure_for_good() -> None:
 
 
 def test_queries_the_runner_starts_become_units_of_their_own() -> None:
-    """Writes that nobody started are supervised each for itself."""
+    """Writes that nobody started are supervised each for itself, by its own options where the settings have none."""
     facts: SimpleQueue[Fact] = SimpleQueue()
-    writes = tuple(StreamingWrite(name, None) for name in ("x", "y"))  # type: ignore[arg-type]
-    site: Any = SimpleNamespace(resume=lambda: None, build=lambda: writes, bounded=False, trigger=lambda write: None)
+    options = {"max_attempts": 3, "random_factor": 0.2}
+    writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
+    plan = SimpleNamespace(retry_set=frozenset({"random_factor"}))
+    site: Any = SimpleNamespace(
+        resume=lambda: None, build=lambda: writes, bounded=False, trigger=lambda write: None, plan=plan
+    )
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
-    assert [str(part.id) for part in _next(facts, Became).parts] == ["a.x", "a.y"]
+    parts = _next(facts, Became).parts
+    assert [str(part.id) for part in parts] == ["a.x", "a.y"]
+    assert [part.retry for part in parts] == [Retry(), Retry(max_attempts=3)]
