@@ -81,6 +81,16 @@ class Reading:
     def _in_list(self) -> bool:
         return any(self.text[place] == "[" for place in self.open)
 
+    def _closes_further_out(self, at: int) -> bool:
+        """Whether a closing bracket of the wrong kind closes one further out, and one was forgotten before it.
+
+        Otherwise it stands in the place of the right one: what follows closes all that are open without it.
+        """
+        closer = self.text[at]
+        opener = next(one for one, other in _CLOSER.items() if other == closer)
+        wanted = sum(self.text[place] == opener for place in self.open)
+        return self.text.count(closer, at + 1) - self.text.count(opener, at + 1) < wanted
+
     def _leave(self, at: int) -> int:
         opened = self.open.pop()
         if self.suspect is None and self._indent(at, alone=True) < self._indent(opened, alone=False):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from blueprint.diagnostics import Edit, Fix
 from blueprint.hocon import lexer
 from blueprint.hocon.paths import PathFault, read_path
@@ -11,6 +13,8 @@ from blueprint.hocon.tree import Concatenation, ListNode, Node, ObjectNode, Scal
 from blueprint.hocon.values import Origin
 
 Path = tuple[str, ...]
+
+_TO_A_BRACE = re.compile(r"[^{}\[\]\n]*\}")
 
 
 class ValueParser(Reading):
@@ -120,16 +124,19 @@ class ValueParser(Reading):
             if first == "}":
                 self._report("`}` stands where `]` should stand", at, at + 1, opened=opened)
                 self.open.pop()
-                if any(text[place] == "{" for place in self.open):
-                    return ListNode(items, self.source.span(opened, at)), at
-                return at + 1
+                end = at if self._closes_further_out(at) else at + 1
+                return ListNode(items, self.source.span(opened, end)), end
             if first == ",":
                 self._report("a comma stands where an item should stand", at, at + 1)
                 at += 1
                 continue
             item = self._value(at, depth, None)
-            if isinstance(item, int) and text[item : item + 1] in ("=", ":") and "\n" in text[behind:at]:
-                # A field on a line of its own: the list was forgotten to be closed before it.
+            if (
+                isinstance(item, int)
+                and text[item : item + 1] in ("=", ":")
+                and ("\n" in text[behind:at] or (items and _TO_A_BRACE.match(text, item)))
+            ):
+                # A field on a line of its own, or the last one before a brace: a list was not closed before it.
                 self.findings.pop()
                 self._report("this `[` is never closed", opened, opened + 1, help=["close it with `]`"])
                 self.open.pop()
