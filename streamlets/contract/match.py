@@ -198,6 +198,13 @@ class Matcher:
         self.misfits.append(Misfit(where, reason, remedy))
 
 
+def misfits(source: t.StructType, contract: Contract, *, extra: Literal["fail", "drop"]) -> tuple[Misfit, ...]:
+    """Why rows of a type can never be the contract's records, field by field; () when they can. Makes no columns."""
+    matcher = Matcher(contract, extra=extra, deep=True)
+    matcher.fields(source, contract.record, "")
+    return tuple(matcher.misfits)
+
+
 def _struct_fit(fields: list[FieldFit], source: t.StructType) -> Fit:
     def change(column: Column) -> Column:
         return F.struct(*(field.value(column.getField).alias(field.name) for field in fields))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.channels.delta.records import METADATA, METADATA_DDL
 from streamlets.context import all_rows
-from streamlets.contract import ContractError, conformance
+from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
 from streamlets.declared import Declared
 from streamlets.errors import StreamletError
@@ -28,11 +28,12 @@ class Mismatch:
     """Rows that do not fit their outlet.
 
     Arguments:
+        misfits: why, field by field.
         place: the author's call; several: whether it writes several outlets.
     """
 
     outlet: OutletPlan
-    error: ContractError
+    misfits: tuple[Misfit, ...]
     place: Declared | None
     several: bool
 
@@ -47,6 +48,7 @@ class EmptyPorts:
     """
 
     def __init__(self, plan: StreamletPlan, session: SparkSession, folder: Path, watch: Watch, places: Places) -> None:
+        self.again = False  # whether the logic is built a second time, on what was checked the first
         self.mismatches: list[Mismatch] = []
         self.read_inlets: set[str] = set()
         self._plan = plan
@@ -79,19 +81,19 @@ class EmptyPorts:
     def write(
         self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
     ) -> DataStreamWriter:
-        """A writer that writes nowhere; what does not fit an outlet is kept in `mismatches`.
+        """A writer that writes nowhere; what does not fit an outlet is kept in `mismatches`, the first time.
 
         Raises:
             StreamletError: a branch gives no DataFrame.
         """
+        from streamlets.contract.match import misfits
+
         outlets = {plan.name: plan for plan in self._plan.outlets}
-        for name, part in branches.items():
+        for name, part in branches.items() if not self.again else ():
             frame = rows if part is all_rows else self._branch(rows, part, name)
-            try:
-                conformance(frame.schema, outlets[name].contract, extra=outlets[name].extra)
-            except ContractError as error:
-                several = part is not all_rows
-                self.mismatches.append(Mismatch(outlets[name], error, self._places.here(), several))
+            found = misfits(frame.schema, outlets[name].contract, extra=outlets[name].extra)
+            if found:
+                self.mismatches.append(Mismatch(outlets[name], found, self._places.here(), part is not all_rows))
         return rows.writeStream.format("noop").outputMode(output_mode)
 
     def checkpoint_dir(self, name: str) -> str:

@@ -188,6 +188,7 @@ class StreamletCheck:
 
     def _again(self, given: Queries) -> Iterator[Diagnostic]:
         """Building once more, as a restart does, gives the same."""
+        self._ports.again = True
         try:
             again = streamlet_of(self._plan.class_name, self._project).create_logic(self._context).build()
         except KeyboardInterrupt:
@@ -217,7 +218,7 @@ class StreamletCheck:
 
 
 def _mismatch(found: Mismatch, outlet: PortDescriptor) -> Diagnostic:
-    misfits = found.error.misfits
+    misfits = found.misfits
     names = [f"`{misfit.path}`" for misfit in misfits if misfit.path]
     more = f" and {len(misfits) - 1} more" if len(misfits) > 1 else ""
     fields = {field.name: field.span for field in found.outlet.contract.record.fields}
