@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blueprint.buildable import LogicCheck, buildable
 from blueprint.catalog import Catalog, LoadFailure, StreamletDescriptor
@@ -25,6 +26,9 @@ from blueprint.rules.every import RULES
 from blueprint.settings import stray_findings
 from blueprint.uninterrupted import uninterrupted
 from blueprint.wiring import wire
+
+if TYPE_CHECKING:
+    from blueprint.comparison.findings import Against
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ def verify(
     environment: Mapping[str, str],
     working_directory: Path | str,
     logic: LogicCheck | None = None,
+    against: Against | None = None,
 ) -> Verification:
     """Verify an application without running anything of it but the streamlets' constructors, and their logic if asked.
 
@@ -74,6 +79,7 @@ def verify(
         environment: what `${NAME}` falls back to.
         working_directory: what relative paths start from; it is the process's own, which places are named after.
         logic: what builds the streamlets' logic to check it; None leaves that out.
+        against: what the application was before, to tell every change; None leaves that out.
 
     Never raises for what a user did: that becomes a finding.
     """
@@ -101,7 +107,21 @@ def verify(
         found += logic(built)
         checked = replace(checked, logic=len(built.streamlets))
     plan = None if _refused(found) else make_plan(draft)
+    if against is not None:
+        checked, changes = _compared(against, plan, draft, checked)
+        found += changes
     return Verification(shown, _sorted(found), plan, sources, checked, draft.graph)
+
+
+def _compared(
+    against: Against, plan: ApplicationPlan | None, draft: Draft, checked: Checked
+) -> tuple[Checked, tuple[Diagnostic, ...]]:
+    """The changes against an older descriptor; none are known while there are errors, or when the file is none."""
+    if isinstance(against.described, Diagnostic) or plan is None:
+        broken = (against.described,) if isinstance(against.described, Diagnostic) else ()
+        return replace(checked, against=against.file), broken
+    changes = tuple(against.changes(plan, draft))
+    return replace(checked, against=against.file, changes=len(changes)), changes
 
 
 def _draft(

@@ -14,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from blueprint.buildable import LogicCheck
     from blueprint.catalog import Catalog
+    from blueprint.comparison.findings import Against
     from blueprint.verify import Verification
 
 _SETTING = re.compile(r"[\w.\"-]+\s*\+?=")
@@ -38,8 +39,11 @@ class Application:
         """Where the blueprint lies."""
         return self.blueprint.parent
 
-    def verify(self, catalog: Catalog | None = None, logic: LogicCheck | None = None) -> Verification:
-        """Verify it, against the streamlets of its folder unless another catalog is given; their logic when asked."""
+    def verify(
+        self, catalog: Catalog | None = None, logic: LogicCheck | None = None, against: Against | None = None
+    ) -> Verification:
+        """Verify it, with the streamlets of its folder unless another catalog is given; when asked, their logic and
+        what changes against an older descriptor."""
         from blueprint.verify import verify
         from streamlets.describe import ProjectCatalog
 
@@ -51,6 +55,7 @@ class Application:
             environment=os.environ,
             working_directory=Path.cwd(),
             logic=logic,
+            against=against,
         )
 
 

@@ -20,6 +20,7 @@ import click
 _COMMANDS = {
     "checkpoints": "List, show and reset the checkpoints of an application's queries.",
     "config": "Show the settings in force; --explain KEY says where one comes from.",
+    "describe": "Write what an application is as JSON, to be compared with what it becomes.",
     "explain": "Say what a code of `flow verify` means and how it is mended.",
     "dead-letters": "Count, show and replay records that broke a contract.",
     "graph": "Draw the application.",

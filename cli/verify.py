@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from cli.against import CLASSES, against
 from cli.application import Application, application, application_arguments
 
 if TYPE_CHECKING:
+    from blueprint.comparison.findings import Against
     from blueprint.verify import Verification
 
 
@@ -21,14 +24,24 @@ if TYPE_CHECKING:
     show_default=True, help="Source excerpts, a line per finding, annotations of GitHub Actions, or data.",
 )  # fmt: skip
 @click.option("--plans", is_flag=True, help="Build the streamlets' logic on empty streams, too; takes a Spark session.")
-def verify(given: Sequence[str], conf: Sequence[str], form: str, plans: bool) -> None:
+@click.option(
+    "--against", "older", type=click.Path(path_type=Path), metavar="FILE",
+    help="Tell what changes against a descriptor of `flow describe`, or against what last ran in a state folder.",
+)  # fmt: skip
+@click.option(
+    "--allow", type=click.Choice(CLASSES), default="safe", show_default=True,
+    help="With --against: what a change may take at most, the mildest first.",
+)  # fmt: skip
+def verify(given: Sequence[str], conf: Sequence[str], form: str, plans: bool, older: Path | None, allow: str) -> None:
     """Check a blueprint, its streamlets, contracts and settings; nothing is started and nothing written.
 
     PATH is a blueprint or its folder (left out: this folder). Findings go to the standard output. The exit code is 0
-    when nothing refuses a run, 1 when something does, 2 when there is no blueprint to check, or no Spark for `--plans`.
+    when nothing refuses a run, 1 when something does or a change takes more than is allowed, 2 when there is no
+    blueprint to check, the arguments are wrong, or there is no Spark for `--plans`.
     """
     app = application(given, conf)
-    verification, without_logic = _with_logic(app) if plans else (app.verify(), "")
+    compared = against(older, allow) if older is not None else None
+    verification, without_logic = _with_logic(app, compared) if plans else (app.verify(against=compared), "")
     click.echo(report(verification, form), nl=False)
     if without_logic:
         click.echo(without_logic, err=True)
@@ -36,16 +49,17 @@ def verify(given: Sequence[str], conf: Sequence[str], form: str, plans: bool) ->
     raise SystemExit(exit_code(app.blueprint.exists(), verification))
 
 
-def _with_logic(app: Application) -> tuple[Verification, str]:
+def _with_logic(app: Application, compared: Against | None) -> tuple[Verification, str]:
     """Verify with the streamlets' logic; without it, and with the reason why, when there is no Spark to be had."""
     from streamlets.plans import check_logic
     from streamlets.runner.session import SessionError
 
     try:
         with working("building the streamlets' logic (Spark takes some seconds to start) ..."):
-            return app.verify(logic=check_logic), ""
+            return app.verify(logic=check_logic, against=compared), ""
     except SessionError as error:
-        return app.verify(), f"Error: the streamlets' logic cannot be built: {error}\nhelp: {error.help}"
+        unbuilt = f"Error: the streamlets' logic cannot be built: {error}\nhelp: {error.help}"
+        return app.verify(against=compared), unbuilt
 
 
 @contextmanager

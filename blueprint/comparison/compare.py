@@ -15,7 +15,6 @@ from blueprint.comparison.topics import topics
 _COMPARISONS = (
     streamlets.application,
     streamlets.streamlets,
-    streamlets.queries,
     inlets,
     outlets,
     schemas,

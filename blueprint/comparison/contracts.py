@@ -8,7 +8,7 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.inlets import history, outside
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import UNKNOWN_STATE, keeping_state, names, reading, stateful
-from blueprint.comparison.schemas import differences, retyped, same_records, unread
+from blueprint.comparison.schemas import differences, retyped, risks, same_records, unread
 from blueprint.spelling import listing
 
 
@@ -25,27 +25,30 @@ def schemas(pairing: Pairing) -> Iterator[Change]:
 
 
 def _read(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Change:
-    streamlet = pairing.old.streamlets[before[0]]
-    old = streamlet.inlets[before[1]]
+    old = pairing.old.streamlets[before[0]].inlets[before[1]]
     new = pairing.new.streamlets[now[0]].inlets[now[1]]
-    needs = ChangeClass.SAFE
-    causes: list[str] = []
-    help: list[str] = []
-    lost: tuple[str, ...] = ()
-    changed = retyped(old.contract, new.contract)
-    touched = set(reading(before[0], streamlet, before[1])) & set(keeping_state(before[0], streamlet))
-    if changed and touched:
-        needs, lost = ChangeClass.STATE_LOSS, tuple(sorted(touched))
-        causes.append(f"where the state of {names(lost)} holds {listing(changed)}, Spark refuses it in another type")
-        causes += [UNKNOWN_STATE] if stateful(streamlet) is None else []
-    if needs is ChangeClass.SAFE and outside(pairing.old, old.topic) and unread((old.contract,), new.contract):
-        needs = ChangeClass.WRITERS_FIRST
-        causes.append(f"`{new.topic}` is written by others: they must give all that the new schema wants")
-        causes += [cause for one in unread((old.contract,), new.contract) for cause in one.causes]
-    for one in unread(history(pairing, new.topic), new.contract):
+    lying = history(pairing, new.topic)
+    lost, state = _state_touched(pairing, before, retyped(old.contract, new.contract))
+    found = unread(lying, new.contract)
+    doubts = [risk for risk in risks(lying, new.contract) if risk not in risks(lying, old.contract)]
+    wanted = unread((old.contract,), new.contract) if outside(pairing.old, old.topic) else []
+    causes, help = [], [text for one in found for text in one.changes]
+    if found:
         needs = ChangeClass.BREAKING
-        causes += [f"records already in `{new.topic}` can no longer be read", *one.causes]
-        help += [*one.changes, _WORK_OFF]
+        causes += [
+            f"records already in `{new.topic}` can no longer be read",
+            *(why for one in found for why in one.causes),
+        ]
+        help.append(_WORK_OFF)
+    else:
+        needs = next((needs for needs, holds in (
+            (ChangeClass.STATE_LOSS, lost), (ChangeClass.DRAIN, doubts), (ChangeClass.WRITERS_FIRST, wanted)
+        ) if holds), ChangeClass.SAFE)  # fmt: skip
+    causes += state
+    if doubts:
+        causes += [f"records already in `{new.topic}` may be read as something else", *doubts]
+    if wanted:
+        causes += [f"`{new.topic}` is written by others, who must give what is wanted first", *wanted[0].causes]
     if needs is ChangeClass.SAFE:
         causes.append(f"all that lies in `{new.topic}` can be read with it")
     words = differences(old.contract, new.contract)
@@ -54,6 +57,18 @@ def _read(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Ch
         ("streamlets", now[0], "inlets", now[1]), ("streamlets", before[0], "inlets", before[1]), lost,
         tuple(causes), tuple(dict.fromkeys(help)),
     )  # fmt: skip
+
+
+def _state_touched(
+    pairing: Pairing, inlet: tuple[str, str], changed: list[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Queries whose state may hold fields of another type now, and why that matters."""
+    streamlet = pairing.old.streamlets[inlet[0]]
+    lost = tuple(sorted(set(reading(inlet[0], streamlet, inlet[1])) & set(keeping_state(inlet[0], streamlet))))
+    if not changed or not lost:
+        return (), ()
+    refused = f"where the state of {names(lost)} holds {listing(changed)}, Spark refuses it in another type"
+    return lost, (refused, *((UNKNOWN_STATE,) if stateful(streamlet) is None else ()))
 
 
 def _written(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Change:

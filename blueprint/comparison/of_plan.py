@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import PurePath
 
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
@@ -10,6 +11,7 @@ from blueprint.comparison.descriptor import (
     DescribedOutlet,
     DescribedStreamlet,
     DescribedTopic,
+    Json,
 )
 from blueprint.comparison.secrets import as_json, hidden, masked
 from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
@@ -19,13 +21,13 @@ def describe_plan(plan: ApplicationPlan) -> ApplicationDescriptor:
     """The descriptor of a verified application; queries and written schemas are for whoever has run it to add."""
     return ApplicationDescriptor(
         application=plan.name,
-        streamlets={one.ref: _streamlet(one) for one in sorted(plan.streamlets, key=lambda one: one.ref)},
+        streamlets={one.ref: _streamlet(one, plan.folder) for one in sorted(plan.streamlets, key=lambda one: one.ref)},
         topics={topic.id: _topic(topic) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
         spark=hidden(plan.spark),
     )
 
 
-def _streamlet(plan: StreamletPlan) -> DescribedStreamlet:
+def _streamlet(plan: StreamletPlan, folder: str) -> DescribedStreamlet:
     inlets = {
         one.name: DescribedInlet(one.topic, one.contract, one.starting, one.max_records)
         for one in sorted(plan.inlets, key=lambda one: one.name)
@@ -41,11 +43,22 @@ def _streamlet(plan: StreamletPlan) -> DescribedStreamlet:
         parameters=hidden(plan.parameters),
         trigger=_trigger(plan.trigger) if plan.trigger is not None else None,
         triggers={name: _trigger(plan.queries[name]) for name in sorted(plan.queries)},
-        retry={field.name.replace("_", "-"): as_json(getattr(plan.retry, field.name)) for field in fields(Retry)},
+        retry=retry_json(plan.retry),
         spark=hidden(plan.spark),
-        volume_mounts={name: plan.volume_mounts[name] for name in sorted(plan.volume_mounts)},
+        volume_mounts={name: _below(plan.volume_mounts[name], folder) for name in sorted(plan.volume_mounts)},
         source_evolution=plan.source_evolution,
     )
+
+
+def retry_json(retry: Retry) -> dict[str, Json]:
+    """How units are restarted, by the names of the settings."""
+    return {field.name.replace("_", "-"): as_json(getattr(retry, field.name)) for field in fields(Retry)}
+
+
+def _below(path: str, folder: str) -> str:
+    """A path relative to the blueprint's folder when it lies below: descriptors travel between machines."""
+    place = PurePath(path)
+    return str(place.relative_to(folder)) if place.is_relative_to(folder) else path
 
 
 def _trigger(trigger: Trigger) -> str:
@@ -64,4 +77,8 @@ def _topic(plan: TopicPlan) -> DescribedTopic:
     for key, value in plan.options.items():
         inner = value if isinstance(value, dict) else None
         settings |= {key: value} if inner is None else {f"{key}.{name}": one for name, one in inner.items()}
+    kept = {"time": plan.retention.time, "size": plan.retention.size}
+    settings |= {f"retention.{key}": value for key, value in kept.items() if value is not None}
+    if not plan.retention.keep_unread:
+        settings["retention.keep-unread"] = False
     return DescribedTopic(plan.name, plan.channel, masked(str(cluster)), plan.managed, hidden(settings))

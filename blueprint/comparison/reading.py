@@ -18,9 +18,11 @@ from blueprint.comparison.descriptor import (
     DescribedTopic,
     Json,
 )
+from blueprint.comparison.of_plan import retry_json
 from blueprint.comparison.writing import VERSION
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon import ListValue, ObjectValue, Scalar, Value, parse_json, plain, span_of
+from blueprint.plan import Retry
 
 T = TypeVar("T")
 _NOTHING = ObjectValue({}, ())
@@ -65,7 +67,7 @@ def read_descriptor(text: str, file: str) -> Described:
         )
     contracts = _Contracts()
     described = ApplicationDescriptor(
-        application=_text(root, "application"),
+        application=_maybe(root, "application", str) or "",
         streamlets={ref: _streamlet(one, contracts) for ref, one in _objects(root, "streamlets").items()},
         topics={id: _topic(one, contracts) for id, one in _objects(root, "topics").items()},
         spark=_settings(root, "spark"),
@@ -108,7 +110,7 @@ def _streamlet(value: ObjectValue, contracts: _Contracts) -> DescribedStreamlet:
         parameters=_settings(value, "parameters"),
         trigger=_maybe(value, "trigger", str),
         triggers=cast("dict[str, str]", _settings(value, "triggers")),
-        retry=_settings(value, "retry"),
+        retry={**retry_json(Retry()), **_settings(value, "retry")},
         spark=_settings(value, "spark"),
         volume_mounts=cast("dict[str, str]", _settings(value, "volume-mounts")),
         source_evolution=_maybe(value, "source-evolution", bool) is not False,

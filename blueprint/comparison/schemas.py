@@ -11,6 +11,7 @@ from blueprint.avro.canonical import canonical_form, fingerprint
 from blueprint.avro.model import Contract, Field, type_text
 from blueprint.avro.reasons import Reason
 from blueprint.avro.resolution import check
+from blueprint.avro.spark_types import spark_json
 
 _MOST = 4
 
@@ -47,6 +48,12 @@ def unread(writers: Iterable[Contract], reader: Contract) -> list[Unread]:
     return list(found.values())
 
 
+def risks(writers: Iterable[Contract], reader: Contract) -> list[str]:
+    """What the reader may take for something else in records that it can read, one sentence each."""
+    found = (reason for writer in writers for reason in check(writer, reader, suggest=False).warnings)
+    return list(dict.fromkeys(f"`{one.path}`: {one.message}" if one.path else one.message for one in found))
+
+
 def same_records(old: Contract, new: Contract) -> bool:
     """Whether two schemas differ in nothing but documentation."""
     return old.json == new.json or _undocumented(json.loads(old.json)) == _undocumented(json.loads(new.json))
@@ -61,13 +68,21 @@ def _undocumented(data: Any) -> Any:
 
 
 def retyped(old: Contract, new: Contract) -> list[str]:
-    """Fields that are in both records with types of another form."""
-    before = {field.name: field for field in old.record.fields}
-    return [
-        field.name
-        for field in new.record.fields
-        if field.name in before and _form(before[field.name], old) != _form(field, new)
-    ]
+    """Fields that are in both records, of another type to Spark; whether they may be null does not matter to state."""
+    before, now = _spark_types(old), _spark_types(new)
+    return [name for name in now if name in before and now[name] != before[name]]
+
+
+def _spark_types(contract: Contract) -> dict[str, Any]:
+    return {field["name"]: _without_nulls(field["type"]) for field in spark_json(contract)["fields"]}
+
+
+def _without_nulls(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_without_nulls(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    return {key: _without_nulls(one) for key, one in data.items() if "null" not in key.lower()}
 
 
 def _form(field: Field, contract: Contract) -> tuple[str, str]:
@@ -87,7 +102,8 @@ def _differences(old: Contract, new: Contract) -> Iterator[str]:
         yield f"new: {_some(added)}"
     if gone := [name for name in before if name not in now]:
         yield f"gone: {_some(gone)}"
-    for name in retyped(old, new)[:_MOST]:
+    changed = [name for name in now if name in before and _form(before[name], old) != _form(now[name], new)]
+    for name in changed[:_MOST]:
         then, here = type_text(old.resolve(before[name].schema)), type_text(new.resolve(now[name].schema))
         yield f"`{name}` is `{here}`, was `{then}`" if then != here else f"`{name}` differs inside"
     if old.record.name != new.record.name:

@@ -16,7 +16,7 @@ from blueprint.diagnostics.report import counted
 def application(pairing: Pairing) -> Iterator[Change]:
     """Another name of the application is another state folder."""
     old, new = pairing.old, pairing.new
-    if old.application != new.application:
+    if old.application and old.application != new.application:
         queries = tuple(one for ref, each in sorted(old.streamlets.items()) for one in queries_of(ref, each))
         yield Change(
             "change-application",
@@ -131,46 +131,3 @@ def _keeps(streamlet: DescribedStreamlet) -> str:
 
 
 _STOP = "stop the old application in good order (`flow stop`, Ctrl-C or SIGTERM once) before the new one starts"
-
-
-def queries(pairing: Pairing) -> Iterator[Change]:
-    """Queries of streamlets that stayed, where both descriptors know them."""
-    for ref, old, new in pairing.kept:
-        if old.queries is None or new.queries is None or old.class_name != new.class_name:
-            continue
-        for name in sorted(set(old.queries) - set(new.queries)):
-            yield _query_gone(ref, name, old)
-        for name in sorted(set(new.queries) - set(old.queries)):
-            yield Change(
-                "change-query-added", ChangeClass.SAFE, f"the query `{ref}.{name}` is new",
-                ("streamlets", ref, "queries", name), ("streamlets", ref), (),
-                ("it begins with a checkpoint of its own, and reads its inlets from their `starting`",),
-            )  # fmt: skip
-        for name in sorted(set(old.queries) & set(new.queries)):
-            before, now = old.queries[name].operators, new.queries[name].operators
-            if sorted(before) != sorted(now):
-                yield _state(ref, name, old, before, now)
-
-
-def _query_gone(ref: str, name: str, old: DescribedStreamlet) -> Change:
-    assert old.queries is not None
-    holds = bool(old.queries[name].operators)
-    causes = ["checkpoints are named after their query: under another name it would begin anew"]
-    if holds:
-        causes.append(f"what {state_words(old)} still holds back goes with it")
-    return Change(
-        "change-query-removed", ChangeClass.STATE_LOSS if holds else ChangeClass.DRAIN,
-        f"the query `{ref}.{name}` is gone", ("streamlets", ref), ("streamlets", ref, "queries", name),
-        (f"{ref}.{name}",) if holds else (), tuple(causes), ("keep the name of the query if it is still there",),
-    )  # fmt: skip
-
-
-def _state(ref: str, name: str, old: DescribedStreamlet, before: tuple[str, ...], now: tuple[str, ...]) -> Change:
-    path = ("streamlets", ref, "queries", name)
-    said = f"it kept {', '.join(before) or 'no state'}, and keeps {', '.join(now) or 'no state'}"
-    return Change(
-        "change-query-state", ChangeClass.STATE_LOSS, f"the query `{ref}.{name}` keeps another state",
-        path, path, (f"{ref}.{name}",),
-        (said, "Spark goes on from a checkpoint only when the operators that keep state are the same"),
-        ("give the query another name, or delete its checkpoint",),
-    )  # fmt: skip

@@ -1,4 +1,7 @@
-"""Changes of topics: added, removed, called otherwise, in another place, with other settings."""
+"""Changes of topics: called otherwise, in another place, with other settings.
+
+That a topic came or went is told by the ports that came with it.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,11 @@ from blueprint.comparison.descriptor import DescribedTopic
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import names, reading
 from blueprint.comparison.secrets import SECRET
-from blueprint.model import dead_letter_topic
 
 
 def topics(pairing: Pairing) -> Iterator[Change]:
-    """Topics that came, went, moved or have other settings."""
+    """Topics that moved or have other settings; topics of dead letters follow their streamlets."""
     old, new = pairing.old.topics, pairing.new.topics
-    for id in sorted(set(new) - set(pairing.topics.values())):
-        if id not in map(dead_letter_topic, pairing.new.streamlets):
-            made = "the application makes it" if new[id].managed else "somebody else makes it"
-            yield Change(
-                "change-topic-added", ChangeClass.SAFE, f"the topic `{id}` is new", ("topics", id), (), (), (made,)
-            )
-    for id in sorted(set(old) - set(pairing.topics)):
-        if id not in map(dead_letter_topic, pairing.old.streamlets):
-            stays = "its records stay where they are until somebody deletes them"
-            yield Change(
-                "change-topic-removed", ChangeClass.SAFE, f"the topic `{id}` is gone", (), ("topics", id), (), (stays,)
-            )
     for before, now in sorted(pairing.topics.items()):
         if before != now or old[before].place != new[now].place:
             yield _moved(pairing, before, now)
@@ -95,6 +85,10 @@ def _setting(before: str, now: str, key: str, then: object, here: object) -> Cha
     if key == "topic.partitions" and isinstance(then, int) and isinstance(here, int) and here < then:
         needs = ChangeClass.BREAKING
         causes = ("a topic cannot be cut into fewer parts: it would have to be deleted and made again",)
+    elif key == "retention.keep-unread" and here is False:
+        causes = ("records may go that a streamlet has not read yet",)
+    elif key.startswith("retention."):
+        causes = ("what it leaves no room for goes for good, once all known readers have committed it",)
     elif key == "topic.partitions":
         causes = ("records of one key may come to another partition than those before",)
     return Change(

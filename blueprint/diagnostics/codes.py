@@ -66,9 +66,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "topic-without-producers": Code(_ERROR, "a managed topic is read and nothing writes it"),
         "topic-without-consumers": Code(_WARNING, "a topic is written and nothing reads it"),
         "topic-unused": Code(_WARNING, "a topic has neither producers nor consumers"),
-        "topic-twice": Code(
-            _ERROR, "a file gives a topic one of its lists twice"
-        ),
+        "topic-twice": Code(_ERROR, "a file gives a topic one of its lists twice"),
         "topic-settings-contradict": Code(_ERROR, "settings of a topic contradict each other"),
         "unknown-channel": Code(_ERROR, "a topic names a channel that does not exist"),
         "cycle": Code(_ERROR, "streamlets feed each other in a circle"),

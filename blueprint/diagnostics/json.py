@@ -37,6 +37,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, object]:
         "help": list(diagnostic.help),
         "frames": [{**_span(frame.span), "function": frame.function} for frame in diagnostic.frames],
         "fix": _fix(diagnostic.fix) if diagnostic.fix else None,
+        "class": diagnostic.change_class,
     }
 
 

@@ -42,7 +42,10 @@ def test_json_holds_everything() -> None:
     assert document["version"] == 1
     assert document["blueprint"] == "a.conf"
     assert document["counts"] == {"error": 2, "warning": 1, "note": 0}
-    assert document["checked"] == {"streamlets": 4, "topics": 3, "contracts": 2, "pairs": 5, "settings": 1}
+    assert document["checked"] == {
+        "streamlets": 4, "topics": 3, "contracts": 2, "pairs": 5, "settings": 1, "logic": None,
+        "against": "", "changes": None,
+    }  # fmt: skip
     assert document["diagnostics"][0]["primary"] is None
     assert document["diagnostics"][1] == {
         "code": "unknown-key",
@@ -54,6 +57,7 @@ def test_json_holds_everything() -> None:
         "help": ["do"],
         "frames": [{**PLACE, "function": "f"}],
         "fix": {"title": "write `name`", "edits": [{**PLACE, "replacement": "name"}]},
+        "class": None,
     }
 
 

@@ -1,0 +1,142 @@
+"""Changes as findings: each at its place in the blueprint, and at the place in the older descriptor it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from blueprint.comparison.changes import Change, ChangeClass
+from blueprint.comparison.compare import compare
+from blueprint.comparison.of_plan import describe_plan
+from blueprint.comparison.reading import Described
+from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
+from blueprint.hocon import ObjectValue, Value, key_span_of, span_of
+from blueprint.plan import ApplicationPlan
+from blueprint.resolved import spark_places
+from blueprint.rules.draft import Draft
+from blueprint.spelling import listing
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What to compare an application with.
+
+    Arguments:
+        described: the older descriptor, or why its file gives none; file: as in `Span.file`.
+        allowed: the class that a change may be of, and every milder one; changes beyond it are errors.
+    """
+
+    described: Described | Diagnostic
+    file: str
+    allowed: ChangeClass = ChangeClass.SAFE
+
+    def changes(self, plan: ApplicationPlan, draft: Draft) -> Iterator[Diagnostic]:
+        """A finding for each change: an error beyond what is allowed, a note where it is safe, else a warning."""
+        if isinstance(self.described, Described):
+            for change in compare(self.described.descriptor, describe_plan(plan)):
+                yield _finding(change, self.described, self, draft)
+
+
+def _finding(change: Change, described: Described, against: Against, draft: Draft) -> Diagnostic:
+    place = _place(draft, change.path)
+    before = _before(described.root, change.before)
+    takes = change.needs.words
+    if change.queries:
+        takes += f": {listing(change.queries)}"
+    primary = Label(place or before or Span(against.file, 1, 1, 1, 1), takes)
+    also = [Label(before, "before")] if place is not None and before is not None else []
+    told = finding(
+        change.code,
+        f"{change.headline} ({change.needs.value})",
+        primary,
+        also=[*also, *_declared(draft, change)],
+        causes=change.causes,
+        help=change.help,
+        severity=_severity(change.needs, against.allowed),
+    )
+    return replace(told, change_class=change.needs.value)
+
+
+def _severity(needs: ChangeClass, allowed: ChangeClass) -> Severity:
+    if needs.rank > allowed.rank:
+        return Severity.ERROR
+    return Severity.NOTE if needs is ChangeClass.SAFE else Severity.WARNING
+
+
+def _declared(draft: Draft, change: Change) -> tuple[Label, ...]:
+    """Where the class declares the port whose schema changed."""
+    match change:
+        case Change(code="change-schema", path=("streamlets", ref, side, name)):
+            descriptor = draft.descriptor(ref)
+            ports = (descriptor.inlets if side == "inlets" else descriptor.outlets) if descriptor is not None else ()
+            return next(
+                (draft.declared(ref, port.declared, "declared here") for port in ports if port.name == name), ()
+            )
+    return ()
+
+
+def _before(root: ObjectValue, path: tuple[str, ...]) -> Span | None:
+    """Where a path of keys, or as much of it as there is, stands in the older descriptor."""
+    found, here = None, root
+    for key in path:
+        value = here.fields.get(key)
+        if value is None:
+            break
+        found = key_span_of(value)
+        if not isinstance(value, ObjectValue):
+            break
+        here = value
+    return found
+
+
+def _place(draft: Draft, path: tuple[str, ...]) -> Span | None:
+    """Where the thing that a path of the newer descriptor names stands in the blueprint or the settings."""
+    match path:
+        case ("streamlets", ref, *rest) if ref in draft.blueprint.streamlets:
+            return _streamlet_place(draft, ref, rest)
+        case ("topics", id, *rest) if id in draft.blueprint.topics:
+            keys = rest[1].split(".") if len(rest) > 1 else rest
+            return draft.topic_key(
+                id, *(["topic", "name"] if not keys and draft.topic_setting(id, "topic", "name") else keys)
+            )
+        case ("application",):
+            return _key(draft.settings.get("application"))
+        case ("spark", key):
+            return _spark(draft.settings.get("runtimes", "spark"), key)
+    return None
+
+
+def _streamlet_place(draft: Draft, ref: str, rest: list[str]) -> Span:
+    entry = draft.blueprint.streamlets[ref]
+    match rest:
+        case ["class"]:
+            return entry.class_span
+        case ["inlets" | "outlets" as side, name, *keys]:
+            own = _key(draft.settings.get("streamlets", ref, side, name, *keys)) if keys else None
+            return own or _wired(draft, ref, side, name) or entry.key
+        case ["spark", key]:
+            return spark_places(draft.settings, ref).get(key, entry.key)
+        case ["triggers", query]:
+            return _key(draft.settings.get("streamlets", ref, "queries", query, "trigger")) or entry.key
+        case ["retry" | "trigger", *_]:
+            own = _key(draft.settings.get("streamlets", ref, *rest))
+            return own or _key(draft.settings.get(*rest)) or entry.key
+        case [*keys] if keys:
+            return _key(draft.settings.get("streamlets", ref, *keys)) or entry.key
+    return entry.key
+
+
+def _wired(draft: Draft, ref: str, side: str, name: str) -> Span | None:
+    role = "consumer" if side == "inlets" else "producer"
+    places = (binding.path.span for binding in draft.wiring.bindings if binding.key == (ref, role, name))
+    return next(places, None)
+
+
+def _spark(value: Value | None, key: str) -> Span | None:
+    if not isinstance(value, ObjectValue):
+        return None
+    return _key(value.get(*key.split("."))) or _key(value.get(*key.split(".")[1:])) or span_of(value)
+
+
+def _key(value: Value | None) -> Span | None:
+    return key_span_of(value) if value is not None and value.origins else None

@@ -1,0 +1,95 @@
+"""What an application was when it last ran: the descriptor in its state folder, and what only a run can tell.
+
+A run stores its descriptor as it begins. Which queries there are, what they read and which keep state, is read from
+their checkpoints; which schemas records were written with, from the tables of the topics. Both need no Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from blueprint.avro.model import Contract
+from blueprint.comparison import (
+    ApplicationDescriptor,
+    Described,
+    DescribedQuery,
+    describe_plan,
+    read_descriptor,
+    to_json,
+)
+from blueprint.hocon import shown_name
+from blueprint.plan import ApplicationPlan
+from streamlets.channels.base import TopicLostError
+from streamlets.channels.delta.look import contracts
+from streamlets.runner.held import operators
+from streamlets.runner.state import StateError, StateFolder, write_atomically
+
+DESCRIPTOR = "descriptor.json"
+
+
+def store_descriptor(state: StateFolder, plan: ApplicationPlan) -> None:
+    """Keep what the application is, for whoever upgrades it; to be called by the owner of the folder.
+
+    Raises:
+        StateError: the folder cannot be written.
+    """
+    file = state.folder / DESCRIPTOR
+    try:
+        write_atomically(file, to_json(describe_plan(plan)))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StateError(f"{file} cannot be written: {reason}", "free space or correct the permissions") from error
+
+
+def deployed(state: StateFolder) -> Described | None:
+    """The application as it last ran, with its queries and all schemas that its topics hold; None when none ran.
+
+    Raises:
+        DescriptorError: the descriptor in the folder is none.
+        OSError: it cannot be read.
+    """
+    file = state.folder / DESCRIPTOR
+    if not file.is_file():
+        return None
+    read = read_descriptor(file.read_text(encoding="utf-8"), shown_name(file))
+    return replace(read, descriptor=as_run(read.descriptor, state))
+
+
+def as_run(descriptor: ApplicationDescriptor, state: StateFolder) -> ApplicationDescriptor:
+    """A descriptor with the queries and the written schemas that a state folder knows of."""
+    streamlets = {
+        ref: replace(one, queries=found) if (found := _queries(state.checkpoints / ref)) else one
+        for ref, one in descriptor.streamlets.items()
+    }
+    topics = {}
+    for id, topic in descriptor.topics.items():
+        present = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
+        written = _written(state.topics / topic.name) if topic.channel == "delta" else ()
+        topics[id] = replace(topic, written=tuple(one for one in written if one.fingerprint not in present))
+    return replace(descriptor, streamlets=streamlets, topics=topics)
+
+
+def _queries(folder: Path) -> dict[str, DescribedQuery]:
+    """The queries that have a checkpoint, by name."""
+    checkpoints = sorted(one for one in folder.iterdir() if (one / "metadata").is_file()) if folder.is_dir() else []
+    return {one.name: DescribedQuery(_sources(one), tuple(name for _, name in operators(one))) for one in checkpoints}
+
+
+def _sources(checkpoint: Path) -> tuple[str, ...] | None:
+    """The names of a query's sources, read from the last batch that it planned; None when they have none."""
+    offsets = checkpoint / "offsets"
+    batches = sorted(int(one.name) for one in offsets.iterdir() if one.name.isdecimal()) if offsets.is_dir() else []
+    if not batches:
+        return None
+    version, _, *sources = (offsets / str(batches[-1])).read_text(encoding="utf-8").splitlines()
+    if version == "v1":  # by their order, without names
+        return None
+    return tuple(sorted(line.partition(":")[0] for line in sources if line))
+
+
+def _written(topic: Path) -> tuple[Contract, ...]:
+    try:
+        return contracts(topic)
+    except (TopicLostError, OSError):  # nothing has been written yet, or the topic is gone
+        return ()

@@ -1,0 +1,89 @@
+"""Descriptors on paper: a small application, and ways to change it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from blueprint.avro.loading import parse_contract
+from blueprint.avro.model import Contract
+from blueprint.comparison import (
+    ApplicationDescriptor,
+    DescribedInlet,
+    DescribedOutlet,
+    DescribedQuery,
+    DescribedStreamlet,
+    DescribedTopic,
+)
+
+
+def contract(**fields: object) -> Contract:
+    """A record of fields; a field given as a pair has a default."""
+    data = [
+        {"name": name, "type": type[0], "default": type[1]} if isinstance(type, tuple) else {"name": name, "type": type}
+        for name, type in fields.items()
+    ]
+    return parse_contract(json.dumps({"type": "record", "name": "Reading", "fields": data}))
+
+
+READING = contract(src="string", value="int")
+
+
+def application(**streamlets: DescribedStreamlet) -> ApplicationDescriptor:
+    """Gauges, their mean, and an archive of it, each with its queries; streamlets given take the place of these."""
+    known = {
+        "gauges": DescribedStreamlet(
+            "app.Gauges", {}, {"out": DescribedOutlet("readings", READING)}, queries={"out": DescribedQuery(("ticks",))}
+        ),
+        "mean": DescribedStreamlet(
+            "app.Mean",
+            {"in": DescribedInlet("readings", READING)},
+            {"out": DescribedOutlet("means", READING)},
+            {"window": "1 minutes"},
+            queries={"out": DescribedQuery(("in",), ("stateStoreSave",))},
+        ),
+        "archive": DescribedStreamlet(
+            "app.Archive", {"in": DescribedInlet("means", READING)}, queries={"files": DescribedQuery(("in",))}
+        ),
+    }
+    return ApplicationDescriptor(
+        "weather", known | streamlets, {id: DescribedTopic(id) for id in ("means", "readings")}
+    )
+
+
+def with_streamlet(old: ApplicationDescriptor, ref: str, **changes: object) -> ApplicationDescriptor:
+    """The application with something else in one streamlet."""
+    return replace(old, streamlets={**old.streamlets, ref: replace(old.streamlets[ref], **changes)})  # type: ignore[arg-type]
+
+
+def with_topics(old: ApplicationDescriptor, **topics: DescribedTopic) -> ApplicationDescriptor:
+    """The application with other or further topics."""
+    return replace(old, topics={**old.topics, **topics})
+
+
+def without(old: ApplicationDescriptor, ref: str) -> ApplicationDescriptor:
+    """The application without a streamlet."""
+    return replace(old, streamlets={name: one for name, one in old.streamlets.items() if name != ref})
+
+
+def renamed(old: ApplicationDescriptor, before: str, now: str) -> ApplicationDescriptor:
+    """The application with a streamlet under another name."""
+    return replace(old, streamlets={now if name == before else name: one for name, one in old.streamlets.items()})
+
+
+def unknown_queries(old: ApplicationDescriptor) -> ApplicationDescriptor:
+    """As described from sources, where nothing has run."""
+    return replace(old, streamlets={name: replace(one, queries=None) for name, one in old.streamlets.items()})
+
+
+def inlet(old: ApplicationDescriptor, ref: str, name: str, **changes: object) -> Mapping[str, DescribedInlet]:
+    """A streamlet's inlets with something else in one of them."""
+    inlets = old.streamlets[ref].inlets
+    return {**inlets, name: replace(inlets[name], **changes)}  # type: ignore[arg-type]
+
+
+def outlet(old: ApplicationDescriptor, ref: str, name: str, **changes: object) -> Mapping[str, DescribedOutlet]:
+    """A streamlet's outlets with something else in one of them."""
+    outlets = old.streamlets[ref].outlets
+    return {**outlets, name: replace(outlets[name], **changes)}  # type: ignore[arg-type]

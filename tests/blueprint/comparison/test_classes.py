@@ -1,0 +1,249 @@
+"""Every kind of change and the class it is of: the table of `docs/upgrades.md`, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from blueprint.comparison import (
+    ApplicationDescriptor,
+    Change,
+    ChangeClass,
+    DescribedInlet,
+    DescribedOutlet,
+    DescribedQuery,
+    DescribedStreamlet,
+    DescribedTopic,
+    compare,
+    worst,
+)
+from tests.blueprint.comparison.described import (
+    READING,
+    application,
+    contract,
+    inlet,
+    outlet,
+    renamed,
+    unknown_queries,
+    with_streamlet,
+    with_topics,
+    without,
+)
+
+APP = application()
+WIDER = contract(src="string", value="long")
+OPTIONAL = contract(src="string", value="int", unit=(["null", "string"], None))
+REQUIRED = contract(src="string", value="int", unit="string")
+LESS = contract(src="string")
+
+Changed = Callable[[], tuple[ApplicationDescriptor, ApplicationDescriptor]]
+
+
+def same_but(ref: str, **changes: object) -> Changed:
+    """The application, and it with something else in one streamlet."""
+    return lambda: (APP, with_streamlet(APP, ref, **changes))
+
+
+def both(old: ApplicationDescriptor, new: ApplicationDescriptor) -> Changed:
+    """Two applications."""
+    return lambda: (old, new)
+
+
+STATELESS = with_streamlet(APP, "mean", queries={"out": DescribedQuery(("in",))})
+UNKNOWN = unknown_queries(APP)
+SECOND = {**APP.streamlets["mean"].inlets, "more": DescribedInlet("readings", READING)}
+TWO_IN = with_streamlet(STATELESS, "mean", inlets=SECOND)
+OUTLETS = {**APP.streamlets["mean"].outlets, "late": DescribedOutlet("means", READING)}
+JOINT = with_streamlet(APP, "mean", outlets=OUTLETS, queries={"late.out": DescribedQuery(("in",))})
+THIRD = {**OUTLETS, "dull": DescribedOutlet("means", READING)}
+COPY = DescribedStreamlet("app.Copy", {"in": DescribedInlet("readings", READING)})
+OTHERS = with_topics(without(APP, "gauges"), readings=DescribedTopic("readings", managed=False))
+SINK = with_streamlet(UNKNOWN, "archive", class_name="streamlets.Sink")
+
+CASES: list[tuple[str, Changed, str, str, tuple[str, ...]]] = [
+    ("application renamed", both(APP, replace(APP, application="other")), "change-application", "state-loss",
+     ("archive.files", "gauges.out", "mean.out")),
+    ("streamlet added", both(APP, application(copy=COPY)), "change-streamlet-added", "safe", ()),
+    ("streamlet added that cannot read what lies there",
+     both(with_topics(APP, readings=DescribedTopic("readings", written=(LESS,))), application(copy=COPY)),
+     "change-streamlet-added", "breaking", ()),
+    ("the same, begun at the latest record",
+     both(with_topics(APP, readings=DescribedTopic("readings", written=(LESS,))),
+          application(copy=replace(COPY, inlets={"in": DescribedInlet("readings", READING, "latest")}))),
+     "change-streamlet-added", "safe", ()),
+    ("streamlet added on a topic that others make",
+     both(APP, with_topics(application(copy=replace(COPY, inlets={"in": DescribedInlet("outer", READING)})),
+                           outer=DescribedTopic("outer", managed=False))),
+     "change-streamlet-added", "writers-first", ()),
+    ("streamlet removed", both(APP, without(APP, "archive")), "change-streamlet-removed", "drain", ()),
+    ("stateful streamlet removed", both(application(copy=COPY), replace(
+        without(application(copy=COPY), "mean"), topics=APP.topics)), "change-streamlet-removed", "state-loss",
+     ("mean.out",)),
+    ("ingress removed", both(APP, without(APP, "gauges")), "change-streamlet-removed", "safe", ()),
+    ("streamlet renamed", both(APP, renamed(APP, "mean", "average")), "change-streamlet-renamed", "state-loss",
+     ("mean.out",)),
+    ("class changed, stateless", same_but("archive", class_name="app.Store"), "change-class", "drain", ()),
+    ("class changed, stateful", same_but("mean", class_name="app.Median"), "change-class", "state-loss",
+     ("mean.out",)),
+    ("class changed, unknown", both(UNKNOWN, with_streamlet(UNKNOWN, "archive", class_name="app.Store")),
+     "change-class", "state-loss", ("archive",)),
+    ("class changed, a sink of the framework", both(SINK, UNKNOWN), "change-class", "drain", ()),
+    ("class moved", same_but("mean", class_name="app.means.Mean"), "change-class", "safe", ()),
+    ("inlet added, stateless", both(STATELESS, TWO_IN), "change-port-added", "safe", ()),
+    ("inlet added, stateful", both(APP, with_streamlet(APP, "mean", inlets=SECOND)), "change-port-added",
+     "state-loss", ("mean.out",)),
+    ("inlet added without source evolution",
+     both(with_streamlet(STATELESS, "mean", source_evolution=False),
+          with_streamlet(TWO_IN, "mean", source_evolution=False)), "change-port-added", "state-loss", ("mean.out",)),
+    ("inlet removed, stateless", both(TWO_IN, STATELESS), "change-port-removed", "drain", ()),
+    ("inlet removed, unknown", both(unknown_queries(TWO_IN), UNKNOWN), "change-port-removed", "state-loss",
+     ("mean",)),
+    ("inlet renamed", same_but("archive", inlets={"rows": DescribedInlet("means", READING)}), "change-port-renamed",
+     "state-loss", ("archive.files",)),
+    ("inlet rewired", same_but("archive", inlets={"in": DescribedInlet("readings", READING)}),
+     "change-inlet-rewired", "state-loss", ("archive.files",)),
+    ("inlet rewired to what it cannot read",
+     both(with_topics(APP, readings=DescribedTopic("readings", written=(LESS,))),
+          with_streamlet(APP, "archive", inlets={"in": DescribedInlet("readings", READING)})),
+     "change-inlet-rewired", "breaking", ("archive.files",)),
+    ("outlet added", same_but("mean", outlets=OUTLETS), "change-port-added", "safe", ()),
+    ("outlet added to a joint query", both(JOINT, with_streamlet(JOINT, "mean", outlets=THIRD)),
+     "change-port-added", "state-loss", ("mean.late.out",)),
+    ("outlet removed, stateless", both(with_streamlet(STATELESS, "mean", outlets=OUTLETS), STATELESS),
+     "change-port-removed", "drain", ()),
+    ("outlet removed, its query stateful",
+     both(with_streamlet(APP, "mean", outlets=OUTLETS, queries={"late": DescribedQuery(("in",), ("dedupe",))}), APP),
+     "change-port-removed", "state-loss", ("mean.late",)),
+    ("outlet of an ingress removed",
+     both(with_streamlet(APP, "gauges", outlets={**APP.streamlets["gauges"].outlets,
+                                                 "more": DescribedOutlet("readings", READING)}), APP),
+     "change-port-removed", "safe", ()),
+    ("outlet renamed", same_but("mean", outlets={"means": DescribedOutlet("means", READING)}),
+     "change-port-renamed", "state-loss", ("mean.out",)),
+    ("outlet renamed that names no query",
+     both(with_streamlet(APP, "mean", queries={"own": DescribedQuery(("in",))}),
+          with_streamlet(APP, "mean", outlets={"means": DescribedOutlet("means", READING)})),
+     "change-port-renamed", "safe", ()),
+    ("outlet rewired", same_but("mean", outlets={"out": DescribedOutlet("readings", READING)}),
+     "change-outlet-rewired", "safe", ()),
+    ("topic in another place", both(APP, with_topics(APP, means=DescribedTopic("other"))), "change-topic-moved",
+     "state-loss", ("archive.files",)),
+    ("topic on another channel", both(APP, with_topics(APP, means=DescribedTopic("means", "kafka"))),
+     "change-topic-moved", "state-loss", ("archive.files",)),
+    ("fewer partitions",
+     both(with_topics(APP, means=DescribedTopic("means", settings={"topic.partitions": 8})),
+          with_topics(APP, means=DescribedTopic("means", settings={"topic.partitions": 4}))),
+     "change-topic-settings", "breaking", ()),
+    ("more partitions",
+     both(with_topics(APP, means=DescribedTopic("means", settings={"topic.partitions": 4})),
+          with_topics(APP, means=DescribedTopic("means", settings={"topic.partitions": 8}))),
+     "change-topic-settings", "safe", ()),
+    ("somebody else makes the topic", both(APP, with_topics(APP, means=DescribedTopic("means", managed=False))),
+     "change-topic-settings", "safe", ()),
+    ("a reader wants more, with a default", same_but("archive", inlets=inlet(APP, "archive", "in", contract=OPTIONAL)),
+     "change-schema", "safe", ()),
+    ("a reader wants what old records lack", same_but("archive", inlets=inlet(APP, "archive", "in", contract=REQUIRED)),
+     "change-schema", "breaking", ()),
+    ("a reader wants what records of a writer before the last lack",
+     both(with_topics(APP, means=DescribedTopic("means", written=(LESS,))),
+          with_streamlet(APP, "archive", inlets=inlet(APP, "archive", "in", contract=WIDER))),
+     "change-schema", "breaking", ()),
+    ("another type in a stateless query", same_but("archive", inlets=inlet(APP, "archive", "in", contract=WIDER)),
+     "change-schema", "safe", ()),
+    ("another type in a stateful query", same_but("mean", inlets=inlet(APP, "mean", "in", contract=WIDER)),
+     "change-schema", "state-loss", ("mean.out",)),
+    ("nullable in a stateful query",
+     same_but("mean", inlets=inlet(APP, "mean", "in", contract=contract(src="string", value=["null", "int"]))),
+     "change-schema", "safe", ()),
+    ("another meaning of the same bytes",
+     same_but("archive", inlets=inlet(APP, "archive", "in", contract=contract(
+         src="string", value={"type": "int", "logicalType": "date"}))), "change-schema", "drain", ()),
+    ("a reader of what others write wants more",
+     both(OTHERS, with_streamlet(OTHERS, "mean", inlets=inlet(APP, "mean", "in", contract=REQUIRED))),
+     "change-schema", "writers-first", ()),
+    ("a writer gives more", same_but("mean", outlets=outlet(APP, "mean", "out", contract=OPTIONAL)),
+     "change-schema", "safe", ()),
+    ("a writer gives what readers before cannot read",
+     same_but("mean", outlets=outlet(APP, "mean", "out", contract=WIDER)), "change-schema", "readers-first", ()),
+    ("a writer that only others read gives less",
+     both(without(APP, "archive"), with_streamlet(
+         without(APP, "archive"), "mean", outlets=outlet(APP, "mean", "out", contract=LESS))),
+     "change-schema", "readers-first", ()),
+    ("source evolution", same_but("mean", source_evolution=False), "change-source-evolution", "state-loss",
+     ("mean.out",)),
+    ("parameter", same_but("mean", parameters={"window": "2 minutes"}), "change-parameter", "safe", ()),
+    ("trigger", same_but("mean", trigger="available-now"), "change-trigger", "safe", ()),
+    ("trigger of a query", same_but("mean", triggers={"out": "available-now"}), "change-trigger", "safe", ()),
+    ("retry", same_but("mean", retry={"enabled": False}), "change-retry", "safe", ()),
+    ("volume mount", same_but("mean", volume_mounts={"data": "data"}), "change-volume-mount", "safe", ()),
+    ("shuffle partitions", same_but("mean", spark={"spark.sql.shuffle.partitions": "4"}), "change-spark-setting",
+     "safe", ()),
+    ("a setting of Spark for all", both(APP, replace(APP, spark={"spark.sql.ansi.enabled": "false"})),
+     "change-spark-setting", "safe", ()),
+    ("starting", same_but("mean", inlets=inlet(APP, "mean", "in", starting="latest")), "change-port-settings",
+     "safe", ()),
+    ("max-records", same_but("mean", inlets=inlet(APP, "mean", "in", max_records=10)), "change-port-settings",
+     "safe", ()),
+    ("layout", same_but("mean", outlets=outlet(APP, "mean", "out", partition_by=("src",))), "change-port-settings",
+     "safe", ()),
+    ("broken rows", same_but("mean", outlets=outlet(APP, "mean", "out", on_invalid="dead-letters")),
+     "change-port-settings", "safe", ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "needs", "queries"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_a_change_has_its_class(changed: Changed, code: str, needs: str, queries: tuple[str, ...]) -> None:
+    """One change gives one finding, of its code and class, naming the queries that lose something."""
+    found = compare(*changed())
+    assert [(change.code, change.needs.value, change.queries) for change in found] == [(code, needs, queries)]
+
+
+def test_every_class_has_an_example() -> None:
+    """No class is there for nothing."""
+    assert {case[3] for case in CASES} == {each.value for each in ChangeClass}
+
+
+def test_a_topic_under_another_id_is_the_same_while_its_place_is() -> None:
+    """Readers of a topic whose id changed and whose name on the channel did not go on: nothing is rewired."""
+    new = with_streamlet(
+        with_streamlet(APP, "mean", outlets={"out": DescribedOutlet("averages", READING)}),
+        "archive",
+        inlets={"in": DescribedInlet("averages", READING)},
+    )
+    topics = {"readings": DescribedTopic("readings"), "averages": DescribedTopic("means")}
+    assert [(one.code, one.needs.value) for one in compare(APP, replace(new, topics=topics))] == [
+        ("change-topic-moved", "safe")
+    ]
+    topics = {"readings": DescribedTopic("readings"), "averages": DescribedTopic("averages")}
+    assert [(one.code, one.needs.value, one.queries) for one in compare(APP, replace(new, topics=topics))] == [
+        ("change-topic-moved", "state-loss", ("archive.files",))
+    ]
+
+
+def test_a_pinned_setting_names_the_queries_it_does_not_reach() -> None:
+    """What a checkpoint keeps changes nothing for a query that has one, and the change says so."""
+    (pinned,) = compare(*same_but("mean", spark={"spark.sql.shuffle.partitions": "4"})())
+    assert "`mean.out`" in pinned.causes[0]
+    (free,) = compare(*same_but("mean", spark={"spark.sql.ansi.enabled": "false"})())
+    assert free.causes == ()
+
+
+def test_what_is_not_known_is_said_to_be_so() -> None:
+    """A class that rests on the worst case says where the answer is to be had."""
+    new = with_streamlet(UNKNOWN, "archive", class_name="app.Store")
+    (change,) = compare(UNKNOWN, new)
+    assert any("`flow describe`" in cause for cause in change.causes)
+
+
+def test_the_worst_comes_first() -> None:
+    """Changes stand in the order of what they take; `worst` is that of the first."""
+    new = with_streamlet(APP, "mean", class_name="app.Median", trigger="available-now")
+    found = compare(APP, without(new, "archive"))
+    assert [change.needs.value for change in found] == ["state-loss", "drain", "safe"]
+    assert worst(found) is ChangeClass.STATE_LOSS
+    assert worst(()) is ChangeClass.SAFE
+    assert all(isinstance(change, Change) for change in found)
