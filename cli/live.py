@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import click
 
-from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitChanged, UnitHeld, UnitProgressed
+from streamlets.runner.events import (
+    CheckpointMended,
+    Event,
+    RecordsMissed,
+    RunEnded,
+    RunStarted,
+    UnitChanged,
+    UnitHeld,
+    UnitProgressed,
+)
 from streamlets.runner.lines import json_line, line
 from streamlets.runner.status import RunStatus, StreamletStatus, fold
 
@@ -111,7 +120,7 @@ class LineView:
                 self._print(event.time, line(event))
                 for frame in frames:
                     click.echo(f"           at {frame}")
-            case UnitHeld() | RecordsMissed():
+            case UnitHeld() | RecordsMissed() | CheckpointMended():
                 self._print(event.time, line(event))
             case RunEnded():
                 for text in late(self._status):
@@ -172,7 +181,7 @@ class TableView:
                 self._print(line(event), _COLOURS[state])
                 for frame in frames:
                     self._print(f"  at {frame}")
-            case UnitHeld() | RecordsMissed():
+            case UnitHeld() | RecordsMissed() | CheckpointMended():
                 self._print(line(event))
             case RunEnded():
                 for text in late(self._status):

@@ -237,3 +237,6 @@ class Channel(Protocol):
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
         """Let go of what is kept for the batches of a query that begins anew; `id` is its checkpoint's."""
+
+    def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
+        """Whether anything of a query's batch was decided or came to a topic; `id` is its checkpoint's."""

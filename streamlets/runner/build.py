@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.runner.events import UnitId
-from streamlets.runner.facts import Fact
+from streamlets.runner.events import CheckpointMended, UnitId
+from streamlets.runner.facts import Fact, Seen
 from streamlets.runner.host import SparkHost
 from streamlets.runner.listening import Listening
 from streamlets.runner.site import Site
@@ -83,11 +84,16 @@ def launch(
             checkpoints=state.checkpoints,
             listening=listening,
             bounded=bounded,
+            told=_teller(streamlet.ref, report),
         )
         sites[streamlet.ref] = site
         units.append(StreamletUnit(UnitId(streamlet.ref, ""), site, streamlet.retry, workers, report, log))
     producers = {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets}
     return Application(tuple(units), topics, producers, sites)
+
+
+def _teller(ref: str, report: Callable[[Fact], None]) -> Callable[[str, str], None]:
+    return lambda query, what: report(Seen(CheckpointMended(time.time(), UnitId(ref, query), what)))
 
 
 def _contracts(plan: ApplicationPlan, topic: str) -> tuple[Contract, ...]:

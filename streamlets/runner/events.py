@@ -126,6 +126,15 @@ class RunStopping:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointMended:
+    """Damaged files of a unit's checkpoint were put aside before it started; `what` says which, and what follows."""
+
+    time: float
+    unit: UnitId
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over; `exit_code` as documented."""
 
@@ -134,4 +143,4 @@ class RunEnded:
     reason: str = ""
 
 
-Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RecordsMissed | RunStopping | RunEnded
+Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RecordsMissed | CheckpointMended | RunStopping | RunEnded

@@ -25,6 +25,7 @@ FATAL = (
     Fatal("StreamletError", "the code asks for what cannot be"),
     Fatal("BrokenRowsError", "the same batch is replayed with the same rows; let the outlet send them to dead letters"),
     Fatal("TopicLostError", "records that were not read yet are gone; `--fresh` starts anew"),
+    Fatal("DamagedCheckpointError", "the files are as they are"),
     Fatal("SessionError", "Spark refuses the settings"),
     Fatal("ExistingFilesError", "the sink keeps its files until the configuration says what becomes of them"),
     Fatal("LoadError", "the code does not load"),
@@ -45,7 +46,8 @@ FATAL = (
         "STREAMING_QUERY_EVOLUTION_ERROR.*|STREAMING_STATEFUL_OPERATOR.*|STATE_STORE_.*_SCHEMA_.*|STATE_STORE_INVALID.*"
         "|STATE_STORE_PROVIDER_.*|STATE_STORE_UNSUPPORTED.*|CHECKPOINT_SOURCES_CHANGED"
         "|STREAMING_CHECKPOINT_.*|INCOMPATIBLE_.*OFFSET.*",
-        "the query does not fit its checkpoint; restore the code, give the query another name, or use `--fresh`",
+        "the query does not fit its checkpoint; restore the code, give the query another name, or let it begin anew with "
+        "`flow checkpoints reset`",
     ),
 )
 

@@ -7,6 +7,7 @@ import json
 import re
 
 from streamlets.runner.events import (
+    CheckpointMended,
     Event,
     RecordsMissed,
     RunEnded,
@@ -42,6 +43,8 @@ def line(event: Event) -> str:
         case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
             told = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
             return f"{told}, dropped by {cause} before it had committed them"
+        case CheckpointMended(unit=unit, what=what):
+            return f"{unit}: {what}"
 
 
 def json_line(event: Event) -> str:

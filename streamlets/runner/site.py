@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,10 @@ from blueprint.plan import AvailableNow, StreamletPlan, Trigger
 from streamlets.channels.base import BatchWritten, Channel, Position, TopicLostError, TopicResource
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.runner.binding import TopicBinding, context_of
+from streamlets.runner.checkpoints import Checkpoint
 from streamlets.runner.facts import Failure
 from streamlets.runner.host import SparkHost
+from streamlets.runner.mending import mend
 from streamlets.runner.session import Spark
 from streamlets.triggers import with_trigger
 
@@ -41,6 +43,7 @@ class Site:
         topics: resource by topic id; channels: by name.
         checkpoints: the application's folder of checkpoints.
         bounded: whether every query works off what there is and ends, whatever else was asked for.
+        told: takes what was mended, by the query's name, from any thread.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Site:
         checkpoints: Path,
         listening: Listening,
         bounded: bool,
+        told: Callable[[str, str], None] = lambda query, what: None,
         version: str = "",
     ) -> None:
         self.application = application
@@ -67,6 +71,7 @@ class Site:
         self._topics = topics
         self._channels = channels
         self._checkpoints = checkpoints
+        self._told = told
         self._version = version
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
@@ -93,8 +98,14 @@ class Site:
             return streamlet.create_logic(self._context).build()
 
     def start(self, write: StreamingWrite) -> StreamingQuery:
-        """Start one query under its name, on its checkpoint, with its trigger."""
+        """Start one query under its name, on its checkpoint, with its trigger.
+
+        Raises:
+            DamagedCheckpointError: its checkpoint cannot be mended.
+        """
         assert self._context is not None, "what is started was built"
+        for what in mend(self._checkpoints / self.plan.ref / write.query, self._may_have_written(write)):
+            self._told(write.query, what)
         trigger = self.trigger(write)
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
@@ -147,6 +158,18 @@ class Site:
     def failure(self) -> Failure | None:
         """Why nothing works just now, whatever an error says: Spark is gone; None when it is there."""
         return self._host.failure()
+
+    def _may_have_written(self, write: StreamingWrite) -> Callable[[Checkpoint, int], bool]:
+        """Topics, and the files of the framework's own sinks, take a batch anew; of other sinks nobody knows."""
+        known = bool(write.outlets) or self.plan.class_name.startswith("streamlets.")
+
+        def asked(checkpoint: Checkpoint, batch: int) -> bool:
+            return not known or any(
+                channel.may_have_written(self.plan.ref, write.query, checkpoint.id, batch)
+                for channel in self._channels.values()
+            )
+
+        return asked
 
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)

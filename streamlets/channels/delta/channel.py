@@ -28,10 +28,11 @@ from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import append_batches
 from streamlets.channels.delta.batch import BatchWriter, Target
 from streamlets.channels.delta.log import TopicLog
-from streamlets.channels.delta.manifest import STAGED, writer_id
+from streamlets.channels.delta.manifest import STAGED, Manifests, writer_id
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import METADATA, METADATA_DDL, read_slices
 from streamlets.channels.delta.replays import Replays
+from streamlets.channels.delta.table import LOG, open_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,6 +111,14 @@ class DeltaChannel:
     def forget(self, streamlet: str, query: str, id: str) -> None:
         """Remove the manifests of a query that begins anew; see `Channel.forget`."""
         shutil.rmtree(self.root / STAGED / writer_id(streamlet, query, id), ignore_errors=True)
+
+    def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
+        """Whether there is a manifest or a transaction of the batch; see `Channel.may_have_written`."""
+        writer = writer_id(streamlet, query, id)
+        if Manifests(self.root / STAGED / writer).find(batch) is not None:
+            return True
+        tables = (path.parent.parent for path in self.root.glob(f"*/*/{LOG}/{0:020}.json"))
+        return any(open_table(path, files=False).txns.get(writer, -1) >= batch for path in tables)
 
     def drain_flag(self, streamlet: str) -> Path:
         """The file whose presence drains a streamlet of this run."""
