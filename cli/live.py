@@ -18,11 +18,12 @@ from streamlets.runner.events import (
     RecordsMissed,
     RunEnded,
     RunStarted,
+    RunStopping,
     UnitChanged,
     UnitHeld,
     UnitProgressed,
 )
-from streamlets.runner.lines import json_line, line
+from streamlets.runner.lines import json_line, line, lines
 from streamlets.runner.status import RunStatus, StreamletStatus, fold
 
 if TYPE_CHECKING:
@@ -114,13 +115,14 @@ class LineView:
                 since, _ = self._told.get(unit.streamlet, (event.time - _BATCHES_EVERY, ""))
                 if event.time - since >= _BATCHES_EVERY:
                     self._tell_rows(unit.streamlet, event.time)
-            case UnitChanged(unit=unit, frames=frames, state=state):
+            case UnitChanged(unit=unit, state=state):
                 if state in ("completed", "stopped", "failed"):
                     self._tell_rows(unit.streamlet, event.time)
-                self._print(event.time, line(event))
-                for frame in frames:
-                    click.echo(f"           at {frame}")
-            case UnitHeld() | RecordsMissed() | CheckpointMended():
+                first, *more = lines(event)
+                self._print(event.time, first)
+                for text in more:
+                    click.echo(f"            {text}")
+            case UnitHeld() | RecordsMissed() | CheckpointMended() | RunStopping():
                 self._print(event.time, line(event))
             case RunEnded():
                 for text in late(self._status):
@@ -177,11 +179,12 @@ class TableView:
         with self._lock:
             self._status = fold(self._status, event)
         match event:
-            case UnitChanged(cause=cause, frames=frames, state=state) if state in ("failed", "backing-off") and cause:
-                self._print(line(event), _COLOURS[state])
-                for frame in frames:
-                    self._print(f"  at {frame}")
-            case UnitHeld() | RecordsMissed() | CheckpointMended():
+            case UnitChanged(cause=cause, state=state) if cause and state in ("failed", "backing-off"):
+                first, *more = lines(event)
+                self._print(first, _COLOURS[state])
+                for text in more:
+                    self._print(f"  {text}")
+            case UnitHeld() | RecordsMissed() | CheckpointMended() | RunStopping():
                 self._print(line(event))
             case RunEnded():
                 for text in late(self._status):
@@ -227,10 +230,10 @@ class TableView:
 def _state(streamlet: StreamletStatus, now: float) -> Text:
     from rich.text import Text
 
-    told = streamlet.state
+    told = "paused" if streamlet.paused and streamlet.state == "stopped" else streamlet.state
     due = [unit.retry_at for unit in streamlet.units if unit.retry_at is not None]
     shown = f"{told} {max(0, min(due) - now):.0f} s" if due and told == "backing-off" else str(told)
-    return Text(shown, style=_COLOURS[told])
+    return Text(shown, style=_COLOURS[streamlet.state])
 
 
 def rows(streamlet: StreamletStatus) -> str:

@@ -20,14 +20,20 @@ import click
 _COMMANDS = {
     "checkpoints": "List, show and reset the checkpoints of an application's queries.",
     "config": "Show the settings in force; --explain KEY says where one comes from.",
-    "describe": "Write what an application is as JSON, to be compared with what it becomes.",
-    "explain": "Say what a code of `flow verify` means and how it is mended.",
     "dead-letters": "Count, show and replay records that broke a contract.",
+    "explain": "Say what a code of `flow verify` means and how it is mended.",
+    "describe": "Write what an application is as JSON, to be compared with what it becomes.",
     "graph": "Draw the application.",
+    "pause": "Drain streamlets of a running application and keep them down.",
+    "restart": "Drain streamlets of a running application and start them anew.",
+    "resume": "Start paused streamlets again.",
     "run": "Verify the application, then run it.",
+    "status": "Say how an application is, whether it runs or not.",
+    "stop": "End a running application in order.",
     "streamlets": "List the streamlet classes of a project.",
     "tail": "Show the last records of a topic.",
     "topics": "List an application's topics, and drop records of one.",
+    "upgrade": "Put a new version of a running application in its place.",
     "verify": "Check a blueprint, its streamlets, contracts and settings.",
 }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cli.application import application, application_arguments
+from cli.durations import DurationType
 
 if TYPE_CHECKING:
     from streamlets.runner.state import StateFolder
@@ -27,6 +28,15 @@ _WRONG_BLUEPRINT = 2
     "--state-dir", metavar="DIR", help="Where topics and checkpoints are kept; left out, .flow beside the blueprint."
 )
 @click.option(
+    "--drain-timeout", type=DurationType(), metavar="DURATION", default="60s", show_default=True,
+    help="How long running batches may take when it is stopped; then they are given up, to be replayed.",
+)  # fmt: skip
+@click.option("--fail-fast", is_flag=True, help="End as soon as one streamlet has failed for good.")
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="The log file's: readable lines, or a record of JSON a line.",
+)  # fmt: skip
+@click.option(
     "--format", "form", type=click.Choice(["auto", "table", "lines", "json"]), default="auto", show_default=True,
     help="A live table, a line per event, or events as JSON lines; auto is a table on a terminal, else lines.",
 )  # fmt: skip
@@ -38,6 +48,9 @@ def run(
     yes: bool,
     master: str | None,
     state_dir: str | None,
+    drain_timeout: float,
+    fail_fast: bool,
+    log_format: str,
     form: str,
 ) -> None:
     """Verify an application, then run it until it is stopped (Ctrl-C or SIGTERM: once to finish the running batches,
@@ -46,6 +59,7 @@ def run(
     PATH is a blueprint or its folder (left out: this folder). The exit code is 0 when every streamlet completed or was
     stopped, 1 when one failed for good or the run could not go on, 2 when the blueprint or the arguments are wrong.
     """
+    from cli.taking_over import ThisRun, arguments_of
     from cli.verify import report
     from streamlets.runner.run import RunOptions
     from streamlets.runner.run import run as run_plan
@@ -63,14 +77,42 @@ def run(
     if fresh and not yes and state.holds_anything():
         _confirm(state)
     view = _view(form, state)
-    options = RunOptions(state=state, master=master, bounded=available_now, fresh=fresh)
+    this = ThisRun(_options(click.get_current_context().params, state))
+    options = RunOptions(
+        state=state,
+        master=master,
+        bounded=available_now,
+        fresh=fresh,
+        drain_within=drain_timeout,
+        fail_fast=fail_fast,
+        json_log=log_format == "json",
+        arguments=arguments_of(app),
+        check_upgrade=this.check,
+    )
+    upgrade = None
     try:
         with view:
-            code = run_plan(plan, options, view.event, view.print_line)
+            code, upgrade = run_plan(plan, options, view.event, view.print_line)
     except (StateError, SessionError) as error:
         click.echo(f"error: {error}\n  help: {error.help}", err=True)
         code = 1
+    if upgrade is not None:
+        this.become(upgrade)
     raise SystemExit(code)
+
+
+def _options(given: Mapping[str, Any], state: StateFolder) -> tuple[str, ...]:
+    """The options of this run that the version after it takes over; its folder is as fresh as this one leaves it."""
+    flags = [f"--{name.replace('_', '-')}" for name in ("available_now", "fail_fast") if given[name]]
+    master = ["--master", given["master"]] if given["master"] else []
+    return (
+        *flags,
+        *master,
+        *("--state-dir", str(state.root.absolute())),
+        *("--drain-timeout", f"{given['drain_timeout']:f}s"),
+        *("--log-format", given["log_format"]),
+        *("--format", given["form"]),
+    )
 
 
 def _confirm(state: StateFolder) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from streamlets.runner.events import (
     CheckpointMended,
@@ -15,6 +17,7 @@ from streamlets.runner.events import (
     RunStopping,
     UnitChanged,
     UnitHeld,
+    UnitId,
     UnitProgressed,
 )
 
@@ -47,10 +50,49 @@ def line(event: Event) -> str:
             return f"{unit}: {what}"
 
 
+def lines(event: Event) -> list[str]:
+    """One event as it is read best: where a failure has the user's frames, they stand before the cause, the innermost
+    last."""
+    if isinstance(event, UnitChanged) and event.frames:
+        return [line(replace(event, cause="")), *(f"at {frame}" for frame in event.frames), event.cause]
+    return [line(event)]
+
+
 def json_line(event: Event) -> str:
     """One event as one line of JSON: `event` is its kind in kebab case, the rest its fields."""
-    kind = re.sub(r"(?<!^)(?=[A-Z])", "-", type(event).__name__).lower()
-    return json.dumps({"event": kind} | _plain(event), separators=(",", ":"))
+    return _dumped({"event": _kind(event)} | _plain(event))
+
+
+def log_record(event: Event, stamp: str, application: str) -> str:
+    """One event as a record of a log in JSON: what logs have (`timestamp`, `level`), then the event as `json_line`."""
+    fields = {name: value for name, value in _plain(event).items() if name not in ("time", "application")}
+    head = {"timestamp": stamp, "level": _level(event), "event": _kind(event), "application": application}
+    return _dumped(head | fields)
+
+
+def log_failure(unit: UnitId, text: str, stamp: str, application: str) -> str:
+    """The full text of a failure as a record of a log in JSON."""
+    head = {"timestamp": stamp, "level": "error", "event": "failure", "application": application}
+    return _dumped(head | {"streamlet": unit.streamlet, "query": unit.query, "text": text})
+
+
+def _level(event: Event) -> str:
+    match event:
+        case UnitChanged(state="failed") | RecordsMissed():
+            return "error"
+        case RunEnded(exit_code=code) if code:
+            return "error"
+        case UnitChanged(state="backing-off"):
+            return "warning"
+    return "info"
+
+
+def _kind(event: Event) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", type(event).__name__).lower()
+
+
+def _dumped(fields: Mapping[str, object]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
 
 
 def _plain(event: Event) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -14,6 +15,8 @@ from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError, TopicWriteError
 from streamlets.runner import session
 from streamlets.runner.build import launch
+from streamlets.runner.control import Request
+from streamlets.runner.deployed import store_descriptor
 from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
 from streamlets.runner.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.failure import text_of
@@ -21,6 +24,7 @@ from streamlets.runner.held import Holder, held_rows
 from streamlets.runner.host import SparkHost
 from streamlets.runner.log import RunLog
 from streamlets.runner.maintenance import maintaining
+from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.readers import readers_below
 from streamlets.runner.session import SessionPlan
 from streamlets.runner.signals import stopping_on_signals
@@ -34,8 +38,10 @@ FAILED = 1
 # The loop wakes at least this often, to look whether the JVM lives and whether the end of a query went unheard.
 _LOOK_EVERY = 5.0
 
+_ENDING = ("stop", "stop-now", "upgrade")
 
-_STOPPED = "stopped as asked"
+
+_Inbox = SimpleQueue[Fact | Request]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +53,42 @@ class RunOptions:
         master: Spark's master; None for this machine.
         bounded: work off what there is in topological order, then end.
         fresh: forget topics and checkpoints first.
+        drain_within: seconds after which a drain becomes a stop at once; None for never.
+        fail_fast: end as soon as one streamlet has failed for good.
+        json_log: whether the log file is JSON lines.
+        arguments: what names the application on a command line, kept for an upgrade.
+        check_upgrade: says why a version with these arguments cannot take over, empty when it can.
     """
 
     state: StateFolder
     master: str | None = None
     bounded: bool = False
     fresh: bool = False
+    drain_within: float | None = None
+    fail_fast: bool = False
+    json_log: bool = False
+    arguments: tuple[str, ...] = ()
+    check_upgrade: CheckUpgrade = lambda arguments: "this run cannot be upgraded"
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The version that is to take over in this process.
+
+    Arguments:
+        arguments: of its `flow run`.
+        lock: a descriptor that holds the state folder's lock for it.
+    """
+
+    arguments: tuple[str, ...]
+    lock: int
 
 
 def run(
     plan: ApplicationPlan, options: RunOptions, view: Callable[[Event], None], print_line: Callable[[str], None]
-) -> int:
-    """Run an application until all its streamlets have ended, or a signal asks for it; gives the exit code.
+) -> tuple[int, Upgrade | None]:
+    """Run an application until all its streamlets have ended, or somebody asks for it; gives the exit code, and what is
+    to be run in its place when it was ended for that.
 
     Arguments:
         view: takes every event, in this thread.
@@ -68,21 +98,24 @@ def run(
         StateError: the state folder is owned by another run or cannot be written.
         SessionError: Spark cannot be started.
     """
-    inbox: SimpleQueue[Fact] = SimpleQueue()
+    inbox: _Inbox = SimpleQueue()
     supervising = threading.Event()
 
-    def stop_now() -> None:
+    def stop_now(name: str) -> None:
         if not supervising.is_set():  # nobody reads the inbox yet
             raise _StoppedTwiceError
-        inbox.put(StopNow())
+        inbox.put(StopNow(f"stopped at once by {name}"))
 
     with (
-        stopping_on_signals(lambda: inbox.put(Drain()), stop_now) as take_signals,
-        options.state.locked(),
+        stopping_on_signals(lambda name: inbox.put(Drain(f"stopped by {name}")), stop_now) as take_signals,
+        options.state.locked() as lock,
     ):
         if options.fresh:
             options.state.clear()
-        log, status = RunLog(options.state.logs / "run.log"), StatusFile(options.state.status_file)
+        log = RunLog(options.state.logs / "run.log", json=options.json_log)
+        status = StatusFile(options.state.status_file)
+        options.state.keep_launch(options.arguments)
+        orders = Orders(options.state, inbox.put, options.check_upgrade)
 
         def emit(event: Event) -> None:
             log.event(event)
@@ -96,19 +129,31 @@ def run(
             host = SparkHost(lambda: session.start(session_plan, print_line), inbox.put, session_plan.jvm_log)
             take_signals()  # Spark has put its own handler
             try:
-                if inbox.empty():
-                    supervising.set()
-                    code, reason = _supervised(plan, options, host, inbox, emit, log)
+                reason = _end_asked(inbox)
+                if reason:
+                    code = ALL_ENDED
                 else:
-                    code, reason = ALL_ENDED, _STOPPED
+                    supervising.set()
+                    code, reason = _supervised(plan, options, host, inbox, emit, log, orders, status)
             finally:
                 host.stop()
         except _StoppedTwiceError:
-            code, reason = ALL_ENDED, _STOPPED
+            code, reason = ALL_ENDED, "stopped while Spark started"
         finally:
+            orders.close()
             emit(RunEnded(time.time(), code, reason))
             log.close()
-    return code
+        return code, None if orders.upgrade is None else Upgrade(orders.upgrade, os.dup(lock))
+
+
+def _end_asked(inbox: _Inbox) -> str:
+    """Why the run ends before it has begun; empty when it does not. What else was asked meanwhile stays there."""
+    waiting: list[Fact | Request] = []
+    while not inbox.empty():
+        waiting.append(inbox.get())
+    for fact in waiting:
+        inbox.put(fact)
+    return next((fact.cause for fact in waiting if isinstance(fact, (Drain, StopNow))), "")
 
 
 class _StoppedTwiceError(BaseException):
@@ -131,9 +176,11 @@ def _supervised(
     plan: ApplicationPlan,
     options: RunOptions,
     host: SparkHost,
-    inbox: SimpleQueue[Fact],
+    inbox: _Inbox,
     emit: Callable[[Event], None],
     log: RunLog,
+    orders: Orders,
+    status: StatusFile,
 ) -> tuple[int, str]:
     """Everything between the start of Spark and its end; gives the exit code and why it ended."""
     try:
@@ -148,6 +195,7 @@ def _supervised(
             held[event.unit] = event.held
         emit(event)
 
+    store_descriptor(options.state, plan)
     supervisor = Supervisor(
         application.units,
         application.producers,
@@ -155,6 +203,9 @@ def _supervised(
         clock=time.time,
         uniform=random.random,
         emit=note,
+        drain_within=options.drain_within,
+        fail_fast=options.fail_fast,
+        paused=orders.paused,
     )
     with maintaining(
         application.topics.values(),
@@ -162,7 +213,7 @@ def _supervised(
         lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
-        asked = _watch(supervisor, host, inbox)
+        asked = _watch(supervisor, host, inbox, orders, status)
     for site in application.sites.values():
         site.resume()
     holders = {unit: Holder(application.output_mode(unit), held.get(unit)) for unit in supervisor.units}
@@ -171,12 +222,12 @@ def _supervised(
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
-    return ALL_ENDED, _STOPPED if asked else ""
+    return ALL_ENDED, asked
 
 
-def _watch(supervisor: Supervisor, host: SparkHost, inbox: SimpleQueue[Fact]) -> bool:
-    """Feed facts to the supervisor until all has ended; whether somebody asked for the end."""
-    asked = False
+def _watch(supervisor: Supervisor, host: SparkHost, inbox: _Inbox, orders: Orders, status: StatusFile) -> str:
+    """Feed facts to the supervisor until all has ended; why somebody asked for the end, empty when nobody did."""
+    asked = ""
     looked = time.monotonic()
     while not supervisor.done:
         due = supervisor.tick()
@@ -185,10 +236,16 @@ def _watch(supervisor: Supervisor, host: SparkHost, inbox: SimpleQueue[Fact]) ->
         except Empty:
             pass
         else:
-            asked = asked or isinstance(fact, (Drain, StopNow))
-            supervisor.handle(fact)
+            if isinstance(fact, Request):
+                asked = asked or (fact.cause if fact.command in _ENDING else "")
+                orders.carry_out(fact, supervisor)
+            else:
+                if isinstance(fact, (Drain, StopNow)):  # a signal
+                    asked, orders.upgrade = asked or fact.cause, None
+                supervisor.handle(fact)
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
+            status.write(time.time())
             if host.alive:  # else the units hear of it
                 supervisor.check()
     return asked

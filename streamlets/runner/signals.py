@@ -11,8 +11,9 @@ _WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def stopping_on_signals(drain: Callable[[], None], stop: Callable[[], None]) -> Iterator[Callable[[], None]]:
-    """Call `drain` at the first signal and `stop` at each later one; both must be quick and safe in a handler.
+def stopping_on_signals(drain: Callable[[str], None], stop: Callable[[str], None]) -> Iterator[Callable[[], None]]:
+    """Call `drain` at the first signal and `stop` at each later one, with its name; both must be quick and safe in a
+    handler.
 
     Gives a function that takes the signals back after somebody else (Spark) has put its own handlers.
     To be entered in the main thread, before anything that may take long.
@@ -22,7 +23,7 @@ def stopping_on_signals(drain: Callable[[], None], stop: Callable[[], None]) -> 
     def on_signal(number: int, frame: FrameType | None) -> None:
         nonlocal count
         count += 1
-        (drain if count == 1 else stop)()
+        (drain if count == 1 else stop)(signal.Signals(number).name)
 
     def take() -> None:
         for number in _WATCHED:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,13 @@ from pathlib import Path
 
 STATE_FOLDER = ".flow"
 """Beside the blueprint, unless `--state-dir` says otherwise."""
+
+HANDED_OVER = "STREAMLETS_STATE_LOCK"
+"""The environment variable that gives the next version of a runner, in the same process, the lock's descriptor."""
+
+# Who only looks whether the folder is owned holds its lock for an instant; so long an owner-to-be tries again.
+_LOCK_PATIENCE = 0.5
+_LOCK_PAUSE = 0.02
 
 
 class StateError(Exception):
@@ -61,35 +69,105 @@ class StateFolder:
         """What no run needs after its end: emptied when the next one begins, as a killed one could not."""
         return self.folder / "tmp"
 
+    @property
+    def control(self) -> Path:
+        """Requests to the runner and its answers."""
+        return self.folder / "control"
+
+    @property
+    def paused_file(self) -> Path:
+        """The paused streamlets, with the reason: they stay down in the next run, too."""
+        return self.folder / "status" / "paused.json"
+
+    @property
+    def launch_file(self) -> Path:
+        """What the run was started with, for an upgrade; only its owner may read it, for settings may be secret."""
+        return self.folder / "status" / "launch.json"
+
+    def keep_launch(self, arguments: tuple[str, ...]) -> None:
+        """Note what the run was started with.
+
+        Raises:
+            StateError: the folder cannot be written.
+        """
+        with _writing(self.folder):
+            self.launch_file.unlink(missing_ok=True)
+            file = os.open(self.launch_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(file, "w", encoding="utf-8") as text:
+                json.dump(arguments, text)
+
+    def launched(self) -> tuple[str, ...]:
+        """What the last run was started with; () when that is not known to this user."""
+        try:
+            found = json.loads(self.launch_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return ()
+        return tuple(str(each) for each in found) if isinstance(found, list) else ()
+
+    def owner(self) -> int | None:
+        """The process that owns the folder; None when none does, 0 when it does not say."""
+        try:
+            lock = os.open(self._lock_file, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                text = os.pread(lock, 32, 0).decode(errors="replace").strip()
+                return int(text) if text.isdigit() else 0
+            return None
+        finally:
+            os.close(lock)
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.folder / "lock"
+
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[int]:
         """Own the folder; the operating system takes the lock back when the owner dies, however it dies.
+
+        Gives the lock's descriptor: the lock is held as long as a duplicate of it is open.
 
         Raises:
             StateError: another process owns it, or it cannot be written.
         """
         with _writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            lock = self._handed_over()
+            if lock is None:
+                lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
+            if not _taken(lock):
                 raise StateError(
-                    f"the application `{self.application}` is already run by process {owner} on {self.folder}",
-                    "stop that run first, or give this one a state folder of its own with `--state-dir`",
-                ) from None
+                    f"the application `{self.application}` is already run by process {self.owner() or 'unknown'} on "
+                    f"{self.folder}",
+                    "`flow status` says how it is and `flow stop` ends it; or give this run a state folder of its own "
+                    "with `--state-dir`",
+                )
             with _writing(self.folder):
                 os.truncate(lock, 0)
                 os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
                 shutil.rmtree(self.scratch, ignore_errors=True)
                 for folder in (self.topics, self.checkpoints, self.status_file.parent, self.logs, self.scratch):
                     folder.mkdir(parents=True, exist_ok=True)
-            yield
+            yield lock
             shutil.rmtree(self.scratch, ignore_errors=True)
         finally:
             os.close(lock)
+
+    def _handed_over(self) -> int | None:
+        """The lock's descriptor as the version before this one left it to this process."""
+        text = os.environ.pop(HANDED_OVER, "")
+        try:
+            lock = int(text)
+            if not os.path.samestat(os.fstat(lock), self._lock_file.stat()):
+                return None
+            os.set_inheritable(lock, False)
+        except (ValueError, OSError):
+            return None
+        return lock
 
     def holds_anything(self) -> bool:
         """Whether an earlier run left topics or checkpoints."""
@@ -108,6 +186,18 @@ class StateFolder:
                 folder.rename(grave / folder.name)
                 folder.mkdir()
             shutil.rmtree(grave, ignore_errors=True)
+
+
+def _taken(lock: int) -> bool:
+    """Take the lock; False when another process keeps it."""
+    for _ in range(round(_LOCK_PATIENCE / _LOCK_PAUSE)):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE)
+        else:
+            return True
+    return False
 
 
 def write_atomically(file: Path, text: str) -> None:

@@ -181,7 +181,7 @@ def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
     return replace(
         unit,
         state=event.state,
-        since=event.time,
+        since=unit.since if event.state == unit.state else event.time,
         cause=event.cause,
         frames=event.frames,
         restarts=unit.restarts + again,

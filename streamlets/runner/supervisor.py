@@ -60,7 +60,7 @@ class Supervisor:
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
     ) -> None:
-        self._watched = {unit.id: _Watched(unit) for unit in units}
+        self._watch({unit.id: _Watched(unit) for unit in units})
         self._producers = {ref: frozenset(those) - {ref} for ref, those in producers.items()}
         self._in_order = in_order
         self._clock = clock
@@ -85,6 +85,11 @@ class Supervisor:
     def done(self) -> bool:
         """Whether every unit is completed, stopped or failed for good, and none is to be resumed."""
         return all(self._final(watched) for watched in self._watched.values())
+
+    @property
+    def ending(self) -> bool:
+        """Whether the end was asked for."""
+        return self._ending
 
     @property
     def failed(self) -> tuple[UnitId, ...]:
@@ -198,7 +203,7 @@ class Supervisor:
             return
         watched.asked = True
         watched.until = None if self._drain_within is None else self._clock() + self._drain_within
-        self._tell(watched, "running", f"is drained: {watched.because}")
+        self._tell(watched, "running", f"draining: {watched.because}")
         watched.unit.drain()
 
     def _turn(self, watched: _Watched, failure: Failure | None) -> None:
@@ -264,14 +269,14 @@ class Supervisor:
 
     def _became(self, watched: _Watched, parts: tuple[Unit, ...]) -> None:
         # In place, so that the order of the streamlets stays.
-        before = self._watched
-        self._watched = {}
-        for id, other in before.items():
+        after: dict[UnitId, _Watched] = {}
+        for id, other in self._watched.items():
             if other is not watched:
-                self._watched[id] = other
+                after[id] = other
                 continue
             for part in parts:
-                self._watched[part.id] = _Watched(part, due=self._clock())
+                after[part.id] = _Watched(part, due=self._clock())
+        self._watch(after)
         for part in parts:
             if watched.then == "pause":
                 self._pause_down(self._watched[part.id], watched.because)
@@ -329,15 +334,21 @@ class Supervisor:
         going = any(other.launched and other.then for other in self._of(watched.unit.id.streamlet))
         return going or (self._in_order and bool(self._unfinished_producers(watched)))
 
+    def _watch(self, watched: dict[UnitId, _Watched]) -> None:
+        self._watched = watched
+        self._by_streamlet: dict[str, list[_Watched]] = {}
+        for id, each in watched.items():
+            self._by_streamlet.setdefault(id.streamlet, []).append(each)
+
     def _of(self, streamlet: str) -> list[_Watched]:
-        return [watched for id, watched in self._watched.items() if id.streamlet == streamlet]
+        return self._by_streamlet.get(streamlet, [])
 
     def _final(self, watched: _Watched) -> bool:
         return watched.state in _FINAL and (not watched.paused or self._ending or self._in_order)
 
     def _unfinished_producers(self, watched: _Watched) -> list[str]:
         wanted = self._producers.get(watched.unit.id.streamlet, frozenset())
-        return sorted({id.streamlet for id, other in self._watched.items() if not self._final(other)} & wanted)
+        return sorted(ref for ref in wanted if not all(map(self._final, self._of(ref))))
 
     def _begin_drain(self, cause: str, within: float | None) -> None:
         if self._stopping:

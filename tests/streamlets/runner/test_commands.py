@@ -23,7 +23,7 @@ def test_pause_drains_and_holds_down_until_resume() -> None:
     bench.started("b")
     assert bench.supervisor.pause("b", "paused by ann") == ""
     assert (bench.units["b"].calls, bench.state("b")) == (["start", "drain"], "running")
-    assert bench.last("b").cause == "is drained: paused by ann"
+    assert bench.last("b").cause == "draining: paused by ann"
     bench.ended("b")
     last = bench.last("b")
     assert (last.state, last.paused, last.cause) == ("stopped", True, "paused by ann")
