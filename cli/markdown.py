@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 
 import click
@@ -14,26 +15,30 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def shown(text: str, width: int) -> str:
-    """Markdown as text of at most `width` columns; blocks of code keep their lines, however long.
+    """Markdown as text of at most `width` columns; blocks of code and links keep their lines, however long.
 
-    The title and the headings are bold and stand out to the left, blocks of code are set in and carry the name of
-    their file.
+    The title and the headings are bold and stand out to the left; blocks of code are set in and carry the name of
+    their file; where links lead is listed at the end.
     """
-    return "\n\n".join("\n".join(block) for block in _blocks(text.splitlines(), width)) + "\n"
+    links: list[str] = []
+    blocks = ["\n".join(block) for block in _blocks(text.splitlines(), width, links)]
+    if links:
+        blocks.append("\n".join(f"  [{number}] {link}" for number, link in enumerate(links, start=1)))
+    return "\n\n".join(blocks) + "\n"
 
 
-def _blocks(lines: list[str], width: int) -> Iterator[list[str]]:
+def _blocks(lines: list[str], width: int, links: list[str]) -> Iterator[list[str]]:
     paragraph: list[str] = []
     rest = iter([*lines, ""])
     for line in rest:
         fence, heading = _FENCE.match(line), _HEADING.fullmatch(line)
         if paragraph and (fence or heading or not line.strip() or _ITEM.match(line)):
-            yield _paragraph(paragraph, width)
+            yield _paragraph(_inline(" ".join(paragraph), links), width)
             paragraph = []
         if fence:
             yield list(_code(rest, fence[1]))
         elif heading:
-            yield [click.style(_inline(heading[2]), bold=True)]
+            yield [click.style(_inline(heading[2], links), bold=True)]
         elif line.strip():
             paragraph.append(line.strip())
 
@@ -47,16 +52,23 @@ def _code(lines: Iterator[str], name: str | None) -> Iterator[str]:
         yield f"    {line}".rstrip()
 
 
-def _paragraph(lines: list[str], width: int) -> list[str]:
-    from blueprint.diagnostics.text import wrapped
-
-    text = _inline(" ".join(lines))
+def _paragraph(text: str, width: int) -> list[str]:
     item = _ITEM.match(text)
     lead = "  " + (item[0] if item else "")
-    first, *others = wrapped(text[item.end() :] if item else text, width - len(lead))
-    return [lead + first, *(" " * len(lead) + other for other in others)]
+    return textwrap.wrap(
+        text[item.end() :] if item else text, width, initial_indent=lead, subsequent_indent=" " * len(lead),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
-def _inline(text: str) -> str:
-    """Names stay in back-quotes, as in findings; a link shows where it leads when that is somewhere else."""
-    return _LINK.sub(lambda link: f"{link[1]} ({link[2]})" if "://" in link[2] else link[1], text)
+def _inline(text: str, links: list[str]) -> str:
+    """Names stay in back-quotes, as in findings; a link out of the manual becomes a number."""
+
+    def numbered(link: re.Match[str]) -> str:
+        if "://" not in link[2]:
+            return link[1]
+        if link[2] not in links:
+            links.append(link[2])
+        return f"{link[1]} [{links.index(link[2]) + 1}]"
+
+    return _LINK.sub(numbered, text)

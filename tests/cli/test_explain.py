@@ -33,11 +33,22 @@ def test_a_page_is_readable_text(flow: Flow, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_page_fits_the_terminal(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sentences are wrapped, links show where they lead; only code and long links may be wider."""
+    """Sentences are wrapped; only code, and links at the end, may be wider."""
     monkeypatch.setenv("COLUMNS", "60")
     for code in CODES:
         for line in flow("explain", code).out.splitlines():
-            assert cells(line) <= 60 or line.startswith("    "), (code, line)
+            assert cells(line) <= 60 or line.startswith(("    ", "  [")), (code, line)
+
+
+def test_links_out_of_the_manual_are_numbered(flow: Flow) -> None:
+    """A terminal makes them clickable when they stand whole on their line; links to other pages are their words."""
+    said = flow("explain", "contract-risk").out
+    assert "ignore logical types [1]:" in " ".join(said.split())
+    assert said.endswith(
+        "\n\n  [1] https://avro.apache.org/docs/1.12.0/specification/#logical-types\n"
+        "  [2] https://avro.apache.org/docs/1.12.0/specification/#schema-resolution\n"
+    )
+    assert "avro-types.md" in flow("explain", "schema-no-schema").out and "](" not in said
 
 
 def test_a_code_may_be_copied_from_a_report(flow: Flow) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from blueprint.diagnostics.codes import CODES, FAMILIES
 from blueprint.diagnostics.manual import page
 from cli.main import main
 from streamlets.plans import LogicChecker
-from tests.diagnostics.pages import FOLDER, INDEX, SECTIONS, Page, read_page, rows, standing
+from tests.diagnostics.pages import DOCS, FOLDER, INDEX, SECTIONS, Page, read_page, rows, standing
 
 UPDATE = bool(os.environ.get("UPDATE_SPECIFICATION"))
 PAGES = [read_page(path) for path in sorted(FOLDER.glob("*.md"), key=lambda path: path.stem)]
@@ -42,6 +43,22 @@ def test_every_code_has_a_page_and_every_page_a_code() -> None:
     assert [each.code for each in PAGES] == sorted(CODES)
     for each in PAGES:
         assert page(each.code) == each.text
+
+
+def test_pages_go_with_the_package() -> None:
+    """What is put into a wheel beside the modules are the pages, all of them."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["blueprint.diagnostics"]
+    package = DOCS.parent / "blueprint/diagnostics"
+    packed = {path.resolve() for pattern in patterns for path in package.glob(pattern)}
+    assert packed == {path.resolve() for path in FOLDER.glob("*.md")}
+
+
+def test_links_lead_somewhere() -> None:
+    """Those between the pages and to the rest of the documentation."""
+    for path in [INDEX, *FOLDER.glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
+            assert "://" in link or (path.parent / link).exists(), (path.name, link)
 
 
 @pytest.mark.parametrize("each", PAGES, ids=str)
