@@ -32,8 +32,13 @@ if TYPE_CHECKING:
     "--allow", type=click.Choice(CLASSES), default="safe", show_default=True,
     help="With --against: what a change may take at most, the mildest first.",
 )  # fmt: skip
-def verify(given: Sequence[str], conf: Sequence[str], form: str, plans: bool, older: Path | None, allow: str) -> None:
-    """Check a blueprint, its streamlets, contracts and settings; nothing is started and nothing written.
+@click.option("--fix", is_flag=True, help="Make the fixes that findings offer in the project's files, then check.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+def verify(
+    given: Sequence[str], conf: Sequence[str], form: str, plans: bool, older: Path | None, allow: str, fix: bool,
+    diff: bool,
+) -> None:  # fmt: skip
+    """Check a blueprint, its streamlets, contracts and settings; nothing is started, and only --fix writes anything.
 
     PATH is a blueprint or its folder (left out: this folder). Findings go to the standard output. The exit code is 0
     when nothing refuses a run, 1 when something does or a change takes more than is allowed, 2 when there is no
@@ -41,12 +46,36 @@ def verify(given: Sequence[str], conf: Sequence[str], form: str, plans: bool, ol
     """
     app = application(given, conf)
     compared = against(older, allow) if older is not None else None
+    if diff:
+        raise SystemExit(_show_diff(app))
+    if fix:
+        _fix(app, quiet=form in ("json", "github"))
     verification, without_logic = _with_logic(app, compared) if plans else (app.verify(against=compared), "")
     click.echo(report(verification, form), nl=False)
     if without_logic:
         click.echo(without_logic, err=True)
         raise SystemExit(2)
     raise SystemExit(exit_code(app.blueprint.exists(), verification))
+
+
+def _show_diff(app: Application) -> int:
+    """Show what would be changed; the exit code says whether nothing is left to find."""
+    from cli.fixing import fixes, unified
+
+    verification = app.verify()
+    found = fixes(app.folder, verification)
+    click.echo(unified(found), nl=False)
+    left = len(verification.diagnostics) - len(found.findings)
+    click.echo(f"{len(found.findings)} to fix, {left} to look at", err=True)
+    return max(exit_code(app.blueprint.exists(), verification), int(bool(found.findings)))
+
+
+def _fix(app: Application, *, quiet: bool) -> None:
+    """Fix what can be fixed and say so; on the standard error when the standard output is data."""
+    from cli.fixing import fix_all
+
+    for line in fix_all(app.folder, app.verify):
+        click.echo(line, err=quiet)
 
 
 def _with_logic(app: Application, compared: Against | None) -> tuple[Verification, str]:

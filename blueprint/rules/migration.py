@@ -33,7 +33,7 @@ def _fix(draft: Draft, value: Value, topics: str) -> Fix | None:
     if len(value.origins) != 1 or draft.blueprint.topics:
         return None
     key, span = key_span_of(value), span_of(value)
-    if key.file != span.file:
+    if key.file != span.file or not key.file.endswith(".conf"):  # what is put in is HOCON
         return None
     indent = "\n" + " " * (key.column - 1)
     whole = Span(key.file, key.line, key.column, span.end_line, span.end_column)

@@ -1,0 +1,109 @@
+"""Fixes as edits of a text: which go together, and that nothing else of the text changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from blueprint.diagnostics import Diagnostic, Edit, Fix, Span, finding
+from blueprint.diagnostics.fixing import MisfitError, apply, choose
+from blueprint.verify import Verification, verify
+from tests.blueprint.paper import PaperCatalog, record, streamlet
+
+READING = record("Reading", src="string")
+CATALOG = PaperCatalog(
+    streamlet("app.Gauges", outlets={"out": READING}),
+    streamlet("app.Archive", inlets={"in": READING}),
+)
+
+
+def edit(line: int, column: int, end: int, text: str, file: str = "a.conf") -> Edit:
+    """Replace columns of one line."""
+    return Edit(Span(file, line, column, line, end), text)
+
+
+def fixing(*edits: Edit) -> Diagnostic:
+    """A finding with a fix."""
+    return finding("unknown-key", "a slip", edits[0].span, fix=Fix("mend it", edits))
+
+
+def test_a_fix_that_touches_another_waits() -> None:
+    """Edits never overlap: the first fix is taken whole, the one that touches it not at all."""
+    first, second, third = (
+        fixing(edit(1, 1, 4, "x"), edit(3, 1, 2, "x")),
+        fixing(edit(1, 3, 6, "y"), edit(2, 1, 2, "y")),
+        fixing(edit(1, 4, 6, "z")),
+    )
+    chosen = choose((first, second, third, finding("cycle", "without a fix")))
+    assert chosen.fixed == (first, third)
+    assert chosen.passed == (second,)
+    assert chosen.edits == {"a.conf": (edit(1, 1, 4, "x"), edit(1, 4, 6, "z"), edit(3, 1, 2, "x"))}
+
+
+def test_the_same_edit_twice_is_one() -> None:
+    """Two findings that one edit mends are both mended by it."""
+    chosen = choose((fixing(edit(1, 1, 4, "x")), fixing(edit(1, 1, 4, "x"))))
+    assert len(chosen.fixed) == 2
+    assert chosen.edits == {"a.conf": (edit(1, 1, 4, "x"),)}
+
+
+def test_comments_inside_what_is_replaced_are_kept() -> None:
+    """They stand in front of the new text, in its column; what only looks like one is none."""
+    text = 'a {\n  b { # one\n    "x#y" = 1 // two\n  }\n}\n'
+    made = apply(text, [Edit(Span("a.conf", 2, 3, 4, 4), "c { }")])
+    assert made == "a {\n  # one\n  // two\n  c { }\n}\n"
+
+
+def test_a_place_that_is_not_there_is_no_place() -> None:
+    """A file that was changed since it was verified is left alone."""
+    for bad in (edit(9, 1, 2, "x"), edit(1, 1, 99, "x"), edit(1, 9, 10, "x")):
+        with pytest.raises(MisfitError):
+            apply("short\n", [bad])
+
+
+SLIPS = (
+    ("consumers =", "consumer ="),
+    ("gauges.out", "gagues.out"),
+    ("archive.in]", "archiv.in]"),
+    ("[gauges.out]", "gauges.out"),
+    ("topics {", "topcs {"),
+)
+NOISE = st.lists(
+    st.sampled_from(("", "  # größer", "  // 字 and 🚀", "\t", "  # \u00e9\u0301")), min_size=6, max_size=6
+)
+
+
+def written(slips: frozenset[int], noise: list[str], *, crlf: bool, mark: bool) -> str:
+    """A blueprint with some slips, between comments in many scripts."""
+    lines = ["blueprint {", "  streamlets { gauges = app.Gauges, archive = app.Archive }", "  topics {",
+             "    readings { producers = [gauges.out], consumers = [archive.in] }", "  }", "}"]  # fmt: skip
+    text = "\n".join(line + extra for line, extra in zip(lines, noise, strict=True)) + "\n"
+    for index in sorted(slips):
+        text = text.replace(*SLIPS[index], 1)
+    return ("\ufeff" if mark else "") + (text.replace("\n", "\r\n") if crlf else text)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.frozensets(st.sampled_from(range(len(SLIPS))), min_size=1), NOISE, st.booleans(), st.booleans())
+def test_fixed_is_what_would_have_been_written(
+    tmp_path: Path, slips: frozenset[int], noise: list[str], crlf: bool, mark: bool
+) -> None:
+    """After fixing nothing is found, all else is as it was to the byte, and fixing again changes nothing."""
+    file = tmp_path / "blueprint.conf"
+    file.write_bytes(written(slips, noise, crlf=crlf, mark=mark).encode())
+    for _ in range(len(SLIPS)):
+        chosen = choose(verified(file).diagnostics)
+        for name, edits in chosen.edits.items():
+            Path(name).write_bytes(apply(Path(name).read_bytes().decode(), edits).encode())
+        if not chosen.fixed:
+            break
+    assert verified(file).diagnostics == ()
+    assert file.read_bytes().decode() == written(frozenset(), noise, crlf=crlf, mark=mark)
+
+
+def verified(file: Path) -> Verification:
+    """What is found in a blueprint of streamlets on paper."""
+    return verify(file, catalog=CATALOG, environment={}, working_directory=file.parent)
