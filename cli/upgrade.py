@@ -15,6 +15,7 @@ from cli.following import Follower, Status, fail, send, shown_state, streamlets,
 from cli.state import state_options
 
 if TYPE_CHECKING:
+    from blueprint.plan import ApplicationPlan
     from streamlets.runner.state import StateFolder
 
 _UP = ("running", "completed", "paused")
@@ -67,7 +68,10 @@ def upgrade(
         return
     follower = Follower(state)
     started = follower.status().get("started")
-    send(state, request("upgrade", within=timeout, arguments=arguments_of(app)))
+    lost = _lost(state, verification.plan)
+    send(state, request("upgrade", within=timeout, arguments=arguments_of(app), reset=lost))
+    if lost:
+        click.echo(f"begins anew, without its checkpoint: {', '.join(lost)}")
     click.echo(f"{state.application} (process {process}): draining, then the new version starts in its place")
     status = follower.until(lambda status: status.get("started") != started and _settled(status), None) or {}
     _conclude(status, started, state)
@@ -92,6 +96,18 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         else:
             given.append(each)
     return tuple(given), tuple(conf)
+
+
+def _lost(state: StateFolder, plan: ApplicationPlan) -> tuple[str, ...]:
+    """The queries whose checkpoints the new version cannot go on with; that they are lost has been allowed."""
+    from blueprint.comparison import ChangeClass, compare, describe_plan
+    from streamlets.runner.deployed import deployed
+
+    described = deployed(state)
+    assert described is not None, "it was compared with"
+    changes = compare(described.descriptor, describe_plan(plan))
+    lost = {query for change in changes if change.needs is ChangeClass.STATE_LOSS for query in change.queries}
+    return tuple(sorted(lost))
 
 
 def _settled(status: Status) -> bool:

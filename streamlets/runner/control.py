@@ -40,6 +40,7 @@ class Request:
         streamlet: with which one; empty where a command is about the application.
         within: for `stop`, the seconds a drain may take.
         arguments: for `upgrade`, those of the new version's `flow run`: path, `--conf` and settings.
+        reset: for `upgrade`, queries (or streamlets) whose checkpoints are forgotten before the new version starts.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Request:
     streamlet: str = ""
     within: float | None = None
     arguments: tuple[str, ...] = ()
+    reset: tuple[str, ...] = ()
 
     @property
     def cause(self) -> str:
@@ -68,14 +70,19 @@ class Answer:
 
 
 def request(
-    command: Command, *, streamlet: str = "", within: float | None = None, arguments: tuple[str, ...] = ()
+    command: Command,
+    *,
+    streamlet: str = "",
+    within: float | None = None,
+    arguments: tuple[str, ...] = (),
+    reset: tuple[str, ...] = (),
 ) -> Request:
     """A request of this user's."""
     try:
         by = getpass.getuser()
     except (KeyError, OSError):  # a container's user need not have a name
         by = f"user {os.getuid()}"
-    return Request(uuid.uuid4().hex, command, by, streamlet, within, arguments)
+    return Request(uuid.uuid4().hex, command, by, streamlet, within, arguments, reset)
 
 
 class RunnerGoneError(Exception):
@@ -171,7 +178,7 @@ def _read(file: Path) -> Request | None:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         file.unlink()
-        asked = Request(**found | {"arguments": tuple(found["arguments"])})
+        asked = Request(**found | {key: tuple(found[key]) for key in ("arguments", "reset")})
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return asked if asked.command in _COMMANDS and file.name == f"{asked.id}{_REQUEST}" else None

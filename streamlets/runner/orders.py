@@ -23,7 +23,7 @@ class Orders:
         check_upgrade: asked in a thread of its own before an upgrade is put there.
 
     Attributes:
-        upgrade: the arguments of the version that is to take over when the run is over; None for none.
+        upgrade: the request whose version is to take over when the run is over; None for none.
     """
 
     def __init__(self, state: StateFolder, put: Callable[[Request], None], check_upgrade: CheckUpgrade) -> None:
@@ -32,7 +32,7 @@ class Orders:
         self._check_upgrade = check_upgrade
         self._control = Control(state, self._take)
         self.paused = _read(state)
-        self.upgrade: tuple[str, ...] | None = None
+        self.upgrade: Request | None = None
 
     def carry_out(self, wanted: Request, supervisor: Supervisor) -> None:
         """Do what is wanted, or refuse it; answers either way."""
@@ -77,7 +77,7 @@ class Orders:
             case "upgrade":
                 if supervisor.ending:
                     return "the run is ending"
-                self.upgrade = wanted.arguments
+                self.upgrade = wanted
                 supervisor.handle(Drain(wanted.cause, wanted.within))
         return ""
 

@@ -6,15 +6,16 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan
-from streamlets.channels.base import TopicLostError, TopicWriteError
+from streamlets.channels.base import Channel, TopicLostError, TopicWriteError
 from streamlets.runner import session
-from streamlets.runner.build import launch
+from streamlets.runner.build import channels_of, launch
+from streamlets.runner.checkpoints import checkpoints_in
 from streamlets.runner.control import Request
 from streamlets.runner.deployed import store_descriptor
 from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
@@ -26,6 +27,7 @@ from streamlets.runner.log import RunLog
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.readers import readers_below
+from streamlets.runner.resetting import reset
 from streamlets.runner.session import SessionPlan
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state import StateError, StateFolder
@@ -143,7 +145,25 @@ def run(
             orders.close()
             emit(RunEnded(time.time(), code, reason))
             log.close()
-        return code, None if orders.upgrade is None else Upgrade(orders.upgrade, os.dup(lock))
+        if orders.upgrade is None:
+            return code, None
+        _forget(options.state, orders.upgrade.reset, channels_of(plan, options.state).values())
+        return code, Upgrade(orders.upgrade.arguments, os.dup(lock))
+
+
+def _forget(state: StateFolder, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
+    """Reset the checkpoints that an upgrade cannot carry over, as somebody has allowed.
+
+    Raises:
+        StateError: the folder cannot be written.
+    """
+    found = [each for each in checkpoints_in(state.checkpoints) if each.name in names or each.streamlet in names]
+    try:
+        reset(state, found, channels)
+    except OSError as error:
+        raise StateError(
+            f"the checkpoints cannot be reset for the upgrade: {error}", "`flow checkpoints reset` does it by hand"
+        ) from error
 
 
 def _end_asked(inbox: _Inbox) -> str:
