@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from blueprint.diagnostics import Checked, Diagnostic, Frame, Label, Sources, Span, finding
 from blueprint.diagnostics.full import render_finding, render_full
-from blueprint.diagnostics.text import cells
+from blueprint.diagnostics.text import cells, shown
 
 ONE_OF_EACH = Checked(1, 1, 1, 1, 1)
 
@@ -204,17 +204,35 @@ def test_nothing_checked_is_said() -> None:
     )
 
 
+def test_marks_stand_under_what_they_mean() -> None:
+    """Whatever stands before and in a span, it is underlined from its first to its last column."""
+    chance = random.Random(7)
+    for _ in range(400):
+        before, meant, after = (
+            "".join(chance.choices("ab \t日é\u0301\u200b", k=chance.randrange(1, 30))) for _ in "123"
+        )
+        meant = f"<{meant}>"
+        source, marks = drawn(before + meant + after, span(1, len(before) + 1, len(before + meant) + 1)).splitlines()[
+            -2:
+        ]
+        column = marks.index("^")
+        assert marks[column:] == "^" * cells(shown(meant))
+        assert cells(source[: source.index("<")]) == column
+
+
 def test_every_line_fits() -> None:
     """Random texts, spans and messages stay within the width; only places with long paths may not."""
     chance = random.Random(11)
-    alphabet = "abc def, {}[]=.\t日本é\u0301"
+    alphabet = "abc def, {}[]=.\t日本é\u0301\u200b\u202e\u1112\u1161"
     for _ in range(400):
         text = "\n".join("".join(chance.choices(alphabet, k=chance.randrange(200))) for _ in range(4))
         labels = []
         for _ in range(chance.randint(1, 4)):
             line = chance.randint(1, 4)
             start = chance.randint(1, 200)
-            labels.append(Label(span(line, start, start + chance.randrange(60)), "word " * chance.randrange(12)))
+            end = line + chance.choice([0, 0, 1])
+            place = Span("a.conf", line, start, end, start + chance.randrange(60))
+            labels.append(Label(place, "word " * chance.randrange(12)))
         width = chance.choice([50, 80, 120])
         sources = Sources()
         sources.add("a.conf", text)
