@@ -52,6 +52,17 @@ def test_findings_as_data(flow: Flow) -> None:
     assert "class-not-found" in json.dumps(json.loads(said.out))
 
 
+def test_findings_as_annotations(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--format github` names files absolutely, wherever it was called, so that a runner finds them."""
+    monkeypatch.chdir(EXAMPLES)
+    said = flow("verify", "errors/class-typo", "--format", "github")
+    command, summary = said.out.splitlines()
+    assert said.code == 1
+    assert command.startswith(f"::error file={EXAMPLES}/errors/class-typo/blueprint.conf,line=")
+    assert ",title=class-not-found::there is no class" in command and "%0Ahelp: did you mean" in command
+    assert summary.startswith("errors/class-typo/blueprint.conf: 1 error; ")
+
+
 def test_the_graph_in_every_format(flow: Flow) -> None:
     """Each format names every streamlet and topic."""
     for form in ("terminal", "mermaid", "dot", "json"):
