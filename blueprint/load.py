@@ -45,6 +45,7 @@ def load(root: Value, file: str, folder: str) -> tuple[Blueprint, list[Diagnosti
             connections=connections,
             topics_broken=reader.topics_broken or topics.broken or connections is not None,
             broken=frozenset(reader.broken),
+            twice=frozenset(reader.twice),
         ),
         reader.findings,
     )
@@ -61,6 +62,7 @@ class _Reader:
         self.file = file
         self.findings: list[Diagnostic] = []
         self.broken: set[str] = set()
+        self.twice: set[str] = set()
         self.topics_broken = False
 
     def add(self, diagnostic: Diagnostic) -> None:
@@ -177,6 +179,7 @@ class _Reader:
         places = [origin for origin in name.origins if origin.via is None and origin.span.file == self.file]
         if len(places) < 2:
             return False
+        self.twice.add(ref)
         first, second = (origin.key or origin.span for origin in places[-2:])
         self.add(
             finding(

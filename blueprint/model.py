@@ -97,6 +97,7 @@ class Blueprint:
         connections: the section of 1.x, when it is used.
         topics_broken: whether topics could not be read, so that missing connections prove nothing.
         broken: names of streamlets whose entries cannot be read; what refers to them is not questioned.
+        twice: those of them that stand twice: one of the two may be the one that a path misses.
     """
 
     file: str
@@ -108,3 +109,4 @@ class Blueprint:
     connections: Value | None = None
     topics_broken: bool = False
     broken: frozenset[str] = field(default_factory=frozenset)
+    twice: frozenset[str] = field(default_factory=frozenset)

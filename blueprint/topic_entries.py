@@ -25,6 +25,7 @@ class TopicReader:
         self.file = file
         self.broken = False
         self._add = add
+        self._twice: set[str] = set()
 
     def topics(self, section: Value | None) -> dict[str, TopicEntry]:
         """The topics that can be read."""
@@ -101,9 +102,10 @@ class TopicReader:
         places = [origin.span for origin in value.origins if origin.via is None and origin.span.file == self.file]
         kept = [span_of(item) for item in value.items]
         lost = [place for place in places[:-1] if not _empty(place) and not any(_within(span, place) for span in kept)]
-        if not lost:
+        if not lost or id in self._twice:
             return
         self.broken = True
+        self._twice.add(id)
         self._add(
             finding(
                 "topic-twice",

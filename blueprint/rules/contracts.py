@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,11 +41,15 @@ class AlikePairs:
 
 
 def alike_pairs(draft: Draft) -> Iterator[AlikePairs]:
-    """All writers with all readers of each topic, in time that grows with the ports and not with the pairs."""
+    """All writers with all readers of each topic, in time that grows with the ports and not with the pairs.
+
+    Ports on several topics are left out: which of them is meant is not known.
+    """
     sides: dict[str, tuple[_Side, _Side]] = defaultdict(lambda: ({}, {}))
+    times = Counter(binding.key for binding in draft.wiring.bindings)
     for binding in draft.wiring.bindings:
         port = binding.port
-        if port is not None and port.contract is not None:
+        if port is not None and port.contract is not None and times[binding.key] == 1:
             side = sides[binding.topic][binding.key.role == "consumer"]
             _, bindings = side.setdefault((port.declared, port.contract.fingerprint), (port, []))
             bindings.append(binding)
@@ -61,14 +65,25 @@ _Side = dict[tuple[Span, str], tuple[PortDescriptor, list[Binding]]]
 
 
 def contracts(draft: Draft) -> Iterator[Diagnostic]:
-    """Avro schema resolution from each writer to each reader; ports declared at the same places are told once."""
-    groups: dict[object, list[AlikePairs]] = defaultdict(list)
+    """Avro schema resolution from each writer to each reader.
+
+    Pairs of the same two schemas that share the place where the writer, or the reader, is declared are told once.
+    """
+    groups: list[list[AlikePairs]] = []
+    group_at: dict[object, list[AlikePairs]] = {}
     for alike in alike_pairs(draft):
         pair = alike.first
-        if pair.writer_contract != pair.reader_contract:
-            prints = pair.writer_contract.fingerprint, pair.reader_contract.fingerprint
-            groups[pair.written.declared, pair.read.declared, *prints].append(alike)
-    for group in groups.values():
+        if pair.writer_contract == pair.reader_contract:
+            continue
+        schemas = pair.writer_contract.json, pair.reader_contract.json
+        places = ("writer", pair.written.declared, schemas), ("reader", pair.read.declared, schemas)
+        group = next((group_at[place] for place in places if place in group_at), None)
+        if group is None:
+            group = []
+            groups.append(group)
+        group.append(alike)
+        group_at |= dict.fromkeys(places, group)
+    for group in groups:
         first, count = group[0].first, sum(alike.count for alike in group)
         resolution = check(first.writer_contract, first.reader_contract)
         if resolution.errors:

@@ -9,6 +9,7 @@ from blueprint.diagnostics.fixes import rewrite
 from blueprint.diagnostics.report import counted
 from blueprint.graph import Cycle, Edge, Node
 from blueprint.rules.draft import Draft
+from blueprint.rules.links import missing_links
 from blueprint.spelling import alternatives, listing, near
 
 
@@ -74,10 +75,12 @@ def unknown_stops(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def needless_stops(draft: Draft) -> Iterator[Diagnostic]:
-    """The streamlets that `allow-cycles` names are in a circle."""
+    """The streamlets that `allow-cycles` names are in a circle; not asked where the wiring is wrong anyway."""
     stops = draft.blueprint.cycle_stops
-    if not stops or draft.blueprint.topics_broken or draft.wiring.strays:
+    if not stops or draft.blueprint.topics_broken or draft.wiring.strays or missing_links(draft):
         return
+    if draft.graph.without(stops).knots():
+        return  # the streamlet named may be the wrong one of the circle that is told
     circling = {node for knot in draft.graph.knots() for node in knot}
     for ref, stop in stops.items():
         if ref in draft.blueprint.streamlets and Node("streamlet", ref) not in circling:

@@ -135,6 +135,8 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
         if descriptor is None:
             continue
         keys = [parameter.key for parameter in descriptor.parameters]
+        if len(set(keys)) < len(keys):
+            continue  # one of the two that have one key may be meant
         for key, value in draft.given(ref, "parameters").items():
             if key not in keys:
                 alike.setdefault((key_span_of(value), key, descriptor.class_name), []).append(ref)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Diagnostic, Fix, Label, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.model import DEAD_LETTERS, PortPath, Role
 from blueprint.rules.draft import Draft
 from blueprint.rules.links import MissingLink, missing_links
+from blueprint.rules.names import as_dns_label, dns_label_fault
 from blueprint.spelling import alternatives, listing, near
 from blueprint.wiring import PortKey, Stray
 
@@ -31,10 +33,18 @@ def malformed_paths(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def unknown_streamlets(draft: Draft) -> Iterator[Diagnostic]:
-    """The streamlet of a path exists; one unknown name used several times is told once."""
+    """The streamlet of a path exists; one unknown name used several times is told once.
+
+    Nothing is told of a name that a streamlet would have if its own were allowed, nor where one of two streamlets of
+    one name may be it: those are told by themselves.
+    """
+    if draft.blueprint.twice:
+        return
+    meant = {as_dns_label(ref) for ref in draft.blueprint.streamlets if dns_label_fault(ref)}
     uses: dict[str, list[Stray]] = defaultdict(list)
     for stray in _strays(draft, "unknown-streamlet"):
-        uses[stray.path.streamlet].append(stray)
+        if stray.path.streamlet not in meant:
+            uses[stray.path.streamlet].append(stray)
     for name, strays in uses.items():
         first, *others = strays
         close = near(name, draft.blueprint.streamlets)
@@ -61,6 +71,8 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
         descriptor = draft.descriptor(path.streamlet)
         assert descriptor is not None
         ports = [port.name for port in (descriptor.outlets if stray.role == "producer" else descriptor.inlets)]
+        if _named_wrongly(descriptor, path.port):
+            continue
         close = [PortKey(path.streamlet, stray.role, name) for name in near(path.port, ports)]
         if not close and stray.meant is not None:
             close = [stray.meant]
@@ -77,6 +89,12 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
             help=_port_help(path, close),
             fix=_fix([(path, close[0].path)]) if close else None,
         )
+
+
+def _named_wrongly(descriptor: StreamletDescriptor, name: str) -> bool:
+    """Whether a port may be the one called `name` if its declaration, which is told by itself, were right."""
+    names = [port.name for port in (*descriptor.inlets, *descriptor.outlets)]
+    return len(set(names)) < len(names) or any(dns_label_fault(port) and as_dns_label(port) == name for port in names)
 
 
 def _port_help(path: PortPath, close: list[PortKey]) -> tuple[str, ...]:

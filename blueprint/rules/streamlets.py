@@ -43,7 +43,7 @@ def load_failures(draft: Draft) -> Iterator[Diagnostic]:
     groups: dict[object, tuple[LoadFailure, list[StreamletEntry]]] = {}
     for ref, described in draft.described.items():
         if isinstance(described, LoadFailure):
-            alike = (described.kind, described.message, described.frames)
+            alike = (described.kind, described.message, described.frames[-1:])
             groups.setdefault(alike, (described, []))[1].append(draft.blueprint.streamlets[ref])
     for failure, entries in groups.values():
         places: dict[Span, list[str]] = {}
@@ -74,7 +74,7 @@ def _users(refs: list[str]) -> tuple[str, ...]:
 
 def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
     """What the catalog found wrong with a streamlet or the schemas of its ports; once for a class used twice."""
-    told = []
+    told = set()
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -83,8 +83,8 @@ def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
         for problem in (*descriptor.problems, *(problem for port in ports for problem in port.problems)):
             if problem.code == "schema-missing":
                 yield _of_streamlet(draft, ref, problem)
-            elif problem not in told:
-                told.append(problem)
+            elif (mistake := (problem.code, problem.headline, problem.primary)) not in told:
+                told.add(mistake)
                 yield problem
 
 
