@@ -65,7 +65,7 @@ def verified(folder: Path) -> Verification:
 
 
 def test_the_table_is_large() -> None:
-    """Sixty mistakes at least, of forty kinds, in blueprints, included files, schemas and Python; none is there twice."""
+    """Sixty mistakes at least, of forty kinds, in blueprints, includes, schemas and Python; none is there twice."""
     assert len(set(MISTAKES)) == len(MISTAKES) >= 60
     assert len({mistake.code for mistake in MISTAKES}) >= 40
     assert {Path(mistake.file).suffix for mistake in MISTAKES} == {".conf", ".avsc", ".py"}
