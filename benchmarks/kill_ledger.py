@@ -1,8 +1,9 @@
 """Kills a running application over and over and counts what was lost or doubled: `python benchmarks/kill_ledger.py`.
 
-Each round feeds new numbers, runs the application and has it killed: at a named crash point, or by `kill -9` while a
-batch is active (the phase hit is printed). Then it runs undisturbed to the end, and every topic and the Parquet files
-are compared with those of a run that nobody disturbed, and that one with arithmetic.
+Each round feeds new numbers, runs the application and has it killed: at a named crash point, or by `kill -9` of the
+driver alone or of all its processes while a batch is active (the phase hit is printed). Then it runs undisturbed to the
+end, and every topic and the Parquet files are compared with those of a run that nobody disturbed, and that one with
+arithmetic.
 """
 
 from __future__ import annotations
@@ -19,30 +20,46 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import ClassVar
 
+import psutil
 import pyarrow.dataset as ds
 
 from blueprint.plan import TopicPlan
-from streamlets.channels.crash import VARIABLE, Point
+from streamlets.channels.crash import VARIABLE
 from streamlets.channels.delta import DeltaChannel
 
-APP = Path(__file__).resolve().parent.parent / "tests" / "streamlets" / "runner" / "app"
-POINTS: tuple[str, ...] = get_args(Point)
+REPOSITORY = Path(__file__).resolve().parent.parent
+# Where a batch on its way can be cut off; the other points belong to the upkeep of topics.
+POINTS = ("after-data-files", "during-rename", "after-manifest", "after-topic-commit", "before-spark-commit")
 BATCH = 100
 NOT_HIT = "ended before it was hit"
-TOPICS = ("numbers", "doubled", "sums")
-QUERIES = {"numbers": "out", "double": "out", "sums": "out", "archive": "sink"}
 
 
 @dataclass
 class Ledger:
-    """The application of the tests on a folder of its own."""
+    """The application of the tests on a folder of its own.
+
+    Arguments:
+        files: how many batches of records were fed.
+        batch: how many records a batch takes at most.
+    """
 
     folder: Path
     files: int = 0
+    batch: int = BATCH
+
+    topics: ClassVar[tuple[str, ...]] = ("numbers", "doubled", "sums")
+    queries: ClassVar[dict[str, str]] = {"numbers": "out", "double": "out", "sums": "out", "archive": "sink"}
+    modules: ClassVar[Path] = REPOSITORY / "tests" / "streamlets" / "runner" / "app"
+
+    @property
+    def blueprint(self) -> Path:
+        """What is run."""
+        return self.modules
 
     @property
     def _state(self) -> Path:
@@ -59,25 +76,29 @@ class Ledger:
             draft.rename(self.folder / "in" / draft.name)
             self.files += 1
 
-    def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
-        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
-        settings = {
+    @property
+    def settings(self) -> dict[str, object]:
+        """Settings of streamlets."""
+        return {
             "numbers.parameters.folder": self.folder / "in",
             "archive.parameters.options.path": self.folder / "out",
-            "double.inlets.in.max-records": BATCH,
-            "sums.inlets.in.max-records": BATCH,
+            "double.inlets.in.max-records": self.batch,
+            "sums.inlets.in.max-records": self.batch,
         }
+
+    def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
+        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
         return [
-            *(sys.executable, "-c", "from cli.main import main; main()", "run", str(APP)),
+            *(sys.executable, "-c", "from cli.main import main; main()", "run", str(self.blueprint)),
             *(("--available-now",) if bounded else ()),
             *("--format", "json", "--state-dir", str(self.folder / "state")),
-            *(f"flow.streamlets.{key}={value}" for key, value in settings.items()),
+            *(f"flow.streamlets.{key}={value}" for key, value in self.settings.items()),
             *(f"flow.streamlets.{setting}" for setting in more),
         ]
 
     def start(self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
         """Start a run in a process; its output goes to `run.out`."""
-        environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": str(APP.parents[3])}
+        environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.modules}"}
         with (self.folder / "run.out").open("ab") as out:
             return subprocess.Popen(
                 self.command(bounded=bounded, more=more), env=environment, stdout=out, stderr=out, cwd=self.folder
@@ -91,18 +112,16 @@ class Ledger:
         """How often each record is in each topic, and in the Parquet files."""
         channel = DeltaChannel(self._state / "topics")
         found: dict[str, Counter[str]] = {}
-        for topic in TOPICS:
+        for topic in self.topics:
             resource = channel.topic(TopicPlan(topic, topic, "delta", True, (), (), {}))
-            found[topic] = Counter(
-                json.dumps(row, sort_keys=True) for batch in resource.scan() for row in batch.to_pylist()
-            )
+            found[topic] = Counter(as_text(row) for batch in resource.scan() for row in batch.to_pylist())
         rows = ds.dataset(self.folder / "out", format="parquet").to_table().to_pylist()
-        found["parquet"] = Counter(json.dumps(row, sort_keys=True) for row in rows)
+        found["parquet"] = Counter(map(as_text, rows))
         return found
 
     def phase(self) -> str | None:
         """Which query has a batch that was begun and not committed, and how far it is; None when there is none."""
-        for streamlet, query in QUERIES.items():
+        for streamlet, query in self.queries.items():
             checkpoint = self._state / "checkpoints" / streamlet / query
             begun, committed = _last(checkpoint / "offsets"), _last(checkpoint / "commits")
             if begun > committed:
@@ -121,6 +140,11 @@ class Ledger:
         return "executing"
 
 
+def as_text(row: object) -> str:
+    """A record as a text that is the same for the same record."""
+    return json.dumps(row, sort_keys=True, default=str)
+
+
 def _last(folder: Path) -> int:
     try:
         return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=-1)
@@ -129,7 +153,8 @@ def _last(folder: Path) -> int:
 
 
 def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
-    """Start a run and kill it with SIGKILL while a batch is active; the phase hit, None when it ended before."""
+    """Start a run and kill it with SIGKILL while a batch is active, the driver alone or with all it started; who was
+    killed and the phase hit, None when it ended before."""
     told = ledger.folder / "run.out"
     before = told.stat().st_size if told.exists() else 0
     process = ledger.start()
@@ -146,11 +171,19 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
                 time.sleep(dice.uniform(0, 0.3))
                 phase = ledger.phase()
                 if phase is not None:  # else the batch was committed meanwhile: wait for the next one
-                    process.send_signal(signal.SIGKILL)
-                    process.wait()
-                    return phase
+                    return f"{_kill_driver(process, alone=dice.random() < 0.5)}, {phase}"
         time.sleep(0.005)
     return None
+
+
+def _kill_driver(process: subprocess.Popen[bytes], *, alone: bool) -> str:
+    others = [] if alone else psutil.Process(process.pid).children(recursive=True)
+    for each in others:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    process.kill()
+    process.wait()
+    return "the driver" if alone else "all processes"
 
 
 def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -> Iterator[str]:
@@ -174,7 +207,7 @@ def _crash(ledger: Ledger, point: str, nth: int) -> tuple[bool, str]:
 
 def _kill(ledger: Ledger, dice: random.Random) -> tuple[bool, str]:
     phase = kill_in_a_batch(ledger, dice)
-    return phase is not None, f"kill -9: {phase or NOT_HIT}"
+    return phase is not None, f"kill -9 of {phase}" if phase else f"kill -9: {NOT_HIT}"
 
 
 def differences(got: dict[str, Counter[str]], wanted: dict[str, Counter[str]]) -> dict[str, tuple[int, int]]:
@@ -192,7 +225,7 @@ def expected(files: int) -> dict[str, Counter[str]]:
         "sums": [{"ten": ten, "count": 10, "total": 200 * ten + 90} for ten in tens],
         "parquet": [{"twice": 2 * n, "n": n} for n in numbers],
     }
-    return {name: Counter(json.dumps(row, sort_keys=True) for row in those) for name, those in rows.items()}
+    return {name: Counter(map(as_text, those)) for name, those in rows.items()}
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Small batches back to back: what a batch costs on a Delta topic and with Spark's Parquet file sink.
 
-    python benchmarks/small_batches.py [BATCHES] [ROWS]
+    python -m benchmarks.small_batches [BATCHES] [ROWS]
 
 All write the same source (ROWS records a batch, as fast as it goes) in one session, in turn and twice; the better
 median of a batch's time as Spark's progress tells it, without the first five batches. `checked` is a topic whose
@@ -21,9 +21,9 @@ from typing import Any
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
-from chain import CONTRACT, FIELDS, RECORD, readings, spark
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.chain import CONTRACT, FIELDS, RECORD, readings, spark
 from blueprint.avro.loading import parse_contract
 from blueprint.plan import OutletPlan, TopicPlan
 from streamlets.channels.base import Branch

@@ -1,0 +1,165 @@
+"""Kills the shop of `examples/resilience` over and over and counts what was lost: `python -m benchmarks.kill_shop`.
+
+Four streamlets: an ingress, a stateful processor, a join of two streams, an egress to Parquet. Rounds and kills are
+those of `kill_ledger`; here Spark's state is compared with an undisturbed run's, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import tempfile
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.kill_ledger import BATCH, POINTS, REPOSITORY, Ledger, as_text, differences, rounds
+
+# The example without its failures, and without the egress that is there to double.
+BLUEPRINT = '''\
+blueprint {
+  streamlets {
+    till    = shop.till.Till
+    once    = shop.once.Once
+    settle  = shop.settle.Settle
+    archive { class = streamlets.Sink, inlets.in.schema = ${settled}, parameters { to = parquet, options.path = out } }
+  }
+  topics {
+    orders   { producers = [till.orders],    consumers = [settle.orders] }
+    payments { producers = [till.payments],  consumers = [once.payments] }
+    paid     { producers = [once.paid],      consumers = [settle.paid] }
+    settled  { producers = [settle.settled], consumers = [archive.in] }
+  }
+}
+settled = """
+  order bigint not null, customer bigint not null, cents bigint not null, at timestamp not null, paid_at timestamp"""
+flow.application = ledger
+'''
+
+
+class Shop(Ledger):
+    """The shop on a folder of its own; a file more is a hundred orders more."""
+
+    topics: ClassVar[tuple[str, ...]] = ("orders", "payments", "paid", "settled")
+    queries: ClassVar[dict[str, str]] = {
+        "till": "orders.payments", "once": "paid", "settle": "settled", "archive": "sink"
+    }  # fmt: skip
+    modules: ClassVar[Path] = REPOSITORY / "examples" / "resilience"
+
+    @property
+    def blueprint(self) -> Path:
+        """The example's modules in a blueprint of their own."""
+        return self.folder
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Settings of streamlets."""
+        limits = ("once.inlets.payments", "settle.inlets.orders", "settle.inlets.paid", "archive.inlets.in")
+        return {
+            "till.parameters.orders": self.files * BATCH,
+            "till.parameters.batch": self.batch,
+            **{f"{inlet}.max-records": self.batch for inlet in limits},
+        }
+
+    def feed(self, files: int) -> None:
+        """Keep the shop open for so many hundreds of orders more."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "blueprint.conf").write_text(BLUEPRINT)
+        self.files += files
+
+    def state(self, session: Any) -> dict[str, Counter[str]]:
+        """The rows in the state of the processor and of both sides of the join."""
+        checkpoints = self._state / "checkpoints"
+        found = {"state of once": _rows(session.read.format("statestore").load(str(checkpoints / "once" / "paid")))}
+        for side in ("left", "right"):
+            reader = session.read.format("statestore").option("joinSide", side)
+            found[f"state of settle, {side}"] = _rows(reader.load(str(checkpoints / "settle" / "settled")))
+        return found
+
+
+def _rows(state: Any) -> Counter[str]:
+    columns = [f"{part}.{field.name}" for part in ("key", "value") for field in state.schema[part].dataType.fields]
+    return Counter(as_text(list(row)) for row in state.selectExpr(*columns).collect())
+
+
+def expected(orders: int) -> dict[str, Counter[str]]:
+    """The topics that depend on orders alone, as arithmetic has them; what is unpaid comes when the join lets it go."""
+    opening = datetime(2024, 5, 1, 8, tzinfo=UTC)
+
+    def paid(order: int) -> dict[str, object]:
+        return {"order": order, "paid_at": opening + timedelta(seconds=order + 30)}
+
+    def ordered(order: int) -> dict[str, object]:
+        at = opening + timedelta(seconds=order)
+        return {"order": order, "customer": order * 31 % 97, "cents": 100 + order * 37 % 5000, "at": at}
+
+    payers = [order for order in range(orders - 30) if order % 10 != 3]
+    again = [order for order in payers if order % 7 == 0 and order < orders - 45]
+    rows = {
+        "orders": map(ordered, range(orders)),
+        "payments": map(paid, [*payers, *again]),
+        "paid": map(paid, payers),
+    }
+    return {name: Counter(map(as_text, those)) for name, those in rows.items()}
+
+
+def settle_up(disturbed: Shop, undisturbed: Shop) -> bool:
+    """Run both to the end, compare them, print the ledger; whether it is clean."""
+    disturbed.feed(2)  # both sides of the join get records, so both runs end with the same watermark
+    undisturbed.feed(disturbed.files)
+    codes = disturbed.run(), undisturbed.run()
+    got, wanted = _all(disturbed, undisturbed)
+    truth = expected(disturbed.files * BATCH)
+    assert {name: wanted[name] for name in truth} == truth, "the undisturbed run itself is wrong"
+    found = differences(got, wanted)
+    print(f"exit codes of the last runs: {codes}; {disturbed.files * BATCH:,} orders made")
+    for name, (lost, doubled) in found.items():
+        print(f"{name:22} {wanted[name].total():7,} rows, {lost} lost, {doubled} doubled")
+    return not any(codes) and not any(any(counts) for counts in found.values())
+
+
+def _all(*shops: Shop) -> list[dict[str, Counter[str]]]:
+    """Records and state of each shop."""
+    from pyspark.sql import SparkSession
+
+    provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.streaming.stateStore.providerClass", provider).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    try:
+        return [shop.records() | shop.state(session) for shop in shops]
+    finally:
+        session.stop()
+
+
+def main() -> None:
+    """Run the rounds and print the ledger."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--each", type=int, default=10, help="times each crash point is hit")
+    parser.add_argument("--kills", type=int, default=60, help="times it is killed in a batch")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no round after so many")
+    parser.add_argument("--keep", action="store_true", help="keep the folder")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="shop-"))
+    # Of the undisturbed run only what comes out counts: it may take larger batches.
+    disturbed, undisturbed = Shop(folder / "disturbed"), Shop(folder / "undisturbed", batch=20 * BATCH)
+    begun = time.monotonic()
+    for number, told in enumerate(
+        rounds(disturbed, list(POINTS) * options.each, options.kills, random.Random(options.seed)), start=1
+    ):
+        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
+        if time.monotonic() - begun > 60 * options.minutes:
+            print("the time is up")
+            break
+    clean = settle_up(disturbed, undisturbed)
+    if not options.keep:
+        shutil.rmtree(folder)
+    raise SystemExit(not clean)
+
+
+if __name__ == "__main__":
+    main()
