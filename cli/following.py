@@ -75,7 +75,7 @@ class Follower:
     def __init__(self, state: StateFolder, only: frozenset[str] = frozenset()) -> None:
         self._state = state
         self._only = only
-        self._told: dict[str, str] = {each["ref"]: shown_state(each) for each in streamlets(self.status())}
+        self._told = {each["ref"]: (shown_state(each), since(each)) for each in streamlets(self.status())}
 
     def status(self) -> Status:
         """What the run last wrote down."""
@@ -99,16 +99,22 @@ class Follower:
     def _tell(self, status: Status) -> None:
         for each in streamlets(status):
             ref, now = each["ref"], shown_state(each)
-            if self._told.get(ref) != now and (not self._only or ref in self._only):
+            # A state that came back between two looks is a change, too.
+            if self._told.get(ref) != (now, since(each)) and (not self._only or ref in self._only):
                 cause = "" if now in ("running", "completed", "draining") else each.get("cause") or ""
                 click.echo(f"{time.strftime('%H:%M:%S')}  {ref}: {now}{f': {cause}' if cause else ''}")
-            self._told[ref] = now
+            self._told[ref] = (now, since(each))
 
 
 def streamlets(status: Status) -> list[Streamlet]:
     """The streamlets of a status, producers first."""
     found = status.get("streamlets")
     return found if isinstance(found, list) else []
+
+
+def since(streamlet: Streamlet) -> float:
+    """When the last of its queries entered its state."""
+    return max((unit["since"] for unit in streamlet["units"]), default=0.0)
 
 
 def is_drained(streamlet: Streamlet) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.following import Status, Streamlet, is_drained, shown_state, streamlets
+from cli.following import Status, Streamlet, shown_state, since, streamlets
 from cli.state import path_argument, state_folders, state_options
 
 if TYPE_CHECKING:
@@ -124,13 +124,12 @@ def _headline(name: str, seen: Status) -> str:
 def _row(each: Streamlet, live: bool, seen: Status) -> list[str]:
     units = each["units"]
     now = time.time() if live else seen["told"]
-    since = max((unit["since"] for unit in units), default=now)
     out = [sum(unit["rows_out"].values()) for unit in units if unit["rows_out"]]
     behind = [count for unit in units for count in unit["backlog"].values()]
     return [
         each["ref"],
         _state(each, now),
-        span(now - since) if live else "",
+        span(now - since(each)) if live and units else "",
         f"{sum(unit['rows_in'] for unit in units):,}",
         f"{sum(out):,}" if out else "",
         f"{sum(unit['rate'] for unit in units):,.0f}" if live else "",
@@ -141,7 +140,7 @@ def _row(each: Streamlet, live: bool, seen: Status) -> list[str]:
 
 
 def _state(each: Streamlet, now: float) -> str:
-    shown = "draining" if is_drained(each) else shown_state(each)
+    shown = shown_state(each)
     due = [unit["retry_at"] for unit in each["units"] if unit["retry_at"] is not None]
     return f"{shown}, {span(max(0.0, min(due) - now))}" if shown == "backing-off" and due else shown
 

@@ -8,7 +8,18 @@ from typing import Any, Literal
 
 import click
 
-from cli.following import Follower, Status, Streamlet, fail, is_drained, send, shown_state, streamlets, the_running
+from cli.following import (
+    Follower,
+    Status,
+    Streamlet,
+    fail,
+    is_drained,
+    send,
+    shown_state,
+    since,
+    streamlets,
+    the_running,
+)
 
 # What ends the waiting; the first ones are what was wanted.
 _ENDS = {
@@ -48,14 +59,14 @@ def steer(
     state = the_running(*where)
     follower = Follower(state, frozenset(refs))
     _known(refs, follower.status(), state.application)
-    before = {each["ref"]: _since(each) for each in streamlets(follower.status())}
+    before = {each["ref"]: since(each) for each in streamlets(follower.status())}
     for ref in refs:
         send(state, request(command, streamlet=ref))
 
     good, bad = _ENDS[command]
 
     def ended(each: Streamlet) -> bool:
-        anew = command == "pause" or _since(each) > before[each["ref"]]
+        anew = command == "pause" or since(each) > before[each["ref"]]
         return anew and shown_state(each) in (*good, *bad) and not is_drained(each)
 
     def meant(status: Status) -> list[Streamlet]:
@@ -78,8 +89,3 @@ def _known(refs: Sequence[str], status: Status, application: str) -> None:
         if ref not in there:
             hint = " ".join(did_you_mean(ref, there)) or f"there are {', '.join(there)}"
             raise click.UsageError(f"{application} has no streamlet `{ref}`; {hint}")
-
-
-def _since(streamlet: Streamlet) -> float:
-    """When the last of its queries entered its state."""
-    return max((unit["since"] for unit in streamlet["units"]), default=0.0)

@@ -1,0 +1,166 @@
+"""Drains a running application at random moments and looks what it left: `python -m benchmarks.drains`.
+
+Half of the drains come under backlog: more is fed than can be read before the signal. After each the last batch that a
+query has planned must be committed, the runner must have ended within the running batch and five seconds, and no
+process of it may be left. At the end an undisturbed run works off the rest, and the ledger must be exact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.kill_ledger import Ledger, differences, expected
+
+SOURCE = "numbers"
+"""The ingress reads files by a source of Spark's own, which no flag stops; see docs/running.md."""
+
+_GONE_WITHIN = 60.0
+
+
+@dataclass(frozen=True)
+class Drain:
+    """What one drain did.
+
+    Arguments:
+        backlog: whether it came under backlog; batch: seconds of the longest batch that was running.
+        seconds: from the signal to the last query's end, and to the process's end.
+        uncommitted: queries whose last planned batch is not committed; left: processes that outlived the runner.
+    """
+
+    backlog: bool
+    batch: float
+    seconds: tuple[float, float]
+    uncommitted: tuple[str, ...]
+    left: int
+    code: int
+
+
+def drain(ledger: Ledger, dice: random.Random, *, backlog: bool) -> Drain:
+    """Start the application, let it work for a while, send SIGTERM, and look."""
+    out = ledger.folder / "run.out"
+    before = out.stat().st_size if out.exists() else 0
+    ledger.feed(60 if backlog else 2)
+    process = ledger.start(bounded=False)
+    while out.read_bytes()[before:].count(b'"state":"running"') < len(ledger.queries):
+        assert process.poll() is None, out.read_text()[-2000:]
+        time.sleep(0.05)
+    time.sleep(dice.uniform(0.5, 8))
+    if not backlog:
+        ledger.feed(1)  # a batch may or may not run when the signal comes
+        time.sleep(dice.uniform(0, 1.5))
+    family = psutil.Process(process.pid).children(recursive=True)
+    asked = time.time()
+    process.send_signal(signal.SIGTERM)
+    code = process.wait()
+    ended = time.time()
+    events = list(_events(out, before))
+    stopped = max((e["time"] for e in events if e.get("state") == "stopped"), default=ended)
+    batches = [e["seconds"] for e in events if e["event"] == "unit-progressed" and e["time"] >= asked]
+    return Drain(
+        backlog, max(batches, default=0.0), (stopped - asked, ended - asked), _uncommitted(ledger), _left(family), code
+    )
+
+
+def _events(out: Path, before: int) -> Iterator[dict[str, Any]]:
+    for line in out.read_bytes()[before:].decode().splitlines():
+        if line.startswith("{"):
+            yield json.loads(line)
+
+
+def _uncommitted(ledger: Ledger) -> tuple[str, ...]:
+    checkpoints = ledger.folder / "state" / "ledger" / "checkpoints"
+    found = []
+    for streamlet, query in ledger.queries.items():
+        last = {part: _last(checkpoints / streamlet / query / part) for part in ("offsets", "commits")}
+        if last["offsets"] != last["commits"]:
+            found.append(f"{streamlet}: batch {last['offsets']} planned, {last['commits']} committed")
+    return tuple(found)
+
+
+def _last(folder: Path) -> int:
+    return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=-1)
+
+
+def _left(family: list[psutil.Process]) -> int:
+    """Processes that are still there when the runner has ended."""
+    count = 0
+    for member in family:
+        try:
+            count += member.is_running() and member.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            continue
+    return count
+
+
+def gone_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
+    """Kill the runner alone with SIGKILL in the middle of work; seconds until all that it had started is gone."""
+    out = ledger.folder / "run.out"
+    before = out.stat().st_size
+    ledger.feed(20)
+    process: subprocess.Popen[bytes] = ledger.start(bounded=False)
+    while out.read_bytes()[before:].count(b'"state":"running"') < len(ledger.queries):
+        time.sleep(0.05)
+    time.sleep(dice.uniform(0.5, 4))
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    killed = time.monotonic()
+    while _left(family):
+        assert time.monotonic() - killed < _GONE_WITHIN, [each for each in family if each.is_running()]
+        time.sleep(0.05)
+    return time.monotonic() - killed
+
+
+def main() -> None:
+    """Drain again and again, then print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--drains", type=int, default=40)
+    parser.add_argument("--kills", type=int, default=5, help="times the runner alone is killed with SIGKILL")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    dice = random.Random(options.seed)
+    folder = Path(tempfile.mkdtemp(prefix="drains-"))
+    ledger = Ledger(folder)
+    done = []
+    for number in range(options.drains):
+        one = drain(ledger, dice, backlog=number % 2 == 0)
+        done.append(one)
+        queries, process = one.seconds
+        print(
+            f"{number + 1:3} {'backlog' if one.backlog else 'idle   '}  queries down after {queries:5.2f} s, process "
+            f"after {process:5.2f} s; batch {one.batch:5.2f} s; exit code {one.code}, {one.left} processes left"
+            + "".join(f"; NOT COMMITTED {each}" for each in one.uncommitted),
+            flush=True,
+        )
+    kills = [gone_after_a_kill(ledger, dice) for _ in range(options.kills)]
+    code = ledger.run()
+    wrong = differences(ledger.records(), expected(ledger.files))
+    beyond = [one.seconds[0] - one.batch for one in done]
+    source = sum(each.startswith(SOURCE) for one in done for each in one.uncommitted)
+    others = sum(len(one.uncommitted) for one in done) - source
+    print(f"{len(done)} drains: queries whose last batch is not committed: {others}, and {source} of `{SOURCE}`")
+    print(f"seconds beyond the running batch: median {sorted(beyond)[len(beyond) // 2]:.2f}, longest {max(beyond):.2f}")
+    print(f"process ended after: longest {max(one.seconds[1] for one in done):.2f} s")
+    print(f"processes left: {sum(one.left for one in done)}; exit codes {sorted({one.code for one in done})}")
+    print(f"runner killed {len(kills)} times: all it had started gone after at most {max(kills, default=0):.2f} s")
+    print(f"ledger of {ledger.files} files, exit code {code}: lost and doubled {wrong}")
+    shutil.rmtree(folder)
+    failed = others or any(one.left or one.code for one in done) or code or any(map(any, wrong.values()))
+    raise SystemExit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
