@@ -30,6 +30,7 @@ class SettingType(enum.Enum):
     DURATION = "a duration such as `5 seconds`"
     SIZE = "a size such as `10 GiB`"
     STARTING = "`earliest` or `latest`"
+    LEVEL = "`error`, `warning`, `note` or `off`"
     TRIGGER = "`available-now`, or an object with `processing-time` or `real-time`"
     OPTIONS = "an object of single values"
     OBJECT = "an object"
@@ -76,6 +77,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("trigger", _TYPE.TRIGGER, "When queries look for new records, where nothing nearer says so."),
     *_retry("retry", ""),
     Setting("runtimes.spark", _TYPE.OPTIONS, "Spark's settings for the whole application; `spark.` may be left out."),
+    Setting("verify.rules.<code>", _TYPE.LEVEL, "How much findings of a code matter to `flow verify`."),
     Setting("streamlets.<ref>.parameters", _TYPE.OBJECT, "Values of the streamlet's config parameters, by key."),
     Setting("streamlets.<ref>.trigger", _TYPE.TRIGGER, "When the streamlet's queries look for new records."),
     *_retry("streamlets.<ref>.retry", ", for this streamlet"),
@@ -276,6 +278,8 @@ def _fault(value: Value, wanted: SettingType) -> str | None:
             return None if _NUMBER.fullmatch(text) else ""
         case SettingType.TRUTH, Scalar(text=text):
             return None if text in _TRUE + _FALSE else ""
+        case SettingType.LEVEL, Scalar(text=text):
+            return None if text in ("error", "warning", "note", "off") else ""
         case SettingType.STARTING, Scalar(text=text):
             return None if text in ("earliest", "latest") else ""
         case SettingType.DURATION, Scalar(text=text):

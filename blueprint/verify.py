@@ -13,7 +13,8 @@ from blueprint.configured import configured
 from blueprint.describing import describe, with_dead_letters
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.graph import ApplicationGraph
-from blueprint.hocon import ObjectValue, resolve, shown_name
+from blueprint.hocon import Layer, ObjectValue, resolve, shown_name
+from blueprint.judging import Judge
 from blueprint.layers import ARGUMENTS, count_settings, read_layers
 from blueprint.load import load
 from blueprint.model import Blueprint
@@ -106,11 +107,23 @@ def verify(
         built = buildable(draft)
         found += logic(built)
         checked = replace(checked, logic=len(built.streamlets))
+    judge = Judge(draft, _texts(layers, blueprint), sources)
+    found = judge.judged(found)
     plan = None if _refused(found) else make_plan(draft)
     if against is not None:
         checked, changes = _compared(against, plan, draft, checked)
-        found += changes
+        found += judge.judged(changes)
+    own = judge.own(refused=_refused(found), logic=logic is not None, changes=checked.changes is not None)
+    found += own
+    plan = None if _refused(own) else plan
+    checked = replace(checked, silenced=judge.silenced)
     return Verification(shown, _sorted(found), plan, sources, checked, draft.graph)
+
+
+def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
+    """The files in which the application stands: those given, and those included by them that hold parts of it."""
+    places = [entry.key for entry in blueprint.streamlets.values()] + [entry.key for entry in blueprint.topics.values()]
+    return {layer.file for layer in layers} | {place.file for place in places}
 
 
 def _compared(

@@ -188,6 +188,11 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "change-spark-setting": Code(_NOTE, "a setting of Spark has another value"),
         "change-volume-mount": Code(_NOTE, "a volume mount is found in another folder"),
     },
+    "Levels and silencing": {
+        "unknown-code": Code(_WARNING, "a level or a comment is about a code that does not exist"),
+        "level-refused": Code(_ERROR, "a finding that leaves nothing to run is to be lowered or silenced"),
+        "allow-unused": Code(_WARNING, "a comment allows a finding that is not there"),
+    },
 }
 """The codes by family, in the order in which they are listed."""
 

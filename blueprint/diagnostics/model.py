@@ -120,13 +120,17 @@ class Sources:
 
     def line(self, file: str, number: int) -> str | None:
         """Line `number` (from 1) of `file`, without its end; None when there is none."""
+        lines = self.lines(file)
+        return lines[number - 1] if 0 < number <= len(lines) else None
+
+    def lines(self, file: str) -> list[str]:
+        """All lines of `file`, without their ends; none when there is no such text."""
         if file not in self._lines:
             try:
                 self._lines[file] = _lines((self._folder / file).read_text(encoding="utf-8", errors="replace"))
-            except OSError:
+            except (OSError, ValueError):
                 self._lines[file] = []
-        lines = self._lines[file]
-        return lines[number - 1] if 0 < number <= len(lines) else None
+        return self._lines[file]
 
 
 def _lines(text: str) -> list[str]:

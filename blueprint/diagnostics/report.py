@@ -22,6 +22,7 @@ class Checked:
         logic: streamlets whose logic was built; None when nobody asked.
         against: the older descriptor to compare with, "" when nobody asked.
         changes: changes that were found against it; None when errors stood in the way.
+        silenced: findings that settings or comments silence.
     """
 
     streamlets: int = 0
@@ -32,6 +33,7 @@ class Checked:
     logic: int | None = None
     against: str = ""
     changes: int | None = None
+    silenced: int = 0
 
 
 class Report(Protocol):
@@ -84,7 +86,8 @@ def summary(report: Report) -> str:
         compared = f"; {counted(checked.changes, 'change')} against {checked.against}{_classes(report.diagnostics)}"
     left_out = " and ".join(filter(None, _left_out(checked)))
     rest = f"; not checked: {left_out}" if left_out else ""
-    return f"{report.blueprint}: {verdict(report.diagnostics)}; checked {looked}{compared}{rest}"
+    silenced = f", {checked.silenced} silenced" if checked.silenced else ""
+    return f"{report.blueprint}: {verdict(report.diagnostics)}{silenced}; checked {looked}{compared}{rest}"
 
 
 def _with_logic(checked: Checked) -> str:

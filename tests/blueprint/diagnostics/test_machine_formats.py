@@ -44,7 +44,7 @@ def test_json_holds_everything() -> None:
     assert document["counts"] == {"error": 2, "warning": 1, "note": 0}
     assert document["checked"] == {
         "streamlets": 4, "topics": 3, "contracts": 2, "pairs": 5, "settings": 1, "logic": None,
-        "against": "", "changes": None,
+        "against": "", "changes": None, "silenced": 0,
     }  # fmt: skip
     assert document["diagnostics"][0]["primary"] is None
     assert document["diagnostics"][1] == {
