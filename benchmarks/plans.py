@@ -1,0 +1,97 @@
+"""What building the logic costs: `flow verify --plans` on an application of 12 streamlets, part by part.
+
+    python -m benchmarks.plans [--rounds 3]
+
+Each round starts a Spark of its own, as the command does. The bar: at most 2 s beyond the start of the session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from blueprint.buildable import BuildableApplication
+from blueprint.diagnostics import Diagnostic
+from blueprint.verify import verify
+from streamlets.describe import ProjectCatalog
+from streamlets.plans.check import spark_for_checks
+from streamlets.plans.checker import LogicChecker
+
+SHOP = Path(__file__).resolve().parent.parent / "tests" / "streamlets" / "plans" / "shop"
+BAR = 2.0
+
+
+@contextmanager
+def measured(into: dict[str, tuple[float, float]], name: str, pid: int | None = None) -> Iterator[None]:
+    """Take down wall time and processor time, the JVM's (when there is one) included."""
+    wall, cpu = time.perf_counter(), _cpu(pid)
+    yield
+    into[name] = (time.perf_counter() - wall, _cpu(pid) - cpu)
+
+
+def _cpu(pid: int | None) -> float:
+    own = time.process_time()
+    if pid is None:
+        return own
+    jvm = psutil.Process(pid).cpu_times()
+    return float(own + jvm.user + jvm.system)
+
+
+def one_round() -> dict[str, tuple[float, float]]:
+    """Verify the shop in a fresh Spark; the second time Spark is warm."""
+    parts: dict[str, tuple[float, float]] = {}
+    found: tuple[Diagnostic, ...] = ()
+
+    def check(application: BuildableApplication) -> tuple[Diagnostic, ...]:
+        nonlocal found
+        assert len(application.streamlets) == 12
+        start = time.perf_counter()
+        with spark_for_checks(application) as (spark, folder):
+            jvm = psutil.Process(spark.process.pid)
+            cpu = jvm.cpu_times()
+            parts["start of the session"] = (time.perf_counter() - start, cpu.user + cpu.system)
+            with measured(parts, "building, first time", jvm.pid):
+                found = LogicChecker(spark.session, folder)(application)
+            with measured(parts, "building, once more", jvm.pid):
+                LogicChecker(spark.session, folder / "again")(application)
+            start = time.perf_counter()
+        parts["end of the session"] = (time.perf_counter() - start, 0.0)
+        return found
+
+    with measured(parts, "all"):
+        verification = verify(
+            SHOP / "blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=Path.cwd(), logic=check
+        )
+    assert verification.diagnostics == (), verification.diagnostics
+    inner = sum(wall for name, (wall, _) in parts.items() if name != "all")
+    parts["verifying all else"] = (parts.pop("all")[0] - inner, 0.0)
+    return parts
+
+
+def main() -> None:
+    """Print each part's best time; exit code 1 when the bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as fresh:  # pyspark has one JVM a process
+        rounds = [fresh.apply(one_round) for _ in range(parser.parse_args().rounds)]
+    print(f"12 streamlets, best of {len(rounds)}, load {os.getloadavg()[0]:.0f}")
+    print(f"{'':24}{'wall':>9}{'CPU':>9}")
+    for name in rounds[0]:
+        wall, cpu = min(each[name][0] for each in rounds), min(each[name][1] for each in rounds)
+        print(f"{name:24}{wall:7.2f} s" + (f"{cpu:7.2f} s" if cpu else ""))
+    best = min(each["building, first time"][0] for each in rounds)
+    print(f"beyond the session's start: {best:.2f} s (bar: {BAR:.0f})")
+    if best > BAR:
+        sys.exit("the bar is missed")
+
+
+if __name__ == "__main__":
+    main()
