@@ -15,6 +15,11 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<fun
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z][A-Z0-9_]+)*)\]")
 _CLASS = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(?P<name>[A-Za-z_$]\w*)(?:: |$)", re.MULTILINE)
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+;?")
+# What Spark puts around the failure of a task; what counts is why the last attempt failed.
+_TASK = re.compile(
+    r"^(?:SparkException: )?Job aborted due to stage failure: Task \S+ in stage \S+ failed (?P<times>\d+) times, most "
+    r"recent failure: Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): (?:[a-z_]\w*\.)*(?P<cause>.*)"
+)
 _QUERY_DUMP = "\n=== Streaming Query ==="
 # Spark tells this of every query that changed its sources without names; the assertion has no condition of its own.
 _SOURCES_CHANGED = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
@@ -80,6 +85,8 @@ def _first(text: str) -> str:
 def _clean(cause: str) -> str:
     """Without SQL states, and without the modules of the exception's class."""
     short = re.sub(r"^(?:[\w$]+\.)+([A-Z]\w*)", r"\1", _SQLSTATE.sub("", cause).strip())
+    if task := _TASK.match(short):
+        short = f"{task['cause']} (the task was tried {task['times']} times)"
     return re.sub(r"^\w+(?:Exception|Error): (?=\[[A-Z_.]+\])", "", short).rstrip(" ;")
 
 

@@ -41,13 +41,16 @@ FATAL = (
     Fatal("STREAMING_OUTPUT_MODE.*|UNSUPPORTED_STREAMING.*|UNSUPPORTED_OPERATION.*", "Spark refuses the plan"),
     Fatal("DATA_SOURCE_NOT_FOUND", "the package that has the format is not installed"),
     Fatal("PARTITIONS_.*|COLUMN_NOT_DEFINED_IN_TABLE|STREAMING_REAL_TIME_MODE.*", "Spark refuses the plan"),
-    # What a checkpoint remembers and the query no longer is.
+    # What a checkpoint remembers and the query no longer is. Not among these: a log that could not be written
+    # (STREAMING_CHECKPOINT_LOG_WRITE_FAILURE) and a store in the wrong state of its own (STATE_STORE_INVALID_STAMP,
+    # STATE_STORE_INVALID_STATE_MACHINE_TRANSITION), which a task that is cut off leaves behind.
     Fatal(
-        "STREAMING_QUERY_EVOLUTION_ERROR.*|STREAMING_STATEFUL_OPERATOR.*|STATE_STORE_.*_SCHEMA_.*|STATE_STORE_INVALID.*"
-        "|STATE_STORE_PROVIDER_.*|STATE_STORE_UNSUPPORTED.*|CHECKPOINT_SOURCES_CHANGED"
-        "|STREAMING_CHECKPOINT_.*|INCOMPATIBLE_.*OFFSET.*",
-        "the query does not fit its checkpoint; restore the code, give the query another name, or let it begin anew with "
-        "`flow checkpoints reset`",
+        "STREAMING_QUERY_EVOLUTION_ERROR.*|STREAMING_STATEFUL_OPERATOR.*|STATE_STORE_.*_SCHEMA_.*"
+        "|STATE_STORE_INVALID_(CONFIG|PROVIDER|VALUE|VARIABLE).*|STATE_STORE_(KEY|VALUE)_ROW_FORMAT.*"
+        "|STATE_STORE_PROVIDER_.*|STATE_STORE_UNSUPPORTED.*|STREAM_STREAM_JOIN_INCOMPATIBLE.*|CHECKPOINT_SOURCES_CHANGED"
+        "|STREAMING_CHECKPOINT_MISSING.*|INCOMPATIBLE_.*OFFSET.*",
+        "the query does not fit its checkpoint; restore the code, give the query another name, or let it begin anew "
+        "with `flow checkpoints reset`",
     ),
 )
 

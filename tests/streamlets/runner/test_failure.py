@@ -71,6 +71,9 @@ def test_foreach_batch() -> None:
         ("assertion failed: There are [2] sources in the checkpoint offsets and now there are [3] sources", False),
         ("streamlets.channels.base.TopicLostError: the folder of the topic `a` is gone", False),
         ("[STREAMING_QUERY_EVOLUTION_ERROR.UNNAMED_STREAMING_SOURCES] no", True),
+        ("[STATE_STORE_INVALID_CONFIG_AFTER_RESTART] no", False),
+        ("[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] no", False),
+        ("[STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS] no", False),
     ],
 )
 def test_fatal(text: str, building: bool) -> None:
@@ -84,6 +87,9 @@ def test_fatal(text: str, building: bool) -> None:
         "java.io.IOException: No space left on device",
         "[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed\nOSError: host unreachable",
         "[STREAM_FAILED] Query [id = a, runId = b] terminated with exception: Connection refused",
+        "[STREAMING_CHECKPOINT_LOG_WRITE_FAILURE.OFFSET_LOG] the disk is full",
+        "Python worker exited\n\tSuppressed: a.b.StateStoreInvalidStamp: [STATE_STORE_INVALID_STAMP] Invalid stamp 1",
+        "Suppressed: [STATE_STORE_INVALID_STATE_MACHINE_TRANSITION] from RELEASED to RELEASED",
         "",
     ],
 )
@@ -103,6 +109,18 @@ def test_java_exception_without_python() -> None:
     """What Java raised is the cause, not what was called."""
     found = failure_of_text(JAVA, building=True)
     assert found.cause.startswith("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: nopro.")
+
+
+def test_of_a_failed_task_the_last_attempt_is_told() -> None:
+    """What Spark says around it (stage, attempt, host) goes; how often it was tried stays."""
+    text = (
+        "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 106.0 failed 4 times, most "
+        "recent failure: Lost task 0.3 in stage 106.0 (TID 183) (localhost executor driver): org.apache.spark."
+        "SparkException: Python worker exited unexpectedly (crashed).\n\tat org.apache.spark.api.python.X"
+    )
+    assert failure_of_text(text, building=False).cause == (
+        "SparkException: Python worker exited unexpectedly (crashed). (the task was tried 4 times)"
+    )
 
 
 def test_users_files() -> None:
