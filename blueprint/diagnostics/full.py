@@ -43,15 +43,18 @@ def _finding(diagnostic: Diagnostic, sources: Sources, color: bool, width: int) 
     indent = " " * gutter
     if marks:
         yield from excerpts(marks, sources, gutter=gutter, width=width, paint=paint)
+    bar = f"{indent} {paint.frame('|')}"
     if frames:
+        if marks:
+            yield bar
         yield f"{indent} {paint.frame('=')} raised in your code, the innermost call last:"
         for mark, function in frames:
             head, *lines = excerpts((mark,), sources, gutter=gutter, width=width, paint=paint)
             yield f"{head}, in {shown(function)}"
             yield from lines
     notes = [("because", cause) for cause in diagnostic.causes] + [("help", text) for text in diagnostic.help]
-    if marks and notes and not frames:
-        yield f"{indent} {paint.frame('|')}"
+    if notes and (marks or frames):
+        yield bar
     for word, text in notes:
         title = paint.helping(word) if word == "help" else paint.headline(word)
         start = f"{indent} {paint.frame('=')} {title}: "

@@ -172,6 +172,22 @@ def test_frames_are_shown_as_excerpts_with_their_functions() -> None:
     ]
 
 
+def test_bars_join_the_parts_of_a_finding() -> None:
+    """Excerpts, frames and notes hang together; where there is nothing to hang from there is no bar."""
+    frames = (Frame(span(1, 1, 4), "f"),)
+    assert drawn("one()", span(1, 1, 4), frames=frames, causes=("why",)).splitlines()[4:] == [
+        "  | ^^^",
+        "  |",
+        "  = raised in your code, the innermost call last:",
+        " --> a.conf:1:1, in f",
+        "  |",
+        "1 | one()",
+        "  | ^^^",
+        "  |",
+        "  = because: why",
+    ]
+
+
 def test_help_blocks_keep_their_lines() -> None:
     """Text to copy is not wrapped."""
     text = drawn("a", span(1, 1, 2), help=("write:\n" + "x " * 60,))
