@@ -100,14 +100,13 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _lost(state: StateFolder, plan: ApplicationPlan) -> tuple[str, ...]:
     """The queries whose checkpoints the new version cannot go on with; that they are lost has been allowed."""
-    from blueprint.comparison import ChangeClass, compare, describe_plan
+    from blueprint.comparison import compare, describe_plan
     from streamlets.runner.deployed import deployed
 
     described = deployed(state)
     assert described is not None, "it was compared with"
     changes = compare(described.descriptor, describe_plan(plan))
-    lost = {query for change in changes if change.needs is ChangeClass.STATE_LOSS for query in change.queries}
-    return tuple(sorted(lost))
+    return tuple(sorted({query for change in changes for query in change.queries}))
 
 
 def _settled(status: Status) -> bool:

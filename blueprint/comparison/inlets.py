@@ -82,7 +82,9 @@ def _fed_otherwise(ref: str, inlet: str, old: DescribedStreamlet) -> tuple[tuple
     """Queries that may not go on when an inlet comes or goes, and why."""
     if not old.source_evolution:
         lost = reading(ref, old, inlet)
-        return lost, ["without source evolution a checkpoint goes on only with the sources it began with"]
+        return lost, [
+            "without source evolution a checkpoint goes on only with the sources it began with"
+        ] if lost else []
     readers = set(reading(ref, old, inlet))
     lost = tuple(query for query in keeping_state(ref, old) if query in readers)
     if not lost:
@@ -92,20 +94,20 @@ def _fed_otherwise(ref: str, inlet: str, old: DescribedStreamlet) -> tuple[tuple
 
 
 def _renamed(ref: str, before: str, now: str, old: DescribedStreamlet, inlet: DescribedInlet) -> Change:
-    source = before.replace("-", "_")
-    return Change(
-        "change-port-renamed",
-        ChangeClass.STATE_LOSS,
-        f"the inlet `{ref}.{before}` seems to be called `{now}` now",
-        ("streamlets", ref, "inlets", now),
-        ("streamlets", ref, "inlets", before),
-        reading(ref, old, before),
-        (
-            f"a checkpoint knows its sources by their inlets: the position of `{before}` is not found by `{now}`",
-            starting_words(f"{ref}.{now}", inlet),
-        ),
-        (f"keep the name `{before}`", f'or name the source after it: `self.read_stream(..., name="{source}")`'),
+    headline = f"the inlet `{ref}.{before}` seems to be called `{now}` now"
+    path, was = ("streamlets", ref, "inlets", now), ("streamlets", ref, "inlets", before)
+    lost, source = reading(ref, old, before), before.replace("-", "_")
+    if not lost:
+        return Change("change-port-renamed", ChangeClass.SAFE, headline, path, was, (), (_UNREAD,))
+    causes = (
+        f"a checkpoint knows its sources by their inlets: the position of `{before}` is not found by `{now}`",
+        starting_words(f"{ref}.{now}", inlet),
     )
+    help = (f"keep the name `{before}`", f'or name the source after it: `self.read_stream(..., name="{source}")`')
+    return Change("change-port-renamed", ChangeClass.STATE_LOSS, headline, path, was, lost, causes, help)
+
+
+_UNREAD = "no query has read it, so no position is lost"
 
 
 def _rewired(
@@ -113,21 +115,23 @@ def _rewired(
 ) -> Change:
     was = old.inlets[before].topic
     lost = reading(ref, old, before)
-    causes = [f"the position that {names(lost)} kept in `{was}` means nothing in `{inlet.topic}`: it refuses to start"]
+    headline = f"`{ref}.{now}` reads `{inlet.topic}` now, no longer `{was}`"
+    path, place = ("streamlets", ref, "inlets", now, "topic"), ("streamlets", ref, "inlets", before, "topic")
+    if not lost:
+        return Change("change-inlet-rewired", ChangeClass.SAFE, headline, path, place, (), (_UNREAD,))
     found = unread_from_start(pairing, inlet)
-    causes += _unreadable(found, inlet.topic)
+    causes = _unreadable(found, inlet.topic)
+    causes.append(
+        f"the position that {names(lost)} kept in `{was}` means nothing in `{inlet.topic}`: it refuses to start"
+    )
     folders = listing(f"checkpoints/{query.replace('.', '/', 1)}" for query in lost)
     help = (
         *_remedies(found),
         f"work off `{was}` on the old blueprint (`flow run --available-now`), then delete {folders}",
         f"or leave the inlet, and add one of another name that reads `{inlet.topic}`",
     )
-    return Change(
-        "change-inlet-rewired", ChangeClass.BREAKING if found else ChangeClass.STATE_LOSS,
-        f"`{ref}.{now}` reads `{inlet.topic}` now, no longer `{was}`",
-        ("streamlets", ref, "inlets", now, "topic"), ("streamlets", ref, "inlets", before, "topic"), lost,
-        tuple(causes), help,
-    )  # fmt: skip
+    needs = ChangeClass.BREAKING if found else ChangeClass.STATE_LOSS
+    return Change("change-inlet-rewired", needs, headline, path, place, lost, tuple(causes), help)
 
 
 def _unreadable(found: list[Unread], topic: str) -> list[str]:

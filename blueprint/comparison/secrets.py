@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ def hidden(settings: Mapping[str, object]) -> dict[str, Json]:
 def as_json(value: object) -> Json:
     """A value of a parameter or setting as JSON has it: durations and sizes as text."""
     match value:
+        case float() if not math.isfinite(value):
+            return str(value)
         case None | bool() | int() | float() | str():
             return value
         case Mapping():

@@ -87,3 +87,21 @@ def outlet(old: ApplicationDescriptor, ref: str, name: str, **changes: object) -
     """A streamlet's outlets with something else in one of them."""
     outlets = old.streamlets[ref].outlets
     return {**outlets, name: replace(outlets[name], **changes)}  # type: ignore[arg-type]
+
+
+def _grown() -> tuple[ApplicationDescriptor, ...]:
+    """An application through versions that take nothing to get from each to the next."""
+    first = application()
+    fields = contract(src="string", value="int", unit=(["null", "string"], None))
+    reading = with_streamlet(first, "archive", inlets=inlet(first, "archive", "in", contract=fields))
+    writing = with_streamlet(reading, "mean", outlets=outlet(reading, "mean", "out", contract=fields))
+    tuned = with_streamlet(writing, "mean", parameters={"window": "2 minutes"}, trigger="available-now")
+    copy = DescribedStreamlet("app.Copy", {"in": DescribedInlet("means", READING)})
+    copied = replace(tuned, streamlets={**tuned.streamlets, "copy": copy})
+    widened = contract(src="string", value="long", unit=(["null", "string"], None))
+    read = with_streamlet(copied, "archive", inlets=inlet(copied, "archive", "in", contract=widened))
+    return first, reading, writing, tuned, copied, read
+
+
+APPS = _grown()
+"""The versions of an application that grew without harm, oldest first."""
