@@ -91,7 +91,7 @@ class Ledger:
         return [
             *(sys.executable, "-c", "from cli.main import main; main()", "run", str(self.blueprint)),
             *(("--available-now",) if bounded else ()),
-            *("--format", "json", "--state-dir", str(self.folder / "state")),
+            *("--format", "json", "--state-dir", str(self.folder / "state"), "--drain-timeout", "10m"),
             *(f"flow.streamlets.{key}={value}" for key, value in self.settings.items()),
             *(f"flow.streamlets.{setting}" for setting in more),
         ]
@@ -119,14 +119,12 @@ class Ledger:
         found["parquet"] = Counter(map(as_text, rows))
         return found
 
-    def phase(self) -> str | None:
-        """Which query has a batch that was begun and not committed, and how far it is; None when there is none."""
-        for streamlet, query in self.queries.items():
-            checkpoint = self._state / "checkpoints" / streamlet / query
-            begun, committed = _last(checkpoint / "offsets"), _last(checkpoint / "commits")
-            if begun > committed:
-                return f"{streamlet}, batch {begun}: {self._how_far(streamlet, query, begun)}"
-        return None
+    def phase(self, wanted: str) -> str | None:
+        """Which batch of a streamlet was begun and is not committed, and how far it is; None when there is none."""
+        query = self.queries[wanted]
+        checkpoint = self._state / "checkpoints" / wanted / query
+        begun, committed = _last(checkpoint / "offsets"), _last(checkpoint / "commits")
+        return f"{wanted}, batch {begun}: {self._how_far(wanted, query, begun)}" if begun > committed else None
 
     def _how_far(self, streamlet: str, query: str, batch: int) -> str:
         name = f"{streamlet}.{query}-"
@@ -158,20 +156,17 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
     told = ledger.folder / "run.out"
     before = told.stat().st_size if told.exists() else 0
     process = ledger.start()
-    # What an earlier kill left uncommitted is no batch of this run: look only once a query is up.
-    while process.poll() is None and b'"state":"running"' not in told.read_bytes()[before:]:
-        time.sleep(0.05)
-    wanted = dice.randrange(1, 7)  # which of the batches seen to be active; two new files make at least seven
-    seen: set[str] = set()
+    wanted = dice.choice([*ledger.queries])  # two new files make at least two batches of each
+    # An earlier kill may have left it a batch: that is one of this run only once its own query is up.
+    mark = f'"streamlet":"{wanted}","query":"{ledger.queries[wanted]}","state":"running"'.encode()
+    while process.poll() is None and mark not in told.read_bytes()[before:]:
+        time.sleep(0.02)
     while process.poll() is None:
-        phase = ledger.phase()
-        if phase is not None:
-            seen.add(phase.partition(":")[0])
-            if len(seen) >= wanted:
-                time.sleep(dice.uniform(0, 0.3))
-                phase = ledger.phase()
-                if phase is not None:  # else the batch was committed meanwhile: wait for the next one
-                    return f"{_kill_driver(process, alone=dice.random() < 0.5)}, {phase}"
+        if ledger.phase(wanted) is not None:
+            time.sleep(dice.uniform(0, 0.3))
+            phase = ledger.phase(wanted)
+            if phase is not None:  # else the batch was committed meanwhile: wait for the next one
+                return f"{_kill_driver(process, alone=dice.random() < 0.5)}, {phase}"
         time.sleep(0.005)
     return None
 

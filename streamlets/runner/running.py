@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 # milliseconds. Waiting for an idle trigger alone never ends under a backlog.
 _LOOK_EVERY = 0.001
 
+# What a query's status says until its first trigger.
+_INITIALIZING = "Initializing"
+
 
 def drain(query: StreamingQuery, sleep: Callable[[float], None] = time.sleep) -> None:
     """Wait for the running batch to be committed, then stop the query.
@@ -20,6 +23,9 @@ def drain(query: StreamingQuery, sleep: Callable[[float], None] = time.sleep) ->
     Topics' readers have been told to begin no other batch. A source of the author's own sees no such flag: should it
     be quicker than the stop, its next batch is given up and replayed at the next start.
     """
+    # A batch that an earlier run has planned is replayed first of all: stopped before, it would stay uncommitted.
+    while query.isActive and query.status["message"].startswith(_INITIALIZING):
+        sleep(_LOOK_EVERY)
     before = _finished(query)
     while query.isActive and query.status["isTriggerActive"] and _finished(query) == before:
         sleep(_LOOK_EVERY)

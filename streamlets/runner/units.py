@@ -68,12 +68,14 @@ class _SparkUnit:
         """Tell the readers at once; wait for the running batch in a worker."""
         self._stopping = True
         self._site.drain()
-        self._workers.submit(lambda: self._end_all(drain))
+        queries = self._queries
+        self._workers.submit(lambda: self._end_all(drain, queries))
 
     def stop(self) -> None:
         """Stop in a thread of its own: the workers may be waiting for batches."""
         self._stopping = True
-        threading.Thread(target=lambda: self._end_all(_stop), name=f"stop-{self.id}", daemon=True).start()
+        queries = self._queries  # of this run, even if the thread gets its turn in the next one
+        threading.Thread(target=lambda: self._end_all(_stop, queries), name=f"stop-{self.id}", daemon=True).start()
 
     def check(self) -> None:
         """Look whether a query is down whose end was not told: Spark drops events when its bus is slow."""
@@ -148,8 +150,8 @@ class _SparkUnit:
     def _query_over(self, run: int, failure: Failure | None, last: bool) -> None:
         self._report(Ended(self.id, run, failure))
 
-    def _end_all(self, end: Callable[[StreamingQuery], None]) -> None:
-        for run_id, up in list(self._queries.items()):
+    def _end_all(self, end: Callable[[StreamingQuery], None], queries: dict[str, _Up]) -> None:
+        for run_id, up in list(queries.items()):
             try:
                 end(up.query)
             except Exception as error:  # noqa: BLE001 - Spark could not stop it in time, or is gone
@@ -173,9 +175,10 @@ class QueryUnit(_SparkUnit):
         def work() -> None:
             write, self._write = self._write or self._built(), None
             self._watch(self._site.start(write), run, write.query)
+            stop = self._stopping  # asked while it started; what is asked once it is up finds its query
             self._report(Started(self.id, run))
-            if self._stopping:
-                self._end_all(_stop)
+            if stop:
+                self._end_all(_stop, self._queries)
 
         self._guarded(run, work)
 
@@ -218,11 +221,12 @@ class StreamletUnit(_SparkUnit):
                 self._watch(self._site.start(item), run, item.query)
             else:
                 self._watch(item, run, item.name or "")
+        stop, queries = self._stopping, self._queries
         self._report(Started(self.id, run))
-        if self._stopping:
-            self._end_all(_stop)
+        if stop:
+            self._end_all(_stop, queries)
         elif self._site.bounded:
-            self._workers.submit(lambda: self._end_all(_work_off))
+            self._workers.submit(lambda: self._end_all(_work_off, queries))
 
     def _query_over(self, run: int, failure: Failure | None, last: bool) -> None:
         if last:
