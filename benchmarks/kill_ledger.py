@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -158,8 +159,10 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
     process = ledger.start()
     wanted = dice.choice([*ledger.queries])  # two new files make at least two batches of each
     # An earlier kill may have left it a batch: that is one of this run only once its own query is up.
-    mark = f'"streamlet":"{wanted}","query":"{ledger.queries[wanted]}","state":"running"'.encode()
-    while process.poll() is None and mark not in told.read_bytes()[before:]:
+    up = re.compile(
+        rf'"streamlet":"{wanted}","query":"{re.escape(ledger.queries[wanted])}".*"state":"running"'.encode()
+    )
+    while process.poll() is None and not up.search(told.read_bytes()[before:]):
         time.sleep(0.02)
     while process.poll() is None:
         if ledger.phase(wanted) is not None:

@@ -3,8 +3,8 @@
 All units are up when something all of them need breaks, and stays broken for a while: each restart in that time fails
 after a second. Then it works again, and at the end all are drained. Printed are, with and without a random factor, how
 many units are restarted in the same tenth of a second (the storm), how long after the repair the last unit is up, and
-what a decision costs in processor time: a step of the supervisor (taking in a fact, looking at what is due) by the number
-of units it changes the state of.
+what a decision costs in processor time: a step of the supervisor (taking in a fact, looking at what is due) by the
+number of units it changes the state of.
 """
 
 from __future__ import annotations
