@@ -26,6 +26,7 @@ FATAL = (
     Fatal("BrokenRowsError", "the same batch is replayed with the same rows; let the outlet send them to dead letters"),
     Fatal("TopicLostError", "records that were not read yet are gone; `--fresh` starts anew"),
     Fatal("DamagedCheckpointError", "the files are as they are"),
+    Fatal("CheckpointMisfitError", "the checkpoint is as it is"),
     Fatal("SessionError", "Spark refuses the settings"),
     Fatal("ExistingFilesError", "the sink keeps its files until the configuration says what becomes of them"),
     Fatal("LoadError", "the code does not load"),

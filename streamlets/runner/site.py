@@ -13,8 +13,9 @@ from blueprint.plan import AvailableNow, StreamletPlan, Trigger
 from streamlets.channels.base import BatchWritten, Channel, Position, TopicLostError, TopicResource
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.runner.binding import TopicBinding, context_of
-from streamlets.runner.checkpoints import Checkpoint
+from streamlets.runner.checkpoints import Checkpoint, read_checkpoint
 from streamlets.runner.facts import Failure
+from streamlets.runner.fitting import EVOLUTION, fit
 from streamlets.runner.host import SparkHost
 from streamlets.runner.mending import mend
 from streamlets.runner.session import Spark
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from streamlets.runner.listening import Listening
-
-_EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
 class LoadError(Exception):
@@ -102,10 +101,10 @@ class Site:
 
         Raises:
             DamagedCheckpointError: its checkpoint cannot be mended.
+            CheckpointMisfitError: it is no longer the query that its checkpoint is of.
         """
         assert self._context is not None, "what is started was built"
-        for what in mend(self._checkpoints / self.plan.ref / write.query, self._may_have_written(write)):
-            self._told(write.query, what)
+        self._look_at_checkpoint(write, self._context.session)
         trigger = self.trigger(write)
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
@@ -159,6 +158,18 @@ class Site:
         """Why nothing works just now, whatever an error says: Spark is gone; None when it is there."""
         return self._host.failure()
 
+    def _look_at_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
+        """Before Spark meets it: damage is mended or refused, and so is what Spark could not carry over."""
+        folder = self._checkpoints / self.plan.ref / write.query
+        for what in mend(folder, self._may_have_written(write)):
+            self._told(write.query, what)
+        checkpoint = read_checkpoint(folder)
+        if checkpoint.committed is not None:
+            from streamlets.plans.tree import plan_tree
+
+            plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer does not tell
+            fit(checkpoint, plan, source_evolution=session.conf.get(EVOLUTION, "false") == "true")
+
     def _may_have_written(self, write: StreamingWrite) -> Callable[[Checkpoint, int], bool]:
         """Topics, and the files of the framework's own sinks, take a batch anew; of other sinks nobody knows."""
         known = bool(write.outlets) or self.plan.class_name.startswith("streamlets.")
@@ -174,7 +185,7 @@ class Site:
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)
         if not self.plan.source_evolution:
-            settings[_EVOLUTION] = "false"
+            settings[EVOLUTION] = "false"
         session = spark.child(settings)
         self._activate(session)  # first: Spark looks for sources of a name in the active session, too
         for channel in self._channels.values():

@@ -90,6 +90,8 @@ class _SparkUnit:
     def _begin(self, run: int) -> None:
         raise NotImplementedError
 
+    _first_failure: Failure | None = None
+
     def _guarded(self, run: int, work: Callable[[], None]) -> None:
         """Do what starts queries; whatever it raises ends the run."""
         try:
@@ -101,6 +103,8 @@ class _SparkUnit:
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
             self._log(self.id, text_of(error))
             failure = self._site.failure() or failure_of(error, building=True)
+            if self._queries:
+                self._first_failure = failure  # the end of those that are up may be heard first
             for up in list(self._queries.values()):
                 with contextlib.suppress(Exception):  # the failure above is the one to tell
                     up.query.stop()
@@ -235,8 +239,6 @@ class StreamletUnit(_SparkUnit):
         elif failure is not None or not self._site.bounded:
             self._first_failure = self._first_failure or failure
             self.stop()
-
-    _first_failure: Failure | None = None
 
 
 def _stop(query: StreamingQuery) -> None:
