@@ -1,0 +1,146 @@
+"""What becomes of a query whose source's process is killed, or that somebody stops from outside: it runs again."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+from blueprint.plan import Retry, StreamletPlan
+from streamlets.runner.events import Event, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.facts import Fact, StopNow
+from streamlets.runner.listening import Listening
+from streamlets.runner.session import Spark
+from streamlets.runner.site import Site
+from streamlets.runner.supervisor import Supervisor
+from streamlets.runner.units import StreamletUnit
+from streamlets.runner.workers import Workers
+
+PATIENCE = 120.0
+_MODULE = '''
+from pathlib import Path
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from streamlets import SparkStreamlet, SparkStreamletLogic
+
+
+def source():  # its classes are pickled by value: Spark's processes cannot import this module
+    class Numbers(DataSourceStreamReader):
+        def initialOffset(self):
+            return {"n": 0}
+
+        def latestOffset(self, start, limit):
+            import os
+            Path("PID").write_text(str(os.getpid()))
+            return {"n": start["n"] + 1}
+
+        def partitions(self, start, end):
+            return [InputPartition((start["n"], end["n"]))]
+
+        def read(self, partition):
+            for n in range(*partition.value):
+                yield (n,)
+
+    class Source(DataSource):
+        @classmethod
+        def name(cls):
+            return "numbers"
+
+        def schema(self):
+            return "n bigint"
+
+        def streamReader(self, schema):
+            return Numbers()
+
+    return Source
+
+
+class Ticks(SparkStreamlet):
+    """Numbers into nothing; it counts its starts."""
+
+    class Logic(SparkStreamletLogic["Ticks"]):
+        def build_streaming_queries(self):
+            self.session.dataSource.register(source())
+            rows = self.source("ticks", format="numbers")
+            return self.query("out", rows.writeStream.format("noop").option("pstl.retry.min-backoff", "10ms"))
+'''
+
+
+class Run:
+    """A supervisor over one streamlet on the shared Spark, with real time."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.pid = folder / "pid"
+        (folder / "healing_ticks.py").write_text(_MODULE.replace("PID", str(self.pid)))
+        descriptor: Any = None
+        plan = StreamletPlan("ticks", "healing_ticks.Ticks", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+        process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
+        running = Spark(spark, process)
+        host: Any = SimpleNamespace(spark=lambda: running, failure=lambda: None)
+        self.site = Site(
+            "app", str(folder), plan, host=host, topics={}, channels={}, checkpoints=folder / "checkpoints",
+            listening=Listening(), bounded=False,
+        )  # fmt: skip
+        self.inbox: SimpleQueue[Fact] = SimpleQueue()
+        self.events: list[Event] = []
+        unit = StreamletUnit(UnitId("ticks", ""), self.site, Retry(), Workers(2), self.inbox.put, lambda _, text: None)
+        self.supervisor = Supervisor(
+            [unit], {}, in_order=False, clock=time.time, uniform=lambda: 0.0, emit=self.events.append
+        )
+
+    def until(self, reached: Callable[[], bool]) -> None:
+        """Supervise until something is so."""
+        end = time.monotonic() + PATIENCE
+        while not reached():
+            assert time.monotonic() < end, self.events[-1]
+            due = self.supervisor.tick()
+            try:
+                self.supervisor.handle(self.inbox.get(timeout=min(0.2, due or 0.2)))
+            except Empty:
+                self.supervisor.check()
+
+    def progress_after(self, event: Event) -> bool:
+        """Whether a batch with rows was finished after an event."""
+        later = self.events[self.events.index(event) + 1 :]
+        return any(isinstance(each, UnitProgressed) and each.rows_in for each in later)
+
+    def changes(self, state: str) -> list[UnitChanged]:
+        """The events of entering a state, of the query."""
+        return [e for e in self.events if isinstance(e, UnitChanged) and e.state == state and e.unit.query]
+
+
+@pytest.fixture
+def run(spark: Any, tmp_path: Path) -> Iterator[Run]:
+    """A run that is up and has made progress."""
+    made = Run(spark, tmp_path)
+    made.until(lambda: bool(made.changes("running")) and made.progress_after(made.changes("running")[0]))
+    yield made
+    made.supervisor.handle(StopNow())
+    made.until(lambda: made.supervisor.done)
+
+
+@pytest.mark.spark
+def test_a_query_runs_again_after_its_source_died_and_after_somebody_stopped_it(run: Run) -> None:
+    """The process of its Python data source is killed, then it is stopped behind the runner's back: both are failures,
+    each with its cause, after which it makes progress again; its own option says how long to wait."""
+    psutil.Process(int(run.pid.read_text())).kill()
+    run.until(lambda: len(run.changes("backing-off")) == 1)
+    died = run.changes("backing-off")[0]
+    assert died.cause
+    assert died.retry_in == pytest.approx(0.01)
+    run.until(lambda: len(run.changes("running")) == 2 and run.progress_after(run.changes("running")[1]))
+
+    assert run.site._context is not None
+    (query,) = run.site._context.session.streams.active
+    query.stop()
+    run.until(lambda: len(run.changes("backing-off")) == 2)
+    assert run.changes("backing-off")[1].cause == "it ended although nobody asked it to"
+    run.until(lambda: len(run.changes("running")) == 3 and run.progress_after(run.changes("running")[2]))
+    assert not run.changes("failed")
