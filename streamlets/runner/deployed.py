@@ -82,10 +82,10 @@ def _sources(checkpoint: Path) -> tuple[str, ...] | None:
     batches = sorted(int(one.name) for one in offsets.iterdir() if one.name.isdecimal()) if offsets.is_dir() else []
     if not batches:
         return None
-    version, _, *sources = (offsets / str(batches[-1])).read_text(encoding="utf-8").splitlines()
-    if version == "v1":  # by their order, without names
+    version, *lines = (offsets / str(batches[-1])).read_text(encoding="utf-8").splitlines() or [""]
+    if version != "v2":  # by their order, without names
         return None
-    return tuple(sorted(line.partition(":")[0] for line in sources if line))
+    return tuple(sorted(line.partition(":")[0] for line in lines[1:] if line))  # the first is about the batch
 
 
 def _written(topic: Path) -> tuple[Contract, ...]:

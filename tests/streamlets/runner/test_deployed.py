@@ -1,0 +1,83 @@
+"""What a state folder tells of an application: its descriptor, its checkpoints' queries, the schemas in topics."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from blueprint.avro.loading import parse_contract
+from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_json
+from blueprint.plan import TopicPlan
+from streamlets.channels.base import Txn
+from streamlets.channels.delta import DeltaChannel
+from streamlets.runner.deployed import DESCRIPTOR, deployed
+from streamlets.runner.state import StateFolder
+from tests.blueprint.comparison.described import application, unknown_queries
+
+EARLIER = parse_contract('{"type": "record", "name": "Reading", "fields": [{"name": "src", "type": "string"}]}')
+SAVED = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}, "stateStoreInfo": []}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateFolder:
+    """The folder of an application that was described before it ran."""
+    folder = StateFolder(tmp_path, "weather")
+    folder.folder.mkdir(parents=True)
+    (folder.folder / DESCRIPTOR).write_text(to_json(unknown_queries(application())), encoding="utf-8")
+    return folder
+
+
+def checkpoint(state: StateFolder, streamlet: str, query: str, offsets: str, *, saved: bool = False) -> None:
+    """A checkpoint as Spark lays it out, with its last planned batch and an operator that keeps state."""
+    folder = state.checkpoints / streamlet / query
+    (folder / "offsets").mkdir(parents=True)
+    (folder / "metadata").write_text('{"id": "1"}', encoding="utf-8")
+    (folder / "offsets" / "9").write_text("v2\n{}\nold:1", encoding="utf-8")
+    (folder / "offsets" / "10").write_text(offsets, encoding="utf-8")
+    (folder / "offsets" / ".10.crc").write_bytes(b"crc")
+    if saved:
+        (folder / "state" / "0" / "_metadata").mkdir(parents=True)
+        (folder / "state" / "0" / "_metadata" / "metadata").write_text(f"v1\n{json.dumps(SAVED)}", encoding="utf-8")
+
+
+def test_nothing_has_run_where_no_descriptor_lies(tmp_path: Path) -> None:
+    """A folder without one is nothing to compare with; a broken one is said to be broken."""
+    state = StateFolder(tmp_path, "weather")
+    assert deployed(state) is None
+    state.folder.mkdir()
+    (state.folder / DESCRIPTOR).write_text("{", encoding="utf-8")
+    with pytest.raises(DescriptorError):
+        deployed(state)
+
+
+def test_checkpoints_tell_queries_sources_and_state(state: StateFolder) -> None:
+    """The last planned batch names the sources, Spark's notes the operators; without names there are no sources."""
+    checkpoint(state, "mean", "out", 'v2\n{}\nin:{"topic": "x"}\nclock:7', saved=True)
+    checkpoint(state, "archive", "files", "v1\n{}\n7")
+    read = deployed(state)
+    assert read is not None
+    streamlets = read.descriptor.streamlets
+    assert streamlets["mean"].queries == {"out": DescribedQuery(("clock", "in"), ("stateStoreSave",))}
+    assert streamlets["archive"].queries == {"files": DescribedQuery(None, ())}
+    assert streamlets["gauges"].queries is None
+    assert streamlets["mean"].stateful
+    assert streamlets["archive"].stateful is False
+
+
+def test_topics_tell_with_which_schemas_their_records_were_written(state: StateFolder) -> None:
+    """A schema of an earlier writer counts as long as its records are there; the present writer's is not repeated."""
+    plan = TopicPlan("readings", "readings", "delta", True, (), (), {})
+    topic = DeltaChannel(state.topics).topic(plan)
+    topic.create()
+    topic.append([pa.RecordBatch.from_pydict({"src": ["a"]})], EARLIER, Txn("earlier", 0))
+    read = deployed(state)
+    assert read is not None
+    assert read.descriptor.topics["readings"].written == (EARLIER,)
+    assert read.descriptor.topics["means"].written == ()
+    new = replace(read.descriptor, streamlets={**read.descriptor.streamlets, "copy": application().streamlets["mean"]})
+    (added,) = compare(read.descriptor, new)
+    assert (added.code, added.needs.value) == ("change-streamlet-added", "breaking")
