@@ -55,6 +55,7 @@ class Ledger:
 
     topics: ClassVar[tuple[str, ...]] = ("numbers", "doubled", "sums")
     queries: ClassVar[dict[str, str]] = {"numbers": "out", "double": "out", "sums": "out", "archive": "sink"}
+    passages: ClassVar[int] = 6  # of a crash point, at least, by all streamlets on the batches of two files
     modules: ClassVar[Path] = REPOSITORY / "tests" / "streamlets" / "runner" / "app"
 
     @property
@@ -193,7 +194,7 @@ def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -
         hit = False
         while not hit:
             ledger.feed(2)
-            hit, told = _crash(ledger, point, dice.randrange(1, 7)) if point else _kill(ledger, dice)
+            hit, told = _crash(ledger, point, dice.randrange(ledger.passages) + 1) if point else _kill(ledger, dice)
             yield told
 
 

@@ -47,6 +47,7 @@ class Shop(Ledger):
     queries: ClassVar[dict[str, str]] = {
         "till": "orders.payments", "once": "paid", "settle": "settled", "archive": "sink"
     }  # fmt: skip
+    passages: ClassVar[int] = 12
     modules: ClassVar[Path] = REPOSITORY / "examples" / "resilience"
 
     @property
