@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import random
 import signal
 import subprocess
@@ -63,11 +64,18 @@ def _checkpoints(folder: Path) -> Iterator[tuple[str, int, int]]:
         yield f"{query.parent.name}.{query.name}", last[0], last[1]
 
 
-def test_failure_drain_and_repair(harness: ModuleType, tmp_path: Path) -> None:
+def _flow(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Another terminal."""
+    command = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_failure_upgrade_and_drain(harness: ModuleType, tmp_path: Path) -> None:
     """A streamlet that fails for good leaves the others running, its author's line told; a second run on the same state
-    is refused; a signal drains, leaves nothing behind, and the exit code is 1 for the failure; repaired, the
-    application makes up for it on the same state."""
-    ledger = harness.Ledger(tmp_path)
+    is refused. Other terminals see it degraded, pause a streamlet, and put a repaired version in its place, in the same
+    process, with the pause in force. A signal drains it and leaves nothing behind; no record is lost or doubled."""
+    ledger, at = harness.Ledger(tmp_path), ("--state-dir", str(tmp_path / "state"))
     ledger.feed(3)
     endless = ledger.start(bounded=False, more=("double.parameters.fail-at=250", "double.retry.max-attempts=0"))
     _wait(endless, tmp_path, '"state":"failed"')
@@ -76,24 +84,40 @@ def test_failure_drain_and_repair(harness: ModuleType, tmp_path: Path) -> None:
     assert f"already run by process {endless.pid} " in second.stderr
     assert "Traceback" not in second.stderr
     members = psutil.Process(endless.pid).children(recursive=True)
-    endless.send_signal(signal.SIGTERM)
-    assert endless.wait() == 1
+    status = _flow(tmp_path, "status", str(APP.parent), *at, "--format", "json")
+    assert status.returncode == 1
+    seen = json.loads(status.stdout)["ledger"]
+    assert (seen["health"], seen["process"], seen["alive"]) == ("degraded", endless.pid, True)
+    paused = _flow(tmp_path, "pause", "sums", "--path", str(APP.parent), *at)
+    assert paused.returncode == 0, paused.stderr
+    sound = [each for each in ledger.command() if each.startswith("flow.")]
+    upgraded = _flow(tmp_path, "upgrade", str(APP.parent), *sound, *at)
+    assert upgraded.returncode == 0, upgraded.stdout + upgraded.stderr
+    assert upgraded.stdout.endswith("ledger is upgraded\n")
+    assert "sums: paused: paused by " in upgraded.stdout
     _all_gone(members)
+    resumed = _flow(tmp_path, "resume", "sums", "--path", str(APP.parent), *at)
+    assert resumed.returncode == 0, resumed.stderr
+    members = psutil.Process(endless.pid).children(recursive=True)
+    endless.send_signal(signal.SIGTERM)
+    assert endless.wait() == 0
+    _all_gone(members)
+
     events = _events(tmp_path)
     (failed,) = [event for event in events if event.get("state") == "failed"]
     (line,) = [n for n, text in enumerate(APP.read_text().splitlines(), start=1) if "raise ValueError" in text]
     assert failed["streamlet"] == "double"
     assert str(failed["cause"]).startswith("ValueError: 250 is a bad number")
     assert [frame.rpartition("/")[2] for frame in failed["frames"]] == [f"ledger.py:{line} in twice"]  # type: ignore[attr-defined]
-    assert {e["streamlet"] for e in events if e.get("state") == "stopped"} == {"numbers", "sums", "archive"}
+    assert [event["exit_code"] for event in events if event["event"] == "run-ended"] == [1, 0]
     drained = {name: (begun, done) for name, begun, done in _checkpoints(tmp_path)}
-    assert all(drained[name][0] == drained[name][1] for name in ("sums.out", "archive.sink")), drained
+    assert all(drained[name][0] == drained[name][1] for name in ("double.out", "sums.out", "archive.sink")), drained
 
     assert ledger.run() == 0
     wanted = harness.expected(3)
     assert harness.differences(ledger.records(), wanted) == dict.fromkeys(wanted, (0, 0))
-    status = json.loads((tmp_path / "state" / "ledger" / "status" / "status.json").read_text())
-    assert (status["health"], status["exit_code"]) == ("ended", 0)
+    status = _flow(tmp_path, "status", str(APP.parent), *at)
+    assert (status.returncode, status.stdout.splitlines()[0][:22]) == (3, "ledger is not running;")
 
 
 def test_kills_lose_and_double_nothing(harness: ModuleType, tmp_path: Path) -> None:
