@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -189,6 +189,10 @@ class Catalog(Protocol):
 
     def classes(self, folder: str) -> tuple[str, ...]:
         """The class paths of all streamlets found in a project's folder, sorted."""
+
+    def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
+        """The class paths of streamlets of a project that are not used, and where their names stand; those that
+        another blueprint of the folder names are left out, and all where a search would take long."""
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """The channels there are, by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,7 +150,8 @@ def _draft(
     }
     wiring = wire(blueprint, ported)
     facts = {id: topic_facts(id, settings) for id in blueprint.topics}
-    return Draft(blueprint, described, wiring, wiring.graph(blueprint), settings, facts, catalog.channels())
+    unused = functools.partial(catalog.unused, blueprint.folder)
+    return Draft(blueprint, described, wiring, wiring.graph(blueprint), settings, facts, catalog.channels(), unused)
 
 
 def _checked(draft: Draft) -> Checked:

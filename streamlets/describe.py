@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
 from streamlets.ports import AvroInlet, AvroOutlet
 from streamlets.project import Project, project_at
-from streamlets.scanning import streamlet_classes
+from streamlets.scanning import streamlet_classes, unused_classes
 from streamlets.shape import StreamletShape
 from streamlets.streamlet import SparkStreamlet, declared
 
@@ -65,6 +65,10 @@ class ProjectCatalog:
         if project not in self._classes:
             self._classes[project] = streamlet_classes(project)
         return self._classes[project]
+
+    def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
+        """The class paths of streamlets of a project that are not used, and where they are; nothing is imported."""
+        return unused_classes(self._project(folder), used)
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """The channels there are, by name."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from blueprint.diagnostics import Span
+from blueprint.hocon import shown_name
 from streamlets.project import Project
 
 _BASES = frozenset({"streamlets.SparkStreamlet", "streamlets.streamlet.SparkStreamlet"})
@@ -20,11 +23,16 @@ _MOST_FILES = 5_000
 """A blueprint that lies in a home folder must not make a suggestion read all of it."""
 
 
+_MOST_QUICK_FILES = 60
+"""As many modules can be read while nobody notices."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Class:
     path: str
     bases: tuple[str, ...]
     has_logic: bool
+    declared: Span
 
 
 def streamlet_classes(project: Project) -> tuple[str, ...]:
@@ -32,6 +40,41 @@ def streamlet_classes(project: Project) -> tuple[str, ...]:
     modules = islice(_modules(project), _MOST_FILES)
     classes = {found.path: found for module, file in modules for found in _classes(module, file)}
     return tuple(sorted(path for path in classes if _is_streamlet(path, classes) and _has_logic(path, classes)))
+
+
+def unused_classes(project: Project, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
+    """The class paths of streamlets that can be run and are not among `used`, each with the place of its name.
+
+    Left out are classes that others extend, those in tests, and those that another blueprint in the project's folder
+    names. A project with many modules is not searched: that would take longer than all else.
+    """
+    modules = list(islice(_modules(project), _MOST_QUICK_FILES + 1))
+    if len(modules) > _MOST_QUICK_FILES:
+        return ()
+    classes = {found.path: found for module, file in modules for found in _classes(module, file)}
+    extended = {base for found in classes.values() for base in found.bases}
+    left = [
+        path
+        for path in sorted(classes)
+        if path not in used and path not in extended and not _is_test(path)
+        if _is_streamlet(path, classes) and _has_logic(path, classes)
+    ]
+    texts = _blueprints(project) if left else ""
+    return tuple((path, classes[path].declared) for path in left if path not in texts)
+
+
+def _is_test(path: str) -> bool:
+    return any(part in ("tests", "conftest") or part.startswith("test_") for part in path.split("."))
+
+
+def _blueprints(project: Project) -> str:
+    """The texts of all configuration in the project's folder."""
+    files = [file for file in sorted(project.folder.iterdir()) if file.suffix in (".conf", ".yaml", ".yml", ".json")]
+    texts = []
+    for file in files:
+        with contextlib.suppress(OSError):
+            texts.append(file.read_text(encoding="utf-8", errors="replace"))
+    return "\n".join(texts)
 
 
 def _is_streamlet(path: str, classes: dict[str, _Class], seen: frozenset[str] = frozenset()) -> bool:
@@ -78,8 +121,14 @@ def _classes(module: str, file: Path) -> Iterator[_Class]:
         if isinstance(node, ast.ClassDef):
             path = f"{module}.{node.name}"
             bases = tuple(_dotted(base, names) for base in node.bases)
-            yield _Class(path, bases, any(_is_logic(item) for item in node.body))
+            yield _Class(path, bases, any(_is_logic(item) for item in node.body), _place(file, node))
             names[node.name] = path
+
+
+def _place(file: Path, node: ast.ClassDef) -> Span:
+    """Where the name of a class stands."""
+    column = node.col_offset + len("class ") + 1
+    return Span(shown_name(file), node.lineno, column, node.lineno, column + len(node.name))
 
 
 def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[str, str]]:

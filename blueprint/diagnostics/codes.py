@@ -50,6 +50,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "constructor-raises": Code(_ERROR, "the constructor of a streamlet raises"),
         "shape-raises": Code(_ERROR, "the shape of a streamlet cannot be had"),
         "shape-differs": Code(_ERROR, "a streamlet's shape is not made of the ports it declares"),
+        "streamlet-unused": Code(_NOTE, "a streamlet class of the project is in no blueprint"),
         "streamlet-unreachable": Code(_WARNING, "no ingress or outside topic leads to the streamlet"),
     },
     "Ports": {

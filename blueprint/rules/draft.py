@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from blueprint.catalog import ChannelTraits, LoadFailure, StreamletDescriptor
@@ -39,6 +39,7 @@ class Draft:
         settings: what blueprint, files and arguments together say under `flow`.
         topics: what that makes of each topic, by id.
         channels: the channels there are, by name.
+        unused: finds the streamlet classes of the project that are not among those given, and where they are.
     """
 
     blueprint: Blueprint
@@ -48,6 +49,7 @@ class Draft:
     settings: ObjectValue = _NOTHING
     topics: Mapping[str, TopicFacts] = field(default_factory=dict)
     channels: Mapping[str, ChannelTraits] = field(default_factory=dict)
+    unused: Callable[[Collection[str]], Iterable[tuple[str, Span]]] = field(default=lambda used: ())
 
     def descriptor(self, ref: str) -> StreamletDescriptor | None:
         """The descriptor of a streamlet; None when its class gives none or it does not exist."""

@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     names.application_names,
     streamlets.load_failures,
     streamlets.catalog_findings,
+    streamlets.unused_classes,
     ports.malformed_paths,
     ports.unknown_streamlets,
     ports.unknown_ports,

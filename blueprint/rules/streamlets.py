@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from blueprint.catalog import LoadFailure, LoadFailureKind
+from blueprint.catalog import LoadFailure, LoadFailureKind, StreamletDescriptor
 from blueprint.diagnostics import Diagnostic, Label, Span, finding
+from blueprint.hocon.values import Scalar
 from blueprint.model import StreamletEntry
 from blueprint.rules.draft import Draft
 from blueprint.spelling import alternatives, listing
@@ -97,3 +98,26 @@ def _of_streamlet(draft: Draft, ref: str, problem: Diagnostic) -> Diagnostic:
         primary=Label(draft.blueprint.streamlets[ref].key),
         secondary=draft.declared(ref, left_open.span, "left open here") if left_open is not None else (),
     )
+
+
+def unused_classes(draft: Draft) -> Iterator[Diagnostic]:
+    """Every streamlet class of the project is used.
+
+    Asked only where `flow.verify.rules.streamlet-unused` is set: a project may well have classes for others to use, and
+    looking for them reads all its modules. Not asked where the blueprint is wrong anyway.
+    """
+    asked = draft.settings.get("verify", "rules", "streamlet-unused")
+    if not isinstance(asked, Scalar) or asked.text in ("off", "null"):
+        return
+    blueprint, wiring = draft.blueprint, draft.wiring
+    described = all(isinstance(each, StreamletDescriptor) for each in draft.described.values())
+    whole = len(draft.described) == len(blueprint.streamlets) and not (blueprint.broken or blueprint.topics_broken)
+    if not described or not whole or wiring.strays or wiring.unconnected:
+        return
+    for path, place in draft.unused({entry.class_name for entry in blueprint.streamlets.values()}):
+        yield finding(
+            "streamlet-unused",
+            f"no blueprint here uses the streamlet `{path}`",
+            place,
+            help=(f"wire it: `my-name = {path}` in `streamlets`", "or leave it be, for others to use"),
+        )

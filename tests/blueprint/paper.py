@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from blueprint.avro.loading import load_contract
 from blueprint.catalog import (
@@ -75,6 +75,10 @@ class PaperCatalog:
     def classes(self, folder: str) -> tuple[str, ...]:
         """All of them."""
         return tuple(sorted(self.known))
+
+    def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
+        """On paper nothing lies about."""
+        return ()
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """One that cannot run in real time, and one that can."""
