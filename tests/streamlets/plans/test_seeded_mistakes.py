@@ -24,6 +24,7 @@ pytestmark = pytest.mark.spark
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 APPLICATIONS = {
     "flights": EXAMPLES / "flights",
+    "resilience": EXAMPLES / "resilience",
     "sensors": EXAMPLES / "sensors",
     "shop": Path(__file__).parent / "shop",
 }
