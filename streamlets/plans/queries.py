@@ -59,6 +59,8 @@ def query_findings(query: BuiltQuery, streamlet: Buildable, places: Places) -> I
             span_of(place),
             help=('name a sink, such as `.format("console")` or `.foreachBatch(...)`; files need a `path`, too',),
         )
+    if told.mode not in _MODES:
+        return
     refusal = _refusal(rows, told.mode)
     if refusal:
         yield _refused(query, rows, told.mode, refusal, places)

@@ -17,7 +17,7 @@ class WriterFacts:
     """A writer's sink and mode.
 
     Arguments:
-        mode: `append`, `update` or `complete`.
+        mode: `append`, `update` or `complete`; "" when this version of Spark keeps it elsewhere.
         format: the sink's, "" when a function takes the batches or the rows.
         options: by name, in lower case.
     """
@@ -44,13 +44,16 @@ def facts(writer: DataStreamWriter) -> WriterFacts:
     fields = {field.getName(): field for field in inner.getClass().getDeclaredFields()}
 
     def value(name: str) -> Any:
+        if name not in fields:
+            return None
         fields[name].setAccessible(True)
         return fields[name].get(inner)
 
     called = value("foreachBatchWriter") or value("foreachWriter")
-    given = value("extraOptions").iterator()
+    mode, source, given = value("outputMode"), value("source"), value("extraOptions")
     options = {}
-    while given.hasNext():
-        pair = given.next()
+    pairs = given.iterator() if given is not None else None
+    while pairs is not None and pairs.hasNext():
+        pair = pairs.next()
         options[str(pair.productElement(0)).lower()] = str(pair.productElement(1))
-    return WriterFacts(value("outputMode").toString().lower(), "" if called else str(value("source")), options)
+    return WriterFacts(mode.toString().lower() if mode is not None else "", "" if called else str(source), options)
