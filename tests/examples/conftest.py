@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,11 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 
 @pytest.fixture(autouse=True)
-def examples_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever project another test left behind, the examples' modules are found."""
+def examples_importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever project another test left behind, the examples' modules are found; none stays for tests of copies."""
     for example in ("flights", "resilience", "sensors"):
         monkeypatch.syspath_prepend(EXAMPLES / example)
+    yield
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(str(EXAMPLES)):
+            del sys.modules[name]
