@@ -31,10 +31,10 @@ from pyspark.sql import functions as F
 from blueprint.verify import verify
 from streamlets.describe import ProjectCatalog
 from streamlets.runner import run as runner
-from streamlets.runner import session as sessions
-from streamlets.runner.events import Event, UnitChanged
-from streamlets.runner.session import SessionPlan, Spark
-from streamlets.runner.state import StateFolder
+from streamlets.runner.events.model import Event, UnitChanged
+from streamlets.runner.spark import session as sessions
+from streamlets.runner.spark.session import SessionPlan, Spark
+from streamlets.runner.state_folder.folder import StateFolder
 
 APPLICATION = Path(__file__).resolve().parent.parent / "examples" / "flights"
 SINKS = {"archive": "delays", "grounded": "cancelled", "rejects": "invalid"}
@@ -157,7 +157,7 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
     sessions.start, start_ = lambda *_: _Lent(spark.session, spark.process), sessions.start
     try:
         options = runner.RunOptions(StateFolder(root / "state", plan.name), bounded=True)
-        code = runner.run(plan, options, view, print)
+        code, _ = runner.run(plan, options, view, print)
     finally:
         sessions.start = start_
     assert code == 0, code

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from streamlets.runner.events import Event, UnitChanged, UnitId
-from streamlets.runner.facts import Drain, Ended, Fact, Failure, Lost, Started
-from streamlets.runner.supervisor import Supervisor
+from streamlets.runner.events.model import Event, UnitChanged, UnitId
+from streamlets.runner.supervision.facts import Drain, Ended, Fact, Failure, Lost, Started
+from streamlets.runner.supervision.supervisor import Supervisor
 
 GONE = Failure("the ground is gone")
 BROKEN_FOR = 120.0

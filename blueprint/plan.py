@@ -35,7 +35,7 @@ Trigger = ProcessingTime | AvailableNow | RealTime
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How a failed unit is restarted; the formula stands in `streamlets/runner/backoff.py`."""
+    """How a failed unit is restarted; the formula stands in `streamlets/runner/supervision/backoff.py`."""
 
     enabled: bool = True
     max_attempts: int = 2147483647

@@ -12,7 +12,7 @@ from cli.application import existing
 if TYPE_CHECKING:
     from blueprint.comparison import Described
     from blueprint.comparison.findings import Against
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.folder import StateFolder
 
 CLASSES = ("safe", "readers-first", "writers-first", "drain", "state-loss", "breaking")
 
@@ -53,7 +53,7 @@ def against(path: Path, allow: str) -> Against:
 
 def _state(path: Path) -> StateFolder | None:
     """The application's folder that is meant: the folder itself, or the only one in it; None for a file."""
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.folder import StateFolder
 
     if not path.is_dir():
         return None

@@ -11,9 +11,9 @@ import click
 from cli.quantities import count, moment, size
 from cli.state import topics_of
 from cli.tables import print_table
-from streamlets.runner.checkpoints import Batch, Checkpoint
-from streamlets.runner.standing import Standing, standings
-from streamlets.runner.state import StateFolder, read_status
+from streamlets.runner.checkpoints.reading import Batch, Checkpoint
+from streamlets.runner.checkpoints.standing import Standing, standings
+from streamlets.runner.state_folder.folder import StateFolder, read_status
 
 _OPERATORS = {
     "stateStoreSave": "aggregation",

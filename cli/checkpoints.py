@@ -15,8 +15,8 @@ from cli.state import path_argument, state_folder, state_folders, state_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamlets.runner.checkpoints import Checkpoint
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.checkpoints.reading import Checkpoint
+    from streamlets.runner.state_folder.folder import StateFolder
 
 _FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
@@ -39,7 +39,7 @@ def checkpoints() -> None:
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """List the checkpoints: last batch, what lies before it, watermark, rows of state, size."""
     from cli.checkpoint_view import as_data, print_list
-    from streamlets.runner.checkpoints import checkpoints_in
+    from streamlets.runner.checkpoints.reading import checkpoints_in
 
     states = state_folders(path, state_dir, application)
     if form == "json":
@@ -83,8 +83,8 @@ def reset(name: str, path: Path, state_dir: Path | None, application: str | None
     writes again what it has written before. Refused while the application runs.
     """
     from streamlets.channels.delta import DeltaChannel
-    from streamlets.runner.resetting import reset as forget
-    from streamlets.runner.state import StateError
+    from streamlets.runner.checkpoints.resetting import reset as forget
+    from streamlets.runner.state_folder.folder import StateError
 
     state = state_folder(path, state_dir, application)
     found = _named(name, state)
@@ -127,7 +127,7 @@ def _named(name: str, state: StateFolder) -> list[Checkpoint]:
         click.UsageError: there is none.
     """
     from blueprint.spelling import did_you_mean
-    from streamlets.runner.checkpoints import checkpoints_in
+    from streamlets.runner.checkpoints.reading import checkpoints_in
 
     there = checkpoints_in(state.checkpoints)
     found = [each for each in there if name in (each.streamlet, each.name, f"{each.streamlet}/{each.query}")]

@@ -16,9 +16,9 @@ from cli.state import path_argument, state_folder, state_folders, state_options,
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
     from streamlets.channels.delta import DeltaTopic
-    from streamlets.runner.dead_letters import DeadLetter
-    from streamlets.runner.replaying import Outlets, Replayed
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.dead_letters.reading import DeadLetter
+    from streamlets.runner.dead_letters.replaying import Outlets, Replayed
+    from streamlets.runner.state_folder.folder import StateFolder
 
 _NAME = click.argument("name", metavar="STREAMLET[.OUTLET]")
 _REASON = click.option("--reason", metavar="TEXT", help="Only those whose reason has this in it.")
@@ -41,7 +41,7 @@ def dead_letters() -> None:
 )  # fmt: skip
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """Count dead letters by outlet and reason: how many wait, how many were replayed, when the last one came."""
-    from streamlets.runner.dead_letters import tallies
+    from streamlets.runner.dead_letters.reading import tallies
 
     found = {state.application: tallies(_all(state)) for state in state_folders(path, state_dir, application)}
     if form == "json":
@@ -141,7 +141,7 @@ def replay(
     meanwhile. The others stay, with today's reason; then the exit code is 1.
     """
     from streamlets.channels.base import TopicLostError, TopicWriteError
-    from streamlets.runner.replaying import replay as send
+    from streamlets.runner.dead_letters.replaying import replay as send
 
     state = state_folder(path, state_dir, application)
     outlets = _outlets(_plan(path, conf), state)
@@ -198,7 +198,7 @@ def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
 def _outlets(plan: ApplicationPlan, state: StateFolder) -> Outlets:
     from blueprint.plan import TopicPlan
     from streamlets.channels.delta import DeltaChannel
-    from streamlets.runner.replaying import Outlets
+    from streamlets.runner.dead_letters.replaying import Outlets
 
     channel = DeltaChannel(state.topics)
     plans = {
@@ -215,13 +215,13 @@ def _outlets(plan: ApplicationPlan, state: StateFolder) -> Outlets:
 
 
 def _letter_topics(state: StateFolder) -> list[DeltaTopic]:
-    from streamlets.runner.dead_letters import holds_dead_letters
+    from streamlets.runner.dead_letters.reading import holds_dead_letters
 
     return [topic for topic in topics_of(state) if holds_dead_letters(topic)]
 
 
 def _all(state: StateFolder) -> Iterator[DeadLetter]:
-    from streamlets.runner.dead_letters import letters_in
+    from streamlets.runner.dead_letters.reading import letters_in
 
     for topic in _letter_topics(state):
         yield from letters_in(topic)

@@ -32,7 +32,7 @@ def describe(given: Sequence[str], conf: Sequence[str], output: Path | None, sta
     from blueprint.comparison import describe_plan, to_json
     from cli.verify import report
     from streamlets.runner.deployed import as_run
-    from streamlets.runner.state import STATE_FOLDER, StateFolder
+    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
 
     app = application(given, conf)
     verification = app.verify()

@@ -12,8 +12,8 @@ import click
 from cli.durations import DurationType
 
 if TYPE_CHECKING:
-    from streamlets.runner.control import Request
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.control import Request
+    from streamlets.runner.state_folder.folder import StateFolder
 
 Status = Mapping[str, Any]
 Streamlet = Mapping[str, Any]
@@ -46,8 +46,8 @@ def send(state: StateFolder, wanted: Request) -> None:
     Raises:
         SystemExit: it is not running, does not answer or refuses: 1, with the reason on the standard error.
     """
-    from streamlets.runner.control import RunnerGoneError, ask
-    from streamlets.runner.state import StateError
+    from streamlets.runner.state_folder.control import RunnerGoneError, ask
+    from streamlets.runner.state_folder.folder import StateError
 
     try:
         answer = ask(state, wanted, patience=_ANSWER_PATIENCE)
@@ -79,7 +79,7 @@ class Follower:
 
     def status(self) -> Status:
         """What the run last wrote down."""
-        from streamlets.runner.state import read_status
+        from streamlets.runner.state_folder.folder import read_status
 
         return read_status(self._state) or {}
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import click
 
-from streamlets.runner.events import (
+from streamlets.runner.events.lines import json_line, line, lines
+from streamlets.runner.events.model import (
     CheckpointMended,
     Event,
     RecordsMissed,
@@ -23,8 +24,7 @@ from streamlets.runner.events import (
     UnitHeld,
     UnitProgressed,
 )
-from streamlets.runner.lines import json_line, line, lines
-from streamlets.runner.status import RunStatus, StreamletStatus, fold
+from streamlets.runner.events.status import RunStatus, StreamletStatus, fold
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,7 +13,7 @@ from cli.application import application, application_arguments
 from cli.durations import DurationType
 
 if TYPE_CHECKING:
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.folder import StateFolder
 
 _WRONG_BLUEPRINT = 2
 
@@ -63,8 +63,8 @@ def run(
     from cli.verify import report
     from streamlets.runner.run import RunOptions
     from streamlets.runner.run import run as run_plan
-    from streamlets.runner.session import SessionError
-    from streamlets.runner.state import STATE_FOLDER, StateError, StateFolder
+    from streamlets.runner.spark.session import SessionError
+    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateError, StateFolder
 
     app = application(given, conf)
     verification = app.verify()

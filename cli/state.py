@@ -12,7 +12,7 @@ from cli.application import blueprint_at, existing
 
 if TYPE_CHECKING:
     from streamlets.channels.delta import DeltaTopic
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.folder import StateFolder
 
 
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ def state_folders(path: Path, state_dir: Path | None, application: str | None) -
     Raises:
         click.UsageError: there is no such path, no state, or no application of that name.
     """
-    from streamlets.runner.state import STATE_FOLDER, StateFolder
+    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
 
     root = state_dir if state_dir is not None else blueprint_at(existing(path)).parent / STATE_FOLDER
     there = sorted(each.name for each in root.iterdir() if each.is_dir()) if root.is_dir() else []

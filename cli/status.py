@@ -13,7 +13,7 @@ from cli.following import Status, Streamlet, shown_state, since, streamlets
 from cli.state import path_argument, state_folders, state_options
 
 if TYPE_CHECKING:
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.folder import StateFolder
 
 _WELL = 0
 _ILL = 1
@@ -38,7 +38,7 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     PATH is the application's blueprint or folder (left out: this folder). The exit code is 0 when it runs well; 1 when
     a streamlet has failed for good, or it ended with a failure or was killed; 3 when it ended in order or never ran.
     """
-    from streamlets.runner.state import read_status
+    from streamlets.runner.state_folder.folder import read_status
 
     folders = state_folders(path, state_dir, application)
     found = {state.application: look(state, read_status(state)) for state in folders}

@@ -51,7 +51,7 @@ class ThisRun:
 
     def become(self, upgrade: Upgrade) -> NoReturn:
         """Run another version in place of this one: the process, its terminal and its supervisor stay."""
-        from streamlets.runner.state import HANDED_OVER
+        from streamlets.runner.state_folder.folder import HANDED_OVER
 
         os.set_inheritable(upgrade.lock, True)
         sys.stdout.flush()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamlets.channels.base import Dropped
     from streamlets.channels.delta import DeltaTopic
     from streamlets.channels.delta.look import TopicSummary
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.folder import StateFolder
 
 
 _FORMAT = click.option(
@@ -92,7 +92,7 @@ def purge(
 
     The exit code is 1 when readers held records back.
     """
-    from streamlets.runner.readers import readers_below
+    from streamlets.runner.checkpoints.readers import readers_below
 
     if (older_than is None) is not everything:
         raise click.UsageError("say what is to go: either `--older-than AGE` or `--all`")
@@ -133,7 +133,7 @@ def _consumers(path: Path, topic: str) -> tuple[InletPlan, ...]:
 def _carry_out(resource: DeltaTopic, state: StateFolder, drop: Callable[[], Dropped]) -> Dropped:
     """Drop, and delete the files when nobody can be reading them, that is, while no run owns the folder."""
     from streamlets.channels.base import TopicLostError
-    from streamlets.runner.state import StateError
+    from streamlets.runner.state_folder.folder import StateError
 
     try:
         with ExitStack() as stack:

@@ -16,7 +16,7 @@ from cli.state import state_options
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
-    from streamlets.runner.state import StateFolder
+    from streamlets.runner.state_folder.folder import StateFolder
 
 _UP = ("running", "completed", "paused")
 _WRONG = ("failed", "backing-off")
@@ -49,7 +49,7 @@ def upgrade(
     """
     from cli.taking_over import arguments_of
     from cli.verify import exit_code, report
-    from streamlets.runner.control import request
+    from streamlets.runner.state_folder.control import request
 
     app = application_of(given, conf)
     state = the_running(app.blueprint, state_dir, application)

@@ -81,7 +81,7 @@ def _fix(app: Application, *, quiet: bool) -> None:
 def _with_logic(app: Application, compared: Against | None) -> tuple[Verification, str]:
     """Verify with the streamlets' logic; without it, and with the reason why, when there is no Spark to be had."""
     from streamlets.plans import check_logic
-    from streamlets.runner.session import SessionError
+    from streamlets.runner.spark.session import SessionError
 
     try:
         with working("building the streamlets' logic (Spark takes some seconds to start) ..."):

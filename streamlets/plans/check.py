@@ -12,7 +12,7 @@ from blueprint.buildable import BuildableApplication
 from blueprint.diagnostics import Diagnostic
 from streamlets.plans.checker import LogicChecker
 from streamlets.project import project_at
-from streamlets.runner.session import SessionError, SessionPlan, Spark, start
+from streamlets.runner.spark.session import SessionError, SessionPlan, Spark, start
 
 _OURS = (
     *("spark.master", "spark.submit.", "spark.kubernetes.", "spark.yarn.", "spark.dynamicAllocation."),

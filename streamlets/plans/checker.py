@@ -17,7 +17,7 @@ from streamlets.plans.quiet import quiet
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watching import Watch
 from streamlets.project import Project, project_at
-from streamlets.runner.session import SessionError, child_session
+from streamlets.runner.spark.session import SessionError, child_session
 from streamlets.testkit.session import active
 
 if TYPE_CHECKING:

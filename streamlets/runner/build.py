@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.runner.events import CheckpointMended, UnitId
-from streamlets.runner.facts import Fact, Seen
-from streamlets.runner.host import SparkHost
-from streamlets.runner.listening import Listening
-from streamlets.runner.site import Site
-from streamlets.runner.state import StateFolder
-from streamlets.runner.units import Log, StreamletUnit
-from streamlets.runner.workers import Workers
+from streamlets.runner.events.model import CheckpointMended, UnitId
+from streamlets.runner.spark.host import SparkHost
+from streamlets.runner.spark.listening import Listening
+from streamlets.runner.spark.site import Site
+from streamlets.runner.spark.units import Log, StreamletUnit
+from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.supervision.facts import Fact, Seen
+from streamlets.runner.supervision.workers import Workers
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract

@@ -22,8 +22,8 @@ from blueprint.hocon import shown_name
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.look import contracts
-from streamlets.runner.held import operators
-from streamlets.runner.state import StateError, StateFolder, write_atomically
+from streamlets.runner.checkpoints.held import operators
+from streamlets.runner.state_folder.folder import StateError, StateFolder, write_atomically
 
 DESCRIPTOR = "descriptor.json"
 

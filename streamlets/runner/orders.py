@@ -6,10 +6,10 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 
-from streamlets.runner.control import Control, Request
-from streamlets.runner.facts import Drain, StopNow
-from streamlets.runner.state import StateFolder, write_atomically
-from streamlets.runner.supervisor import Supervisor
+from streamlets.runner.state_folder.control import Control, Request
+from streamlets.runner.state_folder.folder import StateFolder, write_atomically
+from streamlets.runner.supervision.facts import Drain, StopNow
+from streamlets.runner.supervision.supervisor import Supervisor
 
 CheckUpgrade = Callable[[tuple[str, ...]], str]
 """Says why a version cannot take the place of the running one, empty when it can; may take a second."""

@@ -13,26 +13,26 @@ from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import Channel, TopicLostError, TopicWriteError
-from streamlets.runner import session
 from streamlets.runner.build import channels_of, launch
-from streamlets.runner.checkpoints import checkpoints_in
-from streamlets.runner.control import Request
+from streamlets.runner.checkpoints.held import Holder, held_rows
+from streamlets.runner.checkpoints.readers import readers_below
+from streamlets.runner.checkpoints.reading import checkpoints_in
+from streamlets.runner.checkpoints.resetting import reset
 from streamlets.runner.deployed import store_descriptor
-from streamlets.runner.events import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
-from streamlets.runner.facts import Drain, Fact, Seen, StopNow
-from streamlets.runner.failure import text_of
-from streamlets.runner.held import Holder, held_rows
-from streamlets.runner.host import SparkHost
-from streamlets.runner.log import RunLog
+from streamlets.runner.events.log import RunLog
+from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
+from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.orders import CheckUpgrade, Orders
-from streamlets.runner.readers import readers_below
-from streamlets.runner.resetting import reset
-from streamlets.runner.session import SessionPlan
 from streamlets.runner.signals import stopping_on_signals
-from streamlets.runner.state import StateError, StateFolder
-from streamlets.runner.status_file import StatusFile
-from streamlets.runner.supervisor import Supervisor
+from streamlets.runner.spark import session
+from streamlets.runner.spark.failure import text_of
+from streamlets.runner.spark.host import SparkHost
+from streamlets.runner.spark.session import SessionPlan
+from streamlets.runner.state_folder.control import Request
+from streamlets.runner.state_folder.folder import StateError, StateFolder
+from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
+from streamlets.runner.supervision.supervisor import Supervisor
 
 ALL_ENDED = 0
 FAILED = 1

@@ -10,8 +10,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamlets.runner.session import SessionPlan, defaults
-from streamlets.runner.spark_home import without_zip
+from streamlets.runner.spark.session import SessionPlan, defaults
+from streamlets.runner.spark.spark_home import without_zip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.plan import AvailableNow, Trigger
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.execution import start
-from streamlets.runner.failure import failure_of
+from streamlets.runner.spark.failure import failure_of
 from streamlets.testkit.failures import StepFailedError, TestkitError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from blueprint.spelling import did_you_mean
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.runner.binding import TopicBinding, context_of
+from streamlets.runner.spark.binding import TopicBinding, context_of
 from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.session import active

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamlets.runner.state import StateFolder
+from streamlets.runner.state_folder.folder import StateFolder
 from tests.streamlets.channels.topics import add, ids_of, made
-from tests.streamlets.runner.test_checkpoints import position, written
+from tests.streamlets.runner.checkpoints.test_reading import position, written
 
 if TYPE_CHECKING:
     from streamlets.channels.delta import DeltaTopic

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from cli.live import JsonView, LineView, TableView
-from streamlets.runner.events import Event, RunEnded, RunStarted, UnitChanged, UnitHeld, UnitId, UnitProgressed
+from streamlets.runner.events.model import Event, RunEnded, RunStarted, UnitChanged, UnitHeld, UnitId, UnitProgressed
 
 UNIT = UnitId("delays", "out")
 STORY: list[Event] = [

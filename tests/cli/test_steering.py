@@ -13,14 +13,14 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from streamlets.runner.control import Request
-from streamlets.runner.events import RunEnded, RunStarted, UnitChanged, UnitProgressed
-from streamlets.runner.facts import Failure
+from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged, UnitProgressed
+from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.orders import Orders
-from streamlets.runner.state import StateFolder
-from streamlets.runner.status_file import StatusFile
+from streamlets.runner.state_folder.control import Request
+from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.supervision.facts import Failure
 from tests.cli.conftest import Flow
-from tests.streamlets.runner.bench import Bench, unit_id
+from tests.streamlets.runner.supervision.bench import Bench, unit_id
 
 
 class Runner:

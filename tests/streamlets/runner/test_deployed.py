@@ -15,7 +15,7 @@ from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel
 from streamlets.runner.deployed import DESCRIPTOR, deployed
-from streamlets.runner.state import StateFolder
+from streamlets.runner.state_folder.folder import StateFolder
 from tests.blueprint.comparison.described import application, unknown_queries
 
 EARLIER = parse_contract('{"type": "record", "name": "Reading", "fields": [{"name": "src", "type": "string"}]}')

@@ -14,14 +14,14 @@ import psutil
 import pytest
 
 from blueprint.plan import Retry, StreamletPlan
-from streamlets.runner.events import Event, UnitChanged, UnitId, UnitProgressed
-from streamlets.runner.facts import Fact, StopNow
-from streamlets.runner.listening import Listening
-from streamlets.runner.session import Spark
-from streamlets.runner.site import Site
-from streamlets.runner.supervisor import Supervisor
-from streamlets.runner.units import StreamletUnit
-from streamlets.runner.workers import Workers
+from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.spark.listening import Listening
+from streamlets.runner.spark.session import Spark
+from streamlets.runner.spark.site import Site
+from streamlets.runner.spark.units import StreamletUnit
+from streamlets.runner.supervision.facts import Fact, StopNow
+from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.runner.supervision.workers import Workers
 
 PATIENCE = 120.0
 _MODULE = '''

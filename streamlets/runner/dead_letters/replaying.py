@@ -1,0 +1,163 @@
+"""Replaying dead letters: those that keep the contract of their outlet by now are written to its topic, once each.
+
+A letter is the row of an outlet, so it goes through the outlet once more: what failed may have been the schema, which
+has learnt of a symbol or allows a null since. Those that break the contract still stay, with today's reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from blueprint.avro.loading import parse_contract
+from streamlets.channels.crash import crash_point
+from streamlets.channels.delta.replays import Replay, runs
+from streamlets.contract.values import JsonValues, RecordError
+from streamlets.runner.dead_letters.reading import DeadLetter, letters_in
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from blueprint.avro.model import Contract
+    from blueprint.plan import OutletPlan
+    from streamlets.channels.base import TopicResource
+    from streamlets.channels.delta import DeltaTopic
+
+_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Where letters go.
+
+    Arguments:
+        plans: the application's outlets as they are now, by port (`ref.outlet`).
+        topic: gives the topic of a name.
+        name: gives the name of the topic that an outlet is joined to.
+    """
+
+    plans: Mapping[str, OutletPlan]
+    topic: Callable[[str], TopicResource]
+    name: Callable[[OutletPlan], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay came to.
+
+    Arguments:
+        records: letters written, by port.
+        broken: letters that break the contract still, by port and reason.
+        homeless: letters of ports that the application does not have (any more), by port.
+    """
+
+    records: Mapping[str, int] = field(default_factory=dict)
+    broken: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    homeless: Mapping[str, int] = field(default_factory=dict)
+
+
+def replay(
+    topic: DeltaTopic,
+    outlets: Outlets,
+    wanted: Callable[[DeadLetter], bool],
+    *,
+    dry: bool = False,
+    at_once: int = _AT_ONCE,
+) -> Replayed:
+    """Replay the waiting letters of a topic.
+
+    Arguments:
+        topic: of dead letters.
+        outlets: where they go.
+        wanted: which letters.
+        dry: only say what would be done.
+        at_once: how many letters make one decision and one commit.
+
+    Raises:
+        TopicLostError, TopicWriteError: a topic is gone or cannot be written; done again, the rest follows.
+    """
+    decisions = tuple(topic.replays.all())
+    if decisions and not dry:  # whether it was carried out to the end nobody knows after a kill
+        _again(topic, decisions[-1], outlets)
+    records: Counter[str] = Counter()
+    broken: Counter[tuple[str, str]] = Counter()
+    homeless: Counter[str] = Counter()
+    fitting: dict[str, list[DeadLetter]] = {}
+    for letter in letters_in(topic):
+        if letter.replayed or not wanted(letter):
+            continue
+        plan = outlets.plans.get(letter.port)
+        if plan is None:
+            homeless[letter.port] += 1
+            continue
+        try:
+            _record(letter, plan.contract, extra=plan.extra == "drop")
+        except RecordError as error:
+            broken[letter.port, str(error)] += 1
+            continue
+        records[letter.port] += 1
+        fitting.setdefault(letter.port, []).append(letter)
+        if len(fitting[letter.port]) >= at_once and not dry:
+            _deliver(topic, fitting.pop(letter.port), outlets)
+    for letters in () if dry else fitting.values():
+        _deliver(topic, letters, outlets)
+    return Replayed(records, broken, homeless)
+
+
+def _deliver(topic: DeltaTopic, letters: list[DeadLetter], outlets: Outlets) -> None:
+    """Decide to replay letters of one port, and carry it out. One that somebody else has decided about meanwhile is
+    left to them."""
+    plan = outlets.plans[letters[0].port]
+    theirs = tuple(topic.replays.all())
+    while letters:
+        decision = Replay(
+            number=len(theirs),
+            port=letters[0].port,
+            topic=outlets.name(plan),
+            contract=plan.contract.json,
+            letters=runs(letter.place for letter in letters),
+        )
+        if topic.replays.decide(decision):
+            crash_point("after-replay-decision")
+            _carry_out(topic, decision, letters, outlets)
+            return
+        before, theirs = len(theirs), tuple(topic.replays.all())
+        for other in theirs[before:]:
+            _again(topic, other, outlets)
+            letters = [letter for letter in letters if not other.holds(letter.place)]
+
+
+def _again(topic: DeltaTopic, decision: Replay, outlets: Outlets) -> None:
+    """Carry out a decision that was made before; nothing comes of it when that was done."""
+    _carry_out(topic, decision, (letter for letter in letters_in(topic) if decision.holds(letter.place)), outlets)
+
+
+def _carry_out(topic: DeltaTopic, decision: Replay, letters: Iterable[DeadLetter], outlets: Outlets) -> None:
+    contract = parse_contract(decision.contract)
+    outlets.topic(decision.topic).append(_batches(letters, contract), contract, topic.replays.txn(decision))
+
+
+def _batches(letters: Iterable[DeadLetter], contract: Contract) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    from streamlets.contract.types import arrow_schema
+
+    rows = [_record(letter, contract, extra=True) for letter in letters]
+    yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(contract))
+
+
+def _record(letter: DeadLetter, contract: Contract, *, extra: bool) -> dict[str, object]:
+    """The letter's row as a record of a contract.
+
+    Arguments:
+        extra: whether columns that the contract does not have are left out.
+
+    Raises:
+        RecordError: it breaks the contract.
+    """
+    row = json.loads(letter.record, parse_float=Decimal)
+    return JsonValues(contract, extra).record(row, contract.record, contract.record.name)

@@ -1,0 +1,116 @@
+"""Events as plain lines and as JSON. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from streamlets.runner.events.model import (
+    CheckpointMended,
+    Event,
+    RecordsMissed,
+    RunEnded,
+    RunStarted,
+    RunStopping,
+    UnitChanged,
+    UnitHeld,
+    UnitId,
+    UnitProgressed,
+)
+
+
+def line(event: Event) -> str:
+    """One event in one line, without time."""
+    match event:
+        case RunStarted(application=application, streamlets=streamlets):
+            return f"{application}: started with {_count(len(streamlets), 'streamlet')}"
+        case RunEnded(exit_code=code, reason=reason):
+            return f"ended: {reason or 'all done'} (exit code {code})"
+        case RunStopping(cause=cause, at_once=at_once, within=within):
+            if at_once:
+                return f"stopping at once: {cause}"
+            limit = "" if within is None else f", within {within:g} s"
+            return f"draining{limit}: {cause}"
+        case UnitChanged(unit=unit, state=state, cause=cause, retry_in=wait):
+            told = f"{unit}: {state}"
+            if wait is not None:
+                told += f", restart in {wait:.1f} s"
+            return f"{told}: {cause}" if cause else told
+        case UnitProgressed():
+            return _batch(event)
+        case UnitHeld(unit=unit, operator=operator, rows=rows, note=note):
+            return f"{unit}: {operator} still holds {_count(rows, 'row')}{f' ({note})' if note else ''}"
+        case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
+            told = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
+            return f"{told}, dropped by {cause} before it had committed them"
+        case CheckpointMended(unit=unit, what=what):
+            return f"{unit}: {what}"
+
+
+def lines(event: Event) -> list[str]:
+    """One event as it is read best: where a failure has the user's frames, they stand before the cause, the innermost
+    last."""
+    if isinstance(event, UnitChanged) and event.frames:
+        return [line(replace(event, cause="")), *(f"at {frame}" for frame in event.frames), event.cause]
+    return [line(event)]
+
+
+def json_line(event: Event) -> str:
+    """One event as one line of JSON: `event` is its kind in kebab case, the rest its fields."""
+    return _dumped({"event": _kind(event)} | _plain(event))
+
+
+def log_record(event: Event, stamp: str, application: str) -> str:
+    """One event as a record of a log in JSON: what logs have (`timestamp`, `level`), then the event as `json_line`."""
+    fields = {name: value for name, value in _plain(event).items() if name not in ("time", "application")}
+    head = {"timestamp": stamp, "level": _level(event), "event": _kind(event), "application": application}
+    return _dumped(head | fields)
+
+
+def log_failure(unit: UnitId, text: str, stamp: str, application: str) -> str:
+    """The full text of a failure as a record of a log in JSON."""
+    head = {"timestamp": stamp, "level": "error", "event": "failure", "application": application}
+    return _dumped(head | {"streamlet": unit.streamlet, "query": unit.query, "text": text})
+
+
+def _level(event: Event) -> str:
+    match event:
+        case UnitChanged(state="failed") | RecordsMissed():
+            return "error"
+        case RunEnded(exit_code=code) if code:
+            return "error"
+        case UnitChanged(state="backing-off"):
+            return "warning"
+    return "info"
+
+
+def _kind(event: Event) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", type(event).__name__).lower()
+
+
+def _dumped(fields: Mapping[str, object]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _plain(event: Event) -> dict[str, object]:
+    fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
+    unit = fields.pop("unit", None)
+    if unit is not None:
+        fields = {"streamlet": unit.streamlet, "query": unit.query} | fields
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+
+def _batch(event: UnitProgressed) -> str:
+    told = f"{event.unit}: batch {event.batch}, {event.rows_in} in"
+    told += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
+    for count, what in ((event.dead_letters, "dead letters"), (event.late, "too late"), (event.held, "held")):
+        told += f", {count} {what}" if count else ""
+    backlog = sum(event.backlog.values())
+    return f"{told}, {event.seconds:.1f} s" + (f", {backlog} behind" if backlog else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

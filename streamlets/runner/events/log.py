@@ -1,0 +1,60 @@
+"""`run.log`: every event but batches, and the full text of every failure; readable lines, or lines of JSON."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from streamlets.runner.events.lines import lines, log_failure, log_record
+from streamlets.runner.events.model import Event, RunStarted, UnitId, UnitProgressed
+
+_SIZE = 20 * 1024 * 1024
+_KEPT = 3
+
+
+class RunLog:
+    """The log file of the runner, of limited size. A full disk loses lines, never the run.
+
+    Arguments:
+        json: whether each record is a line of JSON.
+    """
+
+    def __init__(self, file: Path, *, json: bool = False) -> None:
+        self._handler = RotatingFileHandler(file, maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", delay=True)
+        self._handler.handleError = lambda record: None  # type: ignore[method-assign]
+        self._json = json
+        self._application = ""
+
+    def event(self, event: Event) -> None:
+        """Write an event; batches are left to the status, for they would bury everything else."""
+        if isinstance(event, RunStarted):
+            self._application = event.application
+        if isinstance(event, UnitProgressed):
+            return
+        stamp = _stamp(event.time)
+        self._write(log_record(event, stamp, self._application) if self._json else _indented(stamp, lines(event)))
+
+    def failure(self, unit: UnitId, text: str) -> None:
+        """Write the full text of a failure."""
+        stamp = _stamp(datetime.now(UTC).timestamp())
+        if self._json:
+            self._write(log_failure(unit, text.rstrip(), stamp, self._application))
+        else:
+            self._write(f"{stamp} {unit}: the failure in full\n{text.rstrip()}")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._handler.close()
+
+    def _write(self, text: str) -> None:
+        self._handler.handle(logging.LogRecord("run", logging.INFO, "", 0, text, (), None))
+
+
+def _stamp(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
+
+
+def _indented(stamp: str, told: list[str]) -> str:
+    return "\n".join([f"{stamp} {told[0]}", *(f"  {each}" for each in told[1:])])

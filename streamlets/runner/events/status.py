@@ -1,0 +1,267 @@
+"""`RunStatus`: what is the matter with a run, folded from its events. Pure: the same events give the same status."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from streamlets.runner.events.model import (
+    Event,
+    RunEnded,
+    RunStarted,
+    RunStopping,
+    State,
+    UnitChanged,
+    UnitId,
+    UnitProgressed,
+)
+
+RATE_WINDOW = 15.0
+"""Seconds over which rates are taken."""
+
+# What a streamlet with several queries is said to be: the first of these that one of them is.
+_MOST_TELLING: tuple[State, ...] = ("failed", "backing-off", "starting", "running", "stopped", "completed")
+
+
+@dataclass(frozen=True, slots=True)
+class UnitStatus:
+    """One unit.
+
+    Arguments:
+        since: when it entered its state; seconds since the epoch, as all times here.
+        restarts: all that were made in this run.
+        retry_at: when the next restart is due.
+        rows_in, rows_out, dead_letters, late: since the run began; rows_out by outlet.
+        held, backlog, batch, watermark, seconds: as of the last batch.
+        recent: time and rows in of the last batches, as far back as `RATE_WINDOW`.
+    """
+
+    unit: UnitId
+    state: State
+    since: float
+    cause: str = ""
+    frames: tuple[str, ...] = ()
+    restarts: int = 0
+    retry_at: float | None = None
+    rows_in: int = 0
+    rows_out: Mapping[str, int] = field(default_factory=dict)
+    dead_letters: int = 0
+    late: int = 0
+    held: int = 0
+    backlog: Mapping[str, int] = field(default_factory=dict)
+    batch: int | None = None
+    seconds: float = 0.0
+    watermark: str | None = None
+    recent: tuple[tuple[float, int], ...] = ()
+    paused: bool = False
+
+    def rate(self, now: float) -> float:
+        """Rows in per second over the last `RATE_WINDOW` seconds."""
+        recent = [(time, rows) for time, rows in self.recent if now - time < RATE_WINDOW]
+        span = now - recent[0][0] + self.seconds if recent else 0.0  # shorter than the window soon after the start
+        return sum(rows for _, rows in recent) / max(1.0, min(RATE_WINDOW, span))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamletStatus:
+    """A streamlet: the sums over its units, and the most telling of their states."""
+
+    ref: str
+    state: State
+    cause: str
+    units: tuple[UnitStatus, ...]
+
+    @property
+    def paused(self) -> bool:
+        """Whether what is down of it was paused."""
+        return any(unit.paused for unit in self.units)
+
+    @property
+    def rows_in(self) -> int:
+        """Rows read by all its queries since the run began."""
+        return sum(unit.rows_in for unit in self.units)
+
+    @property
+    def rows_out(self) -> Mapping[str, int]:
+        """Rows written since the run began, by outlet."""
+        return _summed(unit.rows_out for unit in self.units)
+
+    @property
+    def dead_letters(self) -> int:
+        """Rows that broke a contract since the run began."""
+        return sum(unit.dead_letters for unit in self.units)
+
+    @property
+    def late(self) -> int:
+        """Rows that came after the watermark since the run began."""
+        return sum(unit.late for unit in self.units)
+
+    @property
+    def held(self) -> int:
+        """Rows in state after the last batches."""
+        return sum(unit.held for unit in self.units)
+
+    @property
+    def backlog(self) -> int | None:
+        """Records of its inlets not yet read, as of the last batches; None when nothing is known of it."""
+        known = [count for unit in self.units for count in unit.backlog.values()]
+        return sum(known) if known else None
+
+    @property
+    def restarts(self) -> int:
+        """All that were made in this run."""
+        return sum(unit.restarts for unit in self.units)
+
+    def rate(self, now: float) -> float:
+        """Rows in per second."""
+        return sum(unit.rate(now) for unit in self.units)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """A run. `sequence` counts the events folded in: as long as it grows, the run is alive."""
+
+    application: str = ""
+    started: float = 0.0
+    order: tuple[str, ...] = ()
+    units: Mapping[UnitId, UnitStatus] = field(default_factory=dict)
+    sequence: int = 0
+    updated: float = 0.0
+    ended: float | None = None
+    exit_code: int | None = None
+    reason: str = ""
+    stopping: RunStopping | None = None
+
+    @property
+    def streamlets(self) -> tuple[StreamletStatus, ...]:
+        """All streamlets, producers first."""
+        return tuple(self._streamlet(ref) for ref in self.order)
+
+    @property
+    def health(self) -> str:
+        """`running`, `degraded` (a streamlet failed for good while others go on), `draining`, `stopping` (at once) or
+        `ended`."""
+        if self.ended is not None:
+            return "ended"
+        if self.stopping is not None:
+            return "stopping" if self.stopping.at_once else "draining"
+        return "degraded" if any(unit.state == "failed" for unit in self.units.values()) else "running"
+
+    def _streamlet(self, ref: str) -> StreamletStatus:
+        units = tuple(unit for id, unit in self.units.items() if id.streamlet == ref)
+        told = min(units, key=lambda unit: _MOST_TELLING.index(unit.state), default=None)
+        return StreamletStatus(ref, told.state if told else "starting", told.cause if told else "", units)
+
+
+def fold(status: RunStatus, event: Event) -> RunStatus:
+    """The status after one more event."""
+    status = replace(status, sequence=status.sequence + 1, updated=event.time)
+    match event:
+        case RunStarted(time, application, streamlets):
+            return replace(status, application=application, started=time, order=streamlets)
+        case RunEnded(time, exit_code, reason):
+            return replace(status, ended=time, exit_code=exit_code, reason=reason)
+        case RunStopping():
+            return replace(status, stopping=event)
+        case UnitChanged(unit=id):
+            units = dict(status.units)
+            units[id] = _changed(units.get(id), event)
+            if id.query:  # a streamlet is a unit by itself until its queries are known
+                units.pop(UnitId(id.streamlet, ""), None)
+            return replace(status, units=units)
+        case UnitProgressed(unit=id) if id in status.units:
+            return replace(status, units={**status.units, id: _progressed(status.units[id], event)})
+    return status
+
+
+def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
+    unit = before or UnitStatus(event.unit, event.state, event.time)
+    again = event.state == "starting" and unit.state == "backing-off"
+    return replace(
+        unit,
+        state=event.state,
+        since=unit.since if event.state == unit.state else event.time,
+        cause=event.cause,
+        frames=event.frames,
+        restarts=unit.restarts + again,
+        paused=event.paused,
+        retry_at=None if event.retry_in is None else event.time + event.retry_in,
+    )
+
+
+def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
+    kept = tuple((time, rows) for time, rows in unit.recent if event.time - time < RATE_WINDOW)
+    return replace(
+        unit,
+        rows_in=unit.rows_in + event.rows_in,
+        rows_out=_summed([unit.rows_out, event.rows_out]),
+        dead_letters=unit.dead_letters + event.dead_letters,
+        late=unit.late + event.late,
+        held=event.held,
+        backlog=event.backlog,
+        batch=event.batch,
+        seconds=event.seconds,
+        watermark=event.watermark or unit.watermark,
+        recent=(*kept, (event.time, event.rows_in)) if event.rows_in else kept,
+    )
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)
+
+
+def to_json(status: RunStatus, now: float) -> dict[str, object]:
+    """The status as the status file has it. Its form is versioned: readers may be of another release.
+
+    Arguments:
+        now: when it is told; rates are taken then.
+    """
+    return {
+        "version": 1,
+        "told": now,
+        "application": status.application,
+        "health": status.health,
+        "started": status.started,
+        "updated": status.updated,
+        "sequence": status.sequence,
+        "ended": status.ended,
+        "exit_code": status.exit_code,
+        "reason": status.reason or (status.stopping.cause if status.stopping else ""),
+        "streamlets": [
+            {
+                "ref": streamlet.ref,
+                "state": streamlet.state,
+                "cause": streamlet.cause,
+                "paused": streamlet.paused,
+                "units": [_unit_json(unit, now) for unit in streamlet.units],
+            }
+            for streamlet in status.streamlets
+        ],
+    }
+
+
+def _unit_json(unit: UnitStatus, now: float) -> dict[str, object]:
+    return {
+        "query": unit.unit.query,
+        "state": unit.state,
+        "paused": unit.paused,
+        "since": unit.since,
+        "cause": unit.cause,
+        "frames": list(unit.frames),
+        "restarts": unit.restarts,
+        "retry_at": unit.retry_at,
+        "rows_in": unit.rows_in,
+        "rows_out": dict(unit.rows_out),
+        "dead_letters": unit.dead_letters,
+        "late": unit.late,
+        "held": unit.held,
+        "backlog": dict(unit.backlog),
+        "batch": unit.batch,
+        "batch_seconds": unit.seconds,
+        "watermark": unit.watermark,
+        "rate": round(unit.rate(now), 1),
+    }

@@ -1,0 +1,1 @@
+"""What of a run is on Spark: its session, the place of each streamlet, its queries as units."""

@@ -1,0 +1,211 @@
+"""`Site`: where one streamlet runs: its instance, its session, its ports joined to topics, and the building of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blueprint.catalog import LoadFailure
+from blueprint.plan import AvailableNow, StreamletPlan, Trigger
+from streamlets.channels.base import BatchWritten, Channel, Position, TopicLostError, TopicResource
+from streamlets.context import SparkStreamletContext, StreamingWrite
+from streamlets.runner.checkpoints.fitting import EVOLUTION, fit
+from streamlets.runner.checkpoints.mending import mend
+from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
+from streamlets.runner.spark.binding import TopicBinding, context_of
+from streamlets.runner.spark.host import SparkHost
+from streamlets.runner.spark.session import Spark
+from streamlets.runner.supervision.facts import Failure
+from streamlets.triggers import with_trigger
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from streamlets.runner.spark.listening import Listening
+
+
+class LoadError(Exception):
+    """The code is not what it was when it was verified: a class does not load, or a query is gone."""
+
+
+class Site:
+    """One streamlet's place in a run. Its methods may be called from any worker; building is done one at a time.
+
+    Arguments:
+        application: the application's name; folder: where modules come from.
+        plan: the streamlet's.
+        host: the Spark it runs on; its session there is made anew when that one is.
+        topics: resource by topic id; channels: by name.
+        checkpoints: the application's folder of checkpoints.
+        bounded: whether every query works off what there is and ends, whatever else was asked for.
+        told: takes what was mended, by the query's name, from any thread.
+    """
+
+    def __init__(
+        self,
+        application: str,
+        folder: str,
+        plan: StreamletPlan,
+        *,
+        host: SparkHost,
+        topics: Mapping[str, TopicResource],
+        channels: Mapping[str, Channel],
+        checkpoints: Path,
+        listening: Listening,
+        bounded: bool,
+        told: Callable[[str, str], None] = lambda query, what: None,
+        version: str = "",
+    ) -> None:
+        self.application = application
+        self.plan = plan
+        self.bounded = bounded
+        self.listening = listening
+        self._folder = folder
+        self._host = host
+        self._spark: Spark | None = None
+        self._topics = topics
+        self._channels = channels
+        self._checkpoints = checkpoints
+        self._told = told
+        self._version = version
+        self._building = threading.Lock()
+        self._context: SparkStreamletContext | None = None
+        self.output_modes: dict[str, str] = {}
+        self._written: dict[tuple[str, int], BatchWritten] = {}
+
+    def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
+        """Make the logic and its queries anew, not started.
+
+        Raises:
+            BaseException: whatever the author's code raises, or Spark of it.
+        """
+        from streamlets.loading import load_streamlet
+        from streamlets.project import project_at
+
+        with self._building:
+            spark = self._host.spark()
+            if self._context is None or spark is not self._spark:
+                self._context, self._spark = context_of(self._binding(spark)), spark
+            self._activate(self._context.session)
+            streamlet = load_streamlet(self.plan.class_name, project_at(self._folder), lambda: ())
+            if isinstance(streamlet, LoadFailure):
+                raise LoadError(streamlet.message)
+            return streamlet.create_logic(self._context).build()
+
+    def start(self, write: StreamingWrite) -> StreamingQuery:
+        """Start one query under its name, on its checkpoint, with its trigger.
+
+        Raises:
+            DamagedCheckpointError: its checkpoint cannot be mended.
+            CheckpointMisfitError: it is no longer the query that its checkpoint is of.
+        """
+        assert self._context is not None, "what is started was built"
+        self._look_at_checkpoint(write, self._context.session)
+        trigger = self.trigger(write)
+        writer = with_trigger(write.writer, trigger) if trigger else write.writer
+        self._activate(self._context.session)
+        query = (
+            writer.queryName(f"{self.application}.{self.plan.ref}.{write.query}")
+            .option("checkpointLocation", self._context.checkpoint_dir(write.query))
+            .start()
+        )
+        self.output_modes[write.query] = _output_mode(query)
+        return query
+
+    def trigger(self, write: StreamingWrite) -> Trigger | None:
+        """When a query looks for news: command line, settings and blueprint, code; None is as fast as it goes."""
+        if self.bounded:
+            return AvailableNow()
+        return self.plan.queries.get(write.query) or self.plan.trigger or write.trigger
+
+    def drain(self) -> None:
+        """Let the streamlet's readers begin no further batch."""
+        for channel in self._channels.values():
+            channel.drain(self.plan.ref)
+
+    def resume(self) -> None:
+        """Take `drain` back."""
+        for channel in self._channels.values():
+            channel.resume(self.plan.ref)
+
+    def written(self, query: str, batch: int) -> BatchWritten | None:
+        """What a finished batch brought to topics, as the channel told it."""
+        return self._written.pop((query, batch), None)
+
+    def backlog(self, report: Mapping[str, Any]) -> dict[str, int]:
+        """Records not yet read by inlet, from the positions in a progress report."""
+        found: dict[str, int] = {}
+        for source in report.get("sources") or []:
+            end = source.get("endOffset")
+            if not isinstance(end, dict):
+                continue  # a source of the author's own
+            position = Position(json.dumps(end))
+            for inlet in self.plan.inlets:
+                if inlet.name in found:
+                    continue
+                try:
+                    found[inlet.name] = self._topics[inlet.topic].lag(position).records
+                    break
+                except (TopicLostError, ValueError, KeyError, TypeError, OSError):
+                    continue  # the position is another topic's
+        return found
+
+    def failure(self) -> Failure | None:
+        """Why nothing works just now, whatever an error says: Spark is gone; None when it is there."""
+        return self._host.failure()
+
+    def _look_at_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
+        """Before Spark meets it: damage is mended or refused, and so is what Spark could not carry over."""
+        folder = self._checkpoints / self.plan.ref / write.query
+        for what in mend(folder, self._may_have_written(write)):
+            self._told(write.query, what)
+        checkpoint = read_checkpoint(folder)
+        if checkpoint.committed is not None:
+            from streamlets.plans.tree import plan_tree
+
+            plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer does not tell
+            fit(checkpoint, plan, source_evolution=session.conf.get(EVOLUTION, "false") == "true")
+
+    def _may_have_written(self, write: StreamingWrite) -> Callable[[Checkpoint, int], bool]:
+        """Topics, and the files of the framework's own sinks, take a batch anew; of other sinks nobody knows."""
+        known = bool(write.outlets) or self.plan.class_name.startswith("streamlets.")
+
+        def asked(checkpoint: Checkpoint, batch: int) -> bool:
+            return not known or any(
+                channel.may_have_written(self.plan.ref, write.query, checkpoint.id, batch)
+                for channel in self._channels.values()
+            )
+
+        return asked
+
+    def _binding(self, spark: Spark) -> TopicBinding:
+        settings = dict(self.plan.spark)
+        if not self.plan.source_evolution:
+            settings[EVOLUTION] = "false"
+        session = spark.child(settings)
+        self._activate(session)  # first: Spark looks for sources of a name in the active session, too
+        for channel in self._channels.values():
+            channel.prepare(session)
+        self.listening.attach(session)
+        return TopicBinding(
+            self.plan, session, self._topics, self._channels, self._checkpoints, self._version, self._on_batch
+        )
+
+    def _on_batch(self, written: BatchWritten) -> None:
+        self._written[written.query, written.batch] = written
+
+    @staticmethod
+    def _activate(session: SparkSession) -> None:
+        """`SparkSession.active()` in the author's code means the streamlet's own session."""
+        jvm: Any = session._jvm  # noqa: SLF001
+        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
+
+
+def _output_mode(query: StreamingQuery) -> str:
+    """`append`, `update` or `complete`; the handle does not say it, the execution behind it does."""
+    execution: Any = query._jsq  # noqa: SLF001
+    return str(execution.streamingQuery().outputMode()).lower()

@@ -1,0 +1,1 @@
+"""Starts units, watches them, restarts them, stops them in order. No Spark."""

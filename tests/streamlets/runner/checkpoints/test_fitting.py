@@ -1,0 +1,129 @@
+"""A query that is no longer the one its checkpoint is of is refused before it starts, with what to do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from blueprint.plan import Retry, StreamletPlan
+from streamlets.context import StreamingWrite
+from streamlets.plans.tree import PlanNode, parse_tree
+from streamlets.runner.checkpoints.fitting import EVOLUTION, CheckpointMisfitError, fit
+from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
+from streamlets.runner.spark.fatal import fatal
+from streamlets.runner.spark.listening import Listening
+from streamlets.runner.spark.session import Spark
+from streamlets.runner.spark.site import Site
+from tests.streamlets.runner.checkpoints.test_reading import CONF, written
+
+SOURCE = "+- ~StreamingRelationV2 rate, [timestamp#0, value#1L]"
+AGGREGATE = f"~Aggregate [value#1L], [value#1L, count(1) AS count#4L]\n{SOURCE}"
+DEDUPLICATE = f"~Deduplicate [value#1L]\n{SOURCE}"
+PLAIN = f"~Project [value#1L]\n{SOURCE}"
+JOIN = "~Join Inner, (a#1 = b#3)\n:- ~StreamingRelationV2 rate, [a#1]\n+- ~StreamingRelationV2 rate, [b#3]"
+LOOKUP = "~Join Inner, (a#1 = b#3)\n:- ~StreamingRelationV2 rate, [a#1]\n+- Aggregate [b#3], [b#3]\n   +- LocalRelation"
+LIMITED = f"~GlobalLimit 5\n{SOURCE}"
+
+
+def checkpoint(root: Path, *operators: str, committed: int = 0, evolution: bool = True) -> Checkpoint:
+    """A checkpoint of `s.q` with the state of these operators."""
+    CONF[EVOLUTION] = str(evolution).lower()
+    folder = written(root, "s.q", {0: {"a": "{}"}}, committed)
+    for number, name in enumerate(operators):
+        metadata = folder / "state" / str(number) / "_metadata"
+        metadata.mkdir(parents=True)
+        note = {"operatorInfo": {"operatorId": number, "operatorName": name}, "stateStoreInfo": []}
+        (metadata / "metadata").write_text("v1\n" + json.dumps(note))
+    return read_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("held", "plan"),
+    [
+        ((), PLAIN),
+        ((), LOOKUP),
+        (("dedupe",), DEDUPLICATE),
+        (("stateStoreSave",), AGGREGATE),
+        (("symmetricHashJoin",), JOIN),
+        (("somethingNew",), PLAIN),
+        ((), LIMITED),
+    ],
+)
+def test_a_query_that_is_the_same_goes_on(tmp_path: Path, held: tuple[str, ...], plan: str) -> None:
+    """So does one of which nothing certain can be said."""
+    fit(checkpoint(tmp_path, *held), parse_tree(plan), source_evolution=True)
+
+
+@pytest.mark.parametrize(
+    ("held", "plan", "why"),
+    [
+        ((), DEDUPLICATE, "the state of no state, and the query now has `dropDuplicates`"),
+        (("dedupe",), PLAIN, "the state of `dropDuplicates`, and the query now has no state"),
+        (("dedupe",), AGGREGATE, "the state of `dropDuplicates`, and the query now has an aggregation"),
+        (
+            ("stateStoreSave", "dedupe"),
+            AGGREGATE,
+            "the state of `dropDuplicates` and an aggregation, and the query now",
+        ),
+        (("symmetricHashJoin",), LOOKUP, "the state of a join of streams, and the query now has no state"),
+    ],
+)
+def test_state_that_came_or_went_is_refused(tmp_path: Path, held: tuple[str, ...], plan: str, why: str) -> None:
+    """What was, what is, and the ways out; no restart is tried."""
+    with pytest.raises(CheckpointMisfitError) as refused:
+        fit(checkpoint(tmp_path, *held), parse_tree(plan), source_evolution=True)
+    assert why in str(refused.value)
+    assert "`flow checkpoints reset s.q`" in str(refused.value)
+    assert fatal({"CheckpointMisfitError", "StreamletError"}, building=False)
+
+
+def test_source_evolution_stays_as_it_was(tmp_path: Path) -> None:
+    """Spark cannot name the sources of a checkpoint afterwards, nor forget their names."""
+    found = checkpoint(tmp_path, evolution=False)
+    fit(found, parse_tree(PLAIN), source_evolution=False)
+    with pytest.raises(CheckpointMisfitError, match="made with `source-evolution` off, and now that is on"):
+        fit(found, parse_tree(PLAIN), source_evolution=True)
+
+
+def test_a_checkpoint_without_a_committed_batch_binds_nobody(tmp_path: Path) -> None:
+    """Whatever was begun."""
+    fit(checkpoint(tmp_path, "dedupe", committed=-1), parse_tree(PLAIN), source_evolution=False)
+
+
+@pytest.mark.spark
+def test_nothing_is_started_on_a_checkpoint_that_does_not_fit(spark: Any, tmp_path: Path) -> None:
+    """The runner looks before it starts; the checkpoint is as before."""
+    name = f"misfit_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "from streamlets import SparkStreamlet, SparkStreamletLogic\n\n"
+        "class Rates(SparkStreamlet):\n    class Logic(SparkStreamletLogic):\n"
+        "        def build_streaming_queries(self):\n"
+        "            return self.query('q', self.source('rate', format='rate').writeStream.format('noop'))\n"
+    )
+    checkpoint(tmp_path / "checkpoints", "dedupe")
+    before = sorted((tmp_path / "checkpoints").rglob("*"))
+    process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
+    running = Spark(spark, process)
+    host: Any = SimpleNamespace(spark=lambda: running, failure=lambda: None)
+    descriptor: Any = None
+    plan = StreamletPlan("s", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+    site = Site(
+        "app", str(tmp_path), plan, host=host, topics={}, channels={},
+        checkpoints=tmp_path / "checkpoints", listening=Listening(), bounded=False,
+    )  # fmt: skip
+    (write,) = site.build()
+    assert isinstance(write, StreamingWrite)
+    with pytest.raises(CheckpointMisfitError, match=r"s\.q does not fit its checkpoint: it holds the state of"):
+        site.start(write)
+    assert sorted((tmp_path / "checkpoints").rglob("*")) == before
+
+
+def test_a_plan_is_read_as_spark_prints_it() -> None:
+    """The texts above are plans."""
+    tree: PlanNode = parse_tree(LOOKUP)
+    assert (tree.name, [child.streaming for child in tree.children]) == ("Join", [True, False])

@@ -1,0 +1,158 @@
+"""Checkpoints read without Spark, and the readers of topics that they speak of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from streamlets.channels.base import Position
+from streamlets.channels.delta import DeltaTopic
+from streamlets.runner.checkpoints.readers import readers_below
+from streamlets.runner.checkpoints.reading import checkpoints_in, read_checkpoint
+from tests.streamlets.channels.topics import READING, add, inlet, made
+
+CONF = {"spark.sql.shuffle.partitions": "2"}
+
+
+def written(
+    root: Path, name: str, planned: dict[int, dict[str, str]], committed: int, *, named: bool = True, watermark: int = 0
+) -> Path:
+    """A checkpoint `streamlet.query` as Spark lays it down: where batches end in each source, and which are done."""
+    streamlet, query = name.split(".")
+    folder = root / streamlet / query
+    for part in ("offsets", "commits"):
+        (folder / part).mkdir(parents=True)
+    (folder / "metadata").write_text(json.dumps({"id": f"id-of-{query}"}))
+    for number, positions in planned.items():
+        lines = [f"{source}:{json}" if named else json for source, json in positions.items()]
+        head = {"batchWatermarkMs": 0, "batchTimestampMs": 1000 * (1000 + number), "conf": CONF}
+        text = "\n".join(["v2" if named else "v1", json.dumps(head), *lines])
+        (folder / "offsets" / str(number)).write_text(text)
+        (folder / "offsets" / f".{number}.crc").write_bytes(b"crc")
+    for number in range(committed + 1):
+        (folder / "commits" / str(number)).write_text("v1\n" + json.dumps({"nextBatchWatermarkMs": watermark}))
+    return folder
+
+
+def test_a_checkpoint_tells_what_is_done_and_what_is_not(tmp_path: Path) -> None:
+    """The last committed batch and the one that was begun, their positions, the watermark, settings and sizes."""
+    folder = written(
+        tmp_path, "average.averages", {9: {"a": '{"x": 1}'}, 10: {"a": '{"x": 2}', "b": "7"}}, 9, watermark=5000
+    )
+    (found,) = checkpoints_in(tmp_path)
+    assert (found.name, found.id, found.folder) == ("average.averages", "id-of-averages", folder)
+    assert found.committed is not None
+    assert found.planned is not None
+    assert (found.committed.number, found.committed.positions) == (9, {"a": '{"x": 1}'})
+    assert (found.planned.number, found.planned.positions) == (10, {"a": '{"x": 2}', "b": "7"})
+    assert (found.planned.time, found.planned.settings) == (1010.0, CONF)
+    assert (found.watermark, found.damage, found.latest) == (5.0, (), found.planned)
+    assert found.bytes == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def test_sources_without_names_are_numbered(tmp_path: Path) -> None:
+    """Without source evolution the sources' order names them; one that has not begun is left out."""
+    folder = written(tmp_path, "s.q", {0: {"0": '{"x": 1}', "1": "-", "2": "12"}}, 0, named=False)
+    found = read_checkpoint(folder)
+    assert found.committed is not None
+    assert found.committed.positions == {"0": '{"x": 1}', "2": "12"}
+    assert found.planned is None
+
+
+def test_stateful_operators_are_told_with_their_version_and_size(tmp_path: Path) -> None:
+    """Name, partitions and the last version of state come from the files that Spark keeps."""
+    folder = written(tmp_path, "s.q", {0: {}}, 0)
+    state = folder / "state" / "0"
+    (state / "_metadata").mkdir(parents=True)
+    note = {"operatorInfo": {"operatorId": 0, "operatorName": "dedupe"}, "stateStoreInfo": []}
+    (state / "_metadata" / "metadata").write_text("v1\n" + json.dumps(note))
+    for partition in (0, 1):
+        (state / str(partition)).mkdir()
+        for version in (1, 2):
+            (state / str(partition) / f"{version}.changelog").write_bytes(b"12345")
+    (state / "1" / "3_12ab.zip").write_bytes(b"12345")
+    (operator,) = read_checkpoint(folder).operators
+    assert (operator.number, operator.name, operator.version, operator.partitions) == (0, "dedupe", 3, 2)
+    assert operator.bytes > 20
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("offsets/3", b"", "offsets/3 is empty"),
+        ("offsets/3", b"v1\n{\"batch", "offsets/3 is damaged"),
+        ("commits/2", b"", "commits/2 is empty"),
+        ("offsets/2", b"\xff\x00", "offsets/2 is damaged"),
+        ("metadata", b"{", "metadata is damaged"),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_told_not_raised(tmp_path: Path, file: str, content: bytes, told: str) -> None:
+    """What a power cut leaves of a file is named, and the rest is read."""
+    folder = written(tmp_path, "s.q", {2: {"a": "{}"}, 3: {"a": "{}"}}, 2)
+    (folder / file).write_bytes(content)
+    assert read_checkpoint(folder).damage == (told,)
+
+
+def test_a_missing_plan_of_a_committed_batch_is_damage(tmp_path: Path) -> None:
+    """Where a batch is committed, what it read must be known."""
+    folder = written(tmp_path, "s.q", {1: {"a": "{}"}}, 1)
+    (folder / "offsets" / "1").unlink()
+    assert "offsets/1, which says what it read, is not there" in read_checkpoint(folder).damage[0]
+
+
+def test_there_may_be_no_checkpoints(tmp_path: Path) -> None:
+    """Before the first run there are none; a checkpoint whose query never began is empty and whole."""
+    assert checkpoints_in(tmp_path / "none") == ()
+    (tmp_path / "s" / "q").mkdir(parents=True)
+    (found,) = checkpoints_in(tmp_path)
+    assert (found.id, found.committed, found.planned, found.damage) == ("", None, None, ())
+
+
+@pytest.fixture
+def topic(tmp_path: Path) -> DeltaTopic:
+    """A topic with three commits of ten records."""
+    topic = made(tmp_path / "topics")
+    for number in range(3):
+        add(topic, number, range(10))
+    return topic
+
+
+def position(topic: DeltaTopic, version: int) -> str:
+    """A place in the topic, as a checkpoint holds it."""
+    end = json.loads(topic.end().json)
+    end["tables"][READING.fingerprint][1] = version
+    return json.dumps(end)
+
+
+def test_readers_are_those_whose_checkpoints_name_the_topic(tmp_path: Path, topic: DeltaTopic) -> None:
+    """A reader stands where its last committed batch ended; one whose first batch is not committed has committed
+    nothing; other topics' readers are no readers of this one."""
+    other = made(tmp_path / "topics", "other")
+    add(other, 0, [1])
+    root = tmp_path / "checkpoints"
+    written(root, "average.averages", {0: {"in": position(topic, 2)}, 1: {"in": position(topic, 3)}}, 0)
+    written(root, "fresh.q", {0: {"in": position(topic, 2)}}, -1)
+    written(root, "elsewhere.q", {0: {"in": other.end().json}}, 0)
+    written(root, "custom.q", {0: {"rate": "12", "in": '{"logOffset": 3}'}}, 0)
+    found = {reader.name: reader.committed for reader in readers_below(topic, root, [])}
+    assert found == {"average.averages (in)": Position(position(topic, 2)), "fresh.q (in)": None}
+
+
+def test_an_inlet_without_a_checkpoint_is_a_reader_that_has_read_nothing(tmp_path: Path, topic: DeltaTopic) -> None:
+    """Unless it begins at the end anyway, or its streamlet has a checkpoint."""
+    root = tmp_path / "checkpoints"
+    assert [r.name for r in readers_below(topic, root, [inlet("readings")])] == ["reader.in"]
+    assert readers_below(topic, root, [inlet("readings", starting="latest")]) == []
+    written(root, "reader.q", {0: {"in": position(topic, 2)}}, 0)
+    assert [r.name for r in readers_below(topic, root, [inlet("readings")])] == ["reader.q (in)"]
+
+
+def test_a_damaged_checkpoint_holds_everything(tmp_path: Path, topic: DeltaTopic) -> None:
+    """As long as it cannot be read where a query stands, it may stand at the beginning."""
+    folder = written(tmp_path / "checkpoints", "average.averages", {0: {"in": position(topic, 3)}}, 0)
+    (folder / "offsets" / "0").write_bytes(b"")
+    (reader,) = readers_below(topic, tmp_path / "checkpoints", [])
+    assert reader.committed is None
+    assert topic.purge([reader]).records == 0

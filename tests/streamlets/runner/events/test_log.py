@@ -1,0 +1,69 @@
+"""`run.log`: readable lines with the user's frames before the cause, or records of JSON, and each failure in full."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from streamlets.runner.events.log import RunLog
+from streamlets.runner.events.model import Event, RunEnded, RunStarted, UnitChanged, UnitId, UnitProgressed
+
+UNIT = UnitId("mean", "out")
+STORY: list[Event] = [
+    RunStarted(0.0, "plant", ("mean",)),
+    UnitProgressed(1.0, UNIT, 0, 10),
+    UnitChanged(2.0, UNIT, "backing-off", "ValueError: bad", ("plant.py:3 in mean", "plant.py:9 in each"), 1.0),
+    UnitChanged(3.0, UNIT, "failed", "ValueError: bad (given up after 1 restart)"),
+    RunEnded(4.0, 1, "failed for good: mean.out"),
+]
+TEXT = "Traceback ...\nValueError: bad"
+
+
+def _written(file: Path, *, as_json: bool) -> list[str]:
+    log = RunLog(file, json=as_json)
+    for event in STORY:
+        log.event(event)
+    log.failure(UNIT, TEXT)
+    log.close()
+    return file.read_text().splitlines()
+
+
+def test_lines_show_the_users_frames_first(tmp_path: Path) -> None:
+    """The state, then the user's frames, then the cause; batches are left out; the full text stands below its unit."""
+    lines = _written(tmp_path / "run.log", as_json=False)
+    assert lines[:-3] == [
+        "1970-01-01T00:00:00.000+00:00 plant: started with 1 streamlet",
+        "1970-01-01T00:00:02.000+00:00 mean.out: backing-off, restart in 1.0 s",
+        "  at plant.py:3 in mean",
+        "  at plant.py:9 in each",
+        "  ValueError: bad",
+        "1970-01-01T00:00:03.000+00:00 mean.out: failed: ValueError: bad (given up after 1 restart)",
+        "1970-01-01T00:00:04.000+00:00 ended: failed for good: mean.out (exit code 1)",
+    ]
+    assert lines[-3].endswith(" mean.out: the failure in full")
+    assert "\n".join(lines[-2:]) == TEXT
+
+
+def test_records_have_what_logs_have(tmp_path: Path) -> None:
+    """Each line is an object with timestamp, level, event and application; a failure is one record with its text."""
+    records = [json.loads(line) for line in _written(tmp_path / "run.log", as_json=True)]
+    assert [(each["event"], each["level"]) for each in records] == [
+        ("run-started", "info"),
+        ("unit-changed", "warning"),
+        ("unit-changed", "error"),
+        ("run-ended", "error"),
+        ("failure", "error"),
+    ]
+    assert {each["application"] for each in records} == {"plant"}
+    assert records[1]["timestamp"] == "1970-01-01T00:00:02.000+00:00"
+    assert records[1]["frames"] == ["plant.py:3 in mean", "plant.py:9 in each"]
+    assert (records[-1]["streamlet"], records[-1]["query"], records[-1]["text"]) == ("mean", "out", TEXT)
+
+
+def test_a_full_disk_loses_lines_and_no_more(tmp_path: Path) -> None:
+    """What cannot be written is lost without a word; the run goes on."""
+    log = RunLog(tmp_path / "gone" / "run.log")
+    log.event(STORY[0])
+    log.failure(UNIT, TEXT)
+    log.close()
+    assert not (tmp_path / "gone").exists()

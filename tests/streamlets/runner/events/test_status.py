@@ -1,0 +1,97 @@
+"""Status: a pure fold of events."""
+
+from __future__ import annotations
+
+import json
+
+from streamlets.runner.events.lines import json_line, line
+from streamlets.runner.events.model import Event, RunEnded, RunStarted, RunStopping, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.status import RunStatus, fold, to_json
+
+A, AX, AY, B = UnitId("a", ""), UnitId("a", "x"), UnitId("a", "y"), UnitId("b", "out")
+
+
+def _folded(*events: Event) -> RunStatus:
+    status = RunStatus()
+    for event in events:
+        status = fold(status, event)
+    return status
+
+
+def test_rows_add_up_and_the_latest_of_the_rest_stands() -> None:
+    """Rows, dead letters and late rows are summed over batches; backlog, held rows and batch are the last one's."""
+    status = _folded(
+        RunStarted(0.0, "app", ("a",)),
+        UnitChanged(1.0, AX, "running"),
+        UnitProgressed(2.0, AX, 0, 10, {"x": 9}, 1, 2, {"in": 90}, 5, 0.5, "2020-01-01T00:00:00.000Z"),
+        UnitProgressed(3.0, AX, 1, 30, {"x": 30}, 0, 1, {"in": 60}, 7, 0.5, None),
+    )
+    (streamlet,) = status.streamlets
+    assert (streamlet.rows_in, streamlet.rows_out, streamlet.dead_letters, streamlet.late) == (40, {"x": 39}, 1, 3)
+    assert (streamlet.backlog, streamlet.held, streamlet.units[0].batch) == (60, 7, 1)
+    assert streamlet.units[0].watermark == "2020-01-01T00:00:00.000Z"
+    assert streamlet.rate(3.0) == 40 / 1.5
+
+
+def test_queries_take_the_place_of_their_streamlet() -> None:
+    """Once a query is known the unit of the whole streamlet is gone from the status."""
+    status = _folded(RunStarted(0, "app", ("a",)), UnitChanged(1, A, "starting"), UnitChanged(2, AX, "starting"))
+    assert list(status.units) == [AX]
+
+
+def test_streamlet_is_as_bad_as_its_worst_query() -> None:
+    """One failed query of two makes the streamlet failed, and the run degraded while the other goes on."""
+    status = _folded(
+        RunStarted(0, "app", ("a", "b")),
+        UnitChanged(1, AX, "running"),
+        UnitChanged(2, AY, "failed", "it broke"),
+    )
+    first, second = status.streamlets
+    assert (first.state, first.cause, second.state) == ("failed", "it broke", "starting")
+    assert status.health == "degraded"
+
+
+def test_restarts_are_counted_over_the_whole_run() -> None:
+    """Each start out of a back-off counts, whatever the event's own count says."""
+    events: list[Event] = [RunStarted(0, "app", ("b",)), UnitChanged(0, B, "starting")]
+    for time in (1, 2, 3):
+        events += [UnitChanged(time, B, "backing-off", "x", retry_in=1.0), UnitChanged(time, B, "starting")]
+    status = _folded(*events)
+    assert status.units[B].restarts == 3
+    assert status.units[B].retry_at is None
+
+
+def test_what_is_paused_and_how_the_end_goes_is_said() -> None:
+    """`stopped` and paused is told until the next state; a drain and a stop at once are the run's health."""
+    events: list[Event] = [RunStarted(0, "app", ("b",)), UnitChanged(1, B, "stopped", "paused by ann", paused=True)]
+    assert _folded(*events).streamlets[0].paused
+    events += [UnitChanged(2, B, "starting", "resumed"), RunStopping(3, "SIGTERM", within=60.0)]
+    status = _folded(*events)
+    assert (status.streamlets[0].paused, status.health) == (False, "draining")
+    assert _folded(*events, RunStopping(4, "SIGTERM again", at_once=True)).health == "stopping"
+    assert line(events[-1]) == "draining, within 60 s: SIGTERM"
+
+
+def test_every_event_moves_the_heartbeat() -> None:
+    """The sequence number grows with each event, also of units that are not known."""
+    status = _folded(RunStarted(0, "app", ()), UnitProgressed(1, B, 0, 1), RunEnded(2, 1, "why"))
+    assert (status.sequence, status.health, status.exit_code) == (3, "ended", 1)
+
+
+def test_the_status_is_json() -> None:
+    """The form of the status file is versioned and survives JSON."""
+    status = _folded(RunStarted(0, "app", ("b",)), UnitChanged(1, B, "running"), UnitProgressed(2, B, 4, 7, {"out": 7}))
+    found = json.loads(json.dumps(to_json(status, 20.0)))
+    assert (found["version"], found["told"]) == (1, 20.0)
+    assert found["streamlets"][0]["units"][0]["rate"] == 0.0, "the rows came longer ago than rates look back"
+    assert found["streamlets"][0]["units"][0]["rows_out"] == {"out": 7}
+
+
+def test_lines_and_json_of_events() -> None:
+    """An event is told in one readable line, and in one line of JSON with its kind and unit."""
+    event = UnitChanged(1.0, B, "backing-off", "sink down", retry_in=2.0)
+    assert line(event) == "b.out: backing-off, restart in 2.0 s: sink down"
+    found = json.loads(json_line(event))
+    assert (found["event"], found["streamlet"], found["query"]) == ("unit-changed", "b", "out")
+    batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, 1, 0, {"in": 5}, 2, 0.25)
+    assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letters, 2 held, 0.2 s, 5 behind"

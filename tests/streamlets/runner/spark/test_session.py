@@ -1,0 +1,49 @@
+"""The session: which settings Spark gets, and what is said when it cannot start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamlets.runner.spark.session import SessionError, SessionPlan, defaults, start
+
+GIB = 1024**3
+
+
+def _plan(tmp_path: Path, master: str | None = None) -> SessionPlan:
+    return SessionPlan("app", tmp_path / "logs", tmp_path / "tmp", master)
+
+
+def test_local_defaults(tmp_path: Path) -> None:
+    """Alone on a machine: all cores, four attempts a task, loopback only, a quarter of the memory up to 8 GiB."""
+    found = defaults(_plan(tmp_path), cores=6, memory=16 * GIB)
+    assert found["spark.master"] == "local[6,4]"
+    assert found["spark.driver.bindAddress"] == found["spark.driver.host"] == "127.0.0.1"
+    assert found["spark.sql.shuffle.partitions"] == "6"
+    assert found["spark.driver.memory"] == "4096m"
+    assert found["spark.ui.enabled"] == "false"
+    assert defaults(_plan(tmp_path), 6, 100 * GIB)["spark.driver.memory"] == "8192m"
+    assert defaults(_plan(tmp_path, "local[3]"), 6, GIB)["spark.sql.shuffle.partitions"] == "3"
+
+
+def test_clusters_must_reach_the_driver(tmp_path: Path) -> None:
+    """On a cluster nothing is bound to loopback, and its own memory and partitions stand."""
+    found = defaults(_plan(tmp_path, "spark://host:7077"), cores=6, memory=16 * GIB)
+    assert not {"spark.driver.bindAddress", "spark.driver.memory", "spark.sql.shuffle.partitions"} & set(found)
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Java there is one error that says what to install."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SessionError, match="Spark needs Java") as caught:
+        start(_plan(tmp_path), print)
+    assert "apt-get install openjdk-17" in caught.value.help
+
+
+def test_java_home_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JAVA_HOME that leads nowhere is named."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
+    with pytest.raises(SessionError, match=r"JAVA_HOME is .*gone, but there is no"):
+        start(_plan(tmp_path), print)

@@ -1,0 +1,162 @@
+"""Requests of other terminals reach the owner of the state folder and come back answered: carried out or refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+
+from streamlets.runner.orders import Orders
+from streamlets.runner.state_folder.control import Control, Request, RunnerGoneError, ask, request
+from streamlets.runner.state_folder.folder import HANDED_OVER, StateError, StateFolder
+from tests.streamlets.runner.supervision.bench import Bench
+
+REFUSAL = "this will not do"
+
+
+@contextmanager
+def _orders(state: StateFolder, bench: Bench) -> Iterator[Orders]:
+    """A runner without Spark: what is asked is carried out in the thread that asks for it."""
+    with state.locked():
+        inbox: SimpleQueue[Request] = SimpleQueue()
+        orders = Orders(state, inbox.put, lambda arguments: REFUSAL if "bad" in arguments else "")
+        done: SimpleQueue[None] = SimpleQueue()
+
+        def work() -> None:
+            while (wanted := inbox.get()).command != "stop-now":
+                orders.carry_out(wanted, bench.supervisor)
+            done.put(None)
+
+        threading.Thread(target=work, daemon=True).start()
+        yield orders
+        inbox.put(request("stop-now"))
+        done.get()
+        orders.close()
+
+
+def test_a_request_is_carried_out_and_answered(tmp_path: Path) -> None:
+    """Pause and resume reach the supervisor; what is paused is kept for the next run until it is resumed."""
+    state, bench = StateFolder(tmp_path, "app"), Bench("ab")
+    with _orders(state, bench):
+        assert ask(state, request("pause", streamlet="a"), patience=10).refused == ""
+        assert bench.supervisor.pause("x", "") == ask(state, request("pause", streamlet="x"), patience=10).refused
+        kept = json.loads(state.paused_file.read_text())
+        assert list(kept) == ["a"]
+        assert kept["a"].startswith("paused by ")
+        assert ask(state, request("resume", streamlet="a"), patience=10).refused == ""
+        assert json.loads(state.paused_file.read_text()) == {}
+        assert ask(state, request("pause", streamlet="b"), patience=10).refused == ""
+    with _orders(state, bench) as orders:
+        assert list(orders.paused) == ["b"]
+    assert list(state.control.iterdir()) == []
+
+
+def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> None:
+    """What does not verify is refused with the reason and the run goes on; what does drains it, and a stop wins."""
+    state, bench = StateFolder(tmp_path, "app"), Bench("a")
+    bench.started("a")
+    with _orders(state, bench) as orders:
+        assert ask(state, request("upgrade", arguments=("bad",)), patience=10).refused == REFUSAL
+        assert (bench.supervisor.ending, orders.upgrade) == (False, None)
+        assert ask(state, request("upgrade", arguments=("good",), reset=("a.x",)), patience=10).refused == ""
+        assert orders.upgrade is not None
+        assert (orders.upgrade.arguments, orders.upgrade.reset) == (("good",), ("a.x",))
+        assert bench.units["a"].calls == ["start", "drain"]
+        assert ask(state, request("upgrade", arguments=("again",)), patience=10).refused == "the run is ending"
+        assert ask(state, request("stop"), patience=10).refused == ""
+        assert orders.upgrade is None
+
+
+def test_nobody_there_is_told_at_once(tmp_path: Path) -> None:
+    """Without a runner there is nothing to wait for; a runner that never answers is named with its process."""
+    state = StateFolder(tmp_path, "app")
+    with pytest.raises(RunnerGoneError, match="app is not running"):
+        ask(state, request("stop"), patience=10)
+    with state.locked(), pytest.raises(StateError, match=rf"process {os.getpid()}\) has not answered for 1 s"):
+        ask(state, request("stop"), patience=1, sleep=lambda seconds: None)
+    assert list(state.control.iterdir()) == []
+
+
+def test_what_is_no_request_is_passed_over_and_the_unanswered_are_refused(tmp_path: Path) -> None:
+    """Broken files and unknown commands do no harm; what was asked of an earlier run is void; the end answers all."""
+    state = StateFolder(tmp_path, "app")
+    taken: list[str] = []
+    with state.locked():
+        state.control.mkdir()
+        (state.control / "old.request").write_text("{}")
+        control = Control(state, lambda wanted: taken.append(wanted.command))
+        for name, text in (
+            ("a", "{"),
+            ("b", '{"id": "b", "command": "dance", "by": "x", "arguments": [], "reset": []}'),
+        ):
+            (state.control / f"{name}.request").write_text(text)
+        wanted = request("restart", streamlet="a")
+        (state.control / f"{wanted.id}.request").write_text(json.dumps(asdict(wanted)))
+        while not taken:
+            time.sleep(0.01)
+        control.close()
+        assert taken == ["restart"]
+        assert json.loads((state.control / f"{wanted.id}.answer").read_text()) == {"refused": "the run is over"}
+
+
+def test_who_only_looks_never_keeps_an_owner_out(tmp_path: Path) -> None:
+    """`owner` takes the lock for an instant; a run that begins in that instant tries again."""
+    state = StateFolder(tmp_path, "app")
+    assert state.owner() is None
+    with state.locked():
+        assert state.owner() == os.getpid()
+    looking = subprocess.Popen(
+        [sys.executable, "-c", _LOOK, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert looking.stdout is not None
+    looking.stdout.readline()
+    for _ in range(20):
+        with state.locked():
+            pass
+    looking.communicate("")
+
+
+_LOOK = """
+import sys, threading
+from pathlib import Path
+from streamlets.runner.state_folder.folder import StateFolder
+state = StateFolder(Path(sys.argv[1]), "app")
+over = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+print("looking", flush=True)
+while not over.is_set():
+    state.owner()
+"""
+
+
+def test_the_lock_is_handed_over_without_a_moment_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A duplicate of the lock's descriptor keeps the folder owned; the next version takes it, once."""
+    state = StateFolder(tmp_path, "app")
+    with state.locked() as lock:
+        kept = os.dup(lock)
+    assert state.owner() == os.getpid()
+    monkeypatch.setenv(HANDED_OVER, str(kept))
+    with state.locked() as lock:
+        assert lock == kept
+        assert HANDED_OVER not in os.environ
+    assert state.owner() is None
+
+
+def test_what_the_run_was_started_with_is_its_owners_alone(tmp_path: Path) -> None:
+    """Settings may be secret: the file that keeps them is for its owner's eyes."""
+    state = StateFolder(tmp_path, "app")
+    with state.locked():
+        state.keep_launch(("blueprint.conf", "key=secret"))
+    assert stat.S_IMODE(state.launch_file.stat().st_mode) == 0o600
+    assert state.launched() == ("blueprint.conf", "key=secret")

@@ -1,0 +1,101 @@
+"""A supervisor over units that only note what they are asked for, with time in hand."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from blueprint.plan import Retry
+from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.supervision.facts import Ended, Failure, Progressed, Started
+from streamlets.runner.supervision.supervisor import Supervisor
+
+BROKEN = Failure("it broke")
+
+
+@dataclass
+class Fake:
+    """A unit that does nothing but note what it is asked for. Two runs of it at one time are an error."""
+
+    id: UnitId
+    retry: Retry = field(default_factory=Retry)
+    bounded: bool = False
+    calls: list[str] = field(default_factory=list)
+    run: int = 0
+    up: bool = False
+
+    def start(self, run: int) -> None:
+        assert not self.up, f"{self.id} is started while it is up"
+        self.run, self.up = run, True
+        self.calls.append("start")
+
+    def drain(self) -> None:
+        self.calls.append("drain")
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+
+    def check(self) -> None:
+        self.calls.append("check")
+
+
+def unit_id(name: str) -> UnitId:
+    """The unit of a name such as `a` (a streamlet) or `a.x` (a query)."""
+    streamlet, _, query = name.partition(".")
+    return UnitId(streamlet, query)
+
+
+class Bench:
+    """A supervisor over fake units, `a` reading nothing, `b` reading `a`, and so on, with time in hand."""
+
+    def __init__(
+        self,
+        refs: Iterable[str] = "ab",
+        *,
+        in_order: bool = False,
+        bounded: bool = False,
+        retry: Retry | None = None,
+        producers: Mapping[str, list[str]] | None = None,
+        drain_within: float | None = None,
+        fail_fast: bool = False,
+        paused: Mapping[str, str] | None = None,
+    ) -> None:
+        self.now = 1000.0
+        self.events: list[Event] = []
+        self.units = {ref: Fake(unit_id(ref), retry or Retry(), bounded) for ref in refs}
+        chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
+        self.supervisor = Supervisor(
+            self.units.values(),
+            chain if producers is None else producers,
+            in_order=in_order,
+            clock=lambda: self.now,
+            uniform=lambda: 0.0,
+            emit=self.events.append,
+            drain_within=drain_within,
+            fail_fast=fail_fast,
+            paused=paused,
+        )
+        self.supervisor.tick()
+
+    def state(self, ref: str) -> str:
+        return self.last(ref).state
+
+    def last(self, ref: str) -> UnitChanged:
+        return [e for e in self.events if isinstance(e, UnitChanged) and e.unit == self.units[ref].id][-1]
+
+    def started(self, ref: str) -> None:
+        self.supervisor.handle(Started(self.units[ref].id, self.units[ref].run))
+
+    def ended(self, ref: str, failure: Failure | None = None) -> None:
+        self.units[ref].up = False
+        self.supervisor.handle(Ended(self.units[ref].id, self.units[ref].run, failure))
+        self.supervisor.tick()
+
+    def progressed(self, ref: str, rows: int) -> None:
+        unit = self.units[ref]
+        self.supervisor.handle(Progressed(unit.run, UnitProgressed(self.now, unit.id, 0, rows)))
+
+    def passes(self, seconds: float) -> float | None:
+        self.now += seconds
+        return self.supervisor.tick()

@@ -1,0 +1,99 @@
+"""Back-off: the formula, its bounds, and what makes a unit's failures forgotten."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blueprint.plan import Retry
+from blueprint.quantities import Duration
+from streamlets.runner.supervision.backoff import Attempts, delay, may_restart
+
+SECOND = 10**9
+
+
+def _retry(least: float, most: float, factor: float) -> Retry:
+    return Retry(
+        min_backoff=Duration(int(least * SECOND)), max_backoff=Duration(int(most * SECOND)), random_factor=factor
+    )
+
+
+def test_defaults_double_from_one_second_to_one_hour() -> None:
+    """Without jitter the waits are 1, 2, 4, 8, 16 seconds and so on, and an hour from the thirteenth failure."""
+    waits = [delay(Retry(), n, lambda: 0.99) for n in (0, 1, 2, 3, 4, 11, 12, 10**9)]
+    assert waits == [1, 2, 4, 8, 16, 2048, 3600, 3600]
+
+
+def test_published_jitter_rows() -> None:
+    """With a factor of 0.1 the draws 0.23, 0.32 and 0.235 give 1.023, 2.064 and 4.094 seconds."""
+    retry = _retry(1, 3600, 0.1)
+    draws = iter((0.23, 0.32, 0.235))
+    found = [round(delay(retry, n, draws.__next__), 3) for n in range(3)]
+    assert found == [1.023, 2.064, 4.094]
+
+
+@given(
+    least=st.floats(0, 1000),
+    extra=st.floats(0, 5000),
+    factor=st.floats(0, 5),
+    restarts=st.integers(0, 2**31),
+    u=st.floats(0, 1, exclude_max=True),
+)
+def test_delay_stays_between_base_and_maximum(
+    least: float, extra: float, factor: float, restarts: int, u: float
+) -> None:
+    """The wait is never below the base nor above the maximum, whatever the jitter."""
+    retry = _retry(least, least + extra, factor)
+    most = retry.max_backoff.seconds
+    base = min(most, retry.min_backoff.seconds * 2.0 ** min(restarts, 100))
+    found = delay(retry, restarts, lambda: u)
+    assert base * (1 - 1e-9) <= found <= min(most, base * (1 + factor)) * (1 + 1e-9)
+
+
+def test_failures_are_forgotten_after_rows_and_the_stable_period() -> None:
+    """Rows, and then the stable period, reset the count; its length runs from the first rows of this run."""
+    up = Attempts(restarts=5).processed(100.0, 3).processed(130.0, 3)
+    assert up.settled(Retry(), 159.9).restarts == 5
+    assert up.settled(Retry(), 160.0).restarts == 0
+
+
+def test_empty_batches_never_reset() -> None:
+    """A query that only ever finishes empty batches keeps its count."""
+    assert Attempts(restarts=5).processed(0.0, 0).settled(Retry(), 10**6).restarts == 5
+
+
+def test_a_flapping_unit_keeps_its_count() -> None:
+    """Rows of an earlier run do not count for the present one."""
+    flapping = Attempts()
+    for start in range(0, 1000, 10):
+        flapping = flapping.processed(float(start), 1).settled(Retry(), start + 5.0).restarted()
+    assert flapping.restarts == 100
+
+
+def test_limits() -> None:
+    """No restart when they are off or used up; none at all with `max-attempts = 0`."""
+    assert may_restart(Retry(), 2**30)
+    assert not may_restart(Retry(enabled=False), 0)
+    assert may_restart(Retry(max_attempts=3), 2)
+    assert not may_restart(Retry(max_attempts=3), 3)
+    assert not may_restart(Retry(max_attempts=0), 0)
+
+
+def test_the_same_failure_without_progress_is_hopeless() -> None:
+    """The fourth of the same failures is one too many, also where only a number in it differs; rows begin anew."""
+    attempts = Attempts()
+    for task in (17, 18, 19):
+        attempts = attempts.failed(f"task {task} failed").restarted()
+    assert not attempts.hopeless
+    assert not attempts.processed(1.0, 5).failed("task 20 failed").hopeless
+    assert not attempts.failed("disk full").hopeless
+    assert attempts.processed(1.0, 0).failed("task 20 failed").hopeless
+
+
+def test_many_kinds_of_failures_without_progress_are_hopeless() -> None:
+    """A run that is to end does not go on for ever, however its failures differ."""
+    attempts = Attempts()
+    for n in range(12):
+        assert not attempts.hopeless
+        attempts = attempts.failed("x" * n).restarted()
+    assert attempts.hopeless

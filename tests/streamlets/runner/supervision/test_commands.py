@@ -1,0 +1,318 @@
+"""Pausing, resuming and restarting single streamlets, and the limits of a drain: the supervisor without Spark."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from blueprint.plan import Retry
+from blueprint.quantities import Duration
+from streamlets.runner.events.model import RunStopping, UnitChanged, UnitId
+from streamlets.runner.supervision.facts import Became, Drain, Failure, StopNow
+from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake, unit_id
+
+
+def test_pause_drains_and_holds_down_until_resume() -> None:
+    """A paused streamlet finishes its batch, is `stopped` and paused with the reason, and starts again when resumed."""
+    bench = Bench("ab")
+    bench.started("a")
+    bench.started("b")
+    assert bench.supervisor.pause("b", "paused by ann") == ""
+    assert (bench.units["b"].calls, bench.state("b")) == (["start", "drain"], "running")
+    assert bench.last("b").cause == "draining: paused by ann"
+    bench.ended("b")
+    last = bench.last("b")
+    assert (last.state, last.paused, last.cause) == ("stopped", True, "paused by ann")
+    bench.passes(10_000)
+    assert bench.units["b"].calls == ["start", "drain"]
+    assert bench.supervisor.resume("b", "resumed by bob") == ""
+    bench.passes(0)
+    assert (bench.units["b"].calls[-1], bench.state("b"), bench.last("b").paused) == ("start", "starting", False)
+    bench.started("b")
+    bench.supervisor.pause("b", "once more")
+    assert bench.units["b"].calls == ["start", "drain"] * 2
+
+
+def test_a_run_with_something_paused_goes_on() -> None:
+    """What is paused is to be resumed, so the run is not over when all else is; a drain ends it."""
+    bench = Bench("ab", bounded=True)
+    bench.supervisor.pause("b", "why")
+    bench.started("a")
+    bench.ended("a")
+    bench.started("b")
+    bench.ended("b")
+    assert (bench.state("a"), bench.last("b").paused, bench.supervisor.done) == ("completed", True, False)
+    bench.supervisor.handle(Drain())
+    assert bench.supervisor.done
+
+
+def test_a_bounded_run_leaves_out_what_is_paused() -> None:
+    """A run that is to end does not wait for a resume: those behind a paused streamlet go on without it."""
+    bench = Bench("abc", in_order=True, bounded=True, paused={"b": "paused by ann"})
+    assert (bench.last("b").paused, bench.last("b").cause, bench.units["b"].calls) == (True, "paused by ann", [])
+    for ref in "ac":
+        bench.started(ref)
+        bench.ended(ref)
+    assert bench.supervisor.done
+
+
+def test_pause_ends_a_back_off_and_catches_a_start() -> None:
+    """What waits for its next attempt is paused at once; what is being started is drained once it is up."""
+    bench = Bench("ab")
+    bench.ended("a", BROKEN)
+    bench.supervisor.pause("a", "why")
+    assert bench.last("a").paused
+    bench.passes(100)
+    assert bench.units["a"].calls == ["start"]
+    bench.supervisor.pause("b", "why")
+    assert bench.units["b"].calls == ["start"]
+    bench.started("b")
+    assert bench.units["b"].calls == ["start", "drain"]
+
+
+def test_pause_takes_in_queries_that_become_known() -> None:
+    """A streamlet paused while it is built starts none of its queries."""
+    bench = Bench("a")
+    parts = tuple(Fake(unit_id(name)) for name in ("a.x", "a.y"))
+    bench.supervisor.pause("a", "why")
+    bench.supervisor.handle(Became(unit_id("a"), 1, parts))
+    bench.passes(0)
+    assert [part.calls for part in parts] == [[], []]
+    bench.supervisor.resume("a", "why")
+    bench.passes(0)
+    assert [part.calls for part in parts] == [["start"], ["start"]]
+
+
+def test_failure_while_it_is_paused_is_told_and_nothing_else() -> None:
+    """A last batch that fails is replayed after the resume; it is no reason for a restart."""
+    bench = Bench("a")
+    bench.started("a")
+    bench.supervisor.pause("a", "paused by ann")
+    bench.ended("a", Failure("broke", ("user.py:3 in f",), "for good"))
+    last = bench.last("a")
+    assert (last.state, last.paused, last.frames) == ("stopped", True, ("user.py:3 in f",))
+    assert last.cause == "paused by ann; its last batch failed: broke"
+
+
+def test_resume_during_the_drain_of_a_pause_starts_again_after_it() -> None:
+    """The running batch is still finished; two runs of a query at a time must never be."""
+    bench = Bench("a")
+    bench.started("a")
+    bench.supervisor.pause("a", "why")
+    assert bench.supervisor.resume("a", "why not") == ""
+    assert bench.units["a"].calls == ["start", "drain"]
+    bench.ended("a")
+    assert bench.units["a"].calls == ["start", "drain", "start"]
+
+
+def test_restart_drains_all_queries_before_one_starts() -> None:
+    """The queries of a streamlet share its readers' stop flag, so they come up again together."""
+    bench = Bench(["a.x", "a.y", "b"], producers={})
+    for name in bench.units:
+        bench.started(name)
+    assert bench.supervisor.restart("a", "restarted by ann") == ""
+    bench.ended("a.x")
+    bench.passes(5)
+    assert (bench.state("a.x"), bench.units["a.x"].calls) == ("starting", ["start", "drain"])
+    bench.ended("a.y")
+    assert [bench.units[name].calls for name in bench.units] == [["start", "drain", "start"]] * 2 + [["start"]]
+    assert bench.last("a.x").cause == "restarted by ann"
+
+
+def test_restart_mends_what_failed_for_good_and_forgets_its_failures() -> None:
+    """Somebody has repaired the cause: attempts are counted anew, also when it only waits for its next one."""
+    bench = Bench("ab", retry=Retry(max_attempts=1))
+    for _ in range(2):
+        bench.ended("a", BROKEN)
+        bench.passes(1)
+    assert bench.state("a") == "failed"
+    bench.supervisor.restart("a", "why")
+    bench.passes(0)
+    assert bench.state("a") == "starting"
+    assert bench.supervisor.failed == ()
+    bench.ended("a", BROKEN)
+    assert bench.last("a").retry_in == 1.0
+    bench.supervisor.restart("a", "why")
+    bench.passes(0)
+    assert bench.units["a"].calls == ["start"] * 4
+
+
+def test_what_cannot_be_is_refused_with_the_reason() -> None:
+    """No such streamlet, nothing to resume, nothing left to pause, paused already, and the end of the run."""
+    bench = Bench("ab")
+    supervisor = bench.supervisor
+    assert supervisor.pause("x", "why") == "there is no streamlet `x`"
+    assert supervisor.resume("a", "why") == "`a` is not paused"
+    bench.ended("a", Failure("wrong", fatal="for good"))
+    assert supervisor.pause("a", "why") == "`a` has failed already"
+    supervisor.pause("b", "why")
+    assert supervisor.restart("b", "why") == "`b` is paused: resume it"
+    supervisor.handle(Drain())
+    assert supervisor.resume("b", "why") == "the run is ending"
+
+
+def test_a_drain_that_takes_too_long_becomes_a_stop_and_then_an_end() -> None:
+    """Batches that run on are given up at the limit; what does not answer even then does not hold up the end."""
+    bench = Bench("ab", drain_within=30)
+    bench.started("a")
+    bench.started("b")
+    bench.supervisor.handle(Drain("SIGTERM"))
+    assert bench.passes(10) == 20
+    bench.passes(20)
+    assert bench.units["a"].calls == ["start", "drain", "stop"]
+    bench.ended("a")
+    assert not bench.supervisor.done
+    bench.passes(10)
+    assert bench.supervisor.done
+    assert bench.last("b").cause == "it did not end within 10 s of being told to"
+    told = [(e.cause, e.at_once, e.within) for e in bench.events if isinstance(e, RunStopping)]
+    assert told == [("SIGTERM", False, 30), ("not drained within 30 s", True, None)]
+
+
+def test_a_pause_that_takes_too_long_gives_its_batch_up() -> None:
+    """A single streamlet's drain has the same limit, and touches no other."""
+    bench = Bench("ab", drain_within=30)
+    bench.started("a")
+    bench.started("b")
+    bench.supervisor.pause("a", "why")
+    bench.passes(30)
+    bench.ended("a")
+    assert (bench.units["a"].calls, bench.last("a").paused) == (["start", "drain", "stop"], True)
+    assert bench.units["b"].calls == ["start"]
+
+
+def test_fail_fast_drains_the_others() -> None:
+    """With `fail_fast` the first failure for good ends the run, in order; without it the others go on."""
+    bench = Bench("ab", fail_fast=True)
+    bench.started("b")
+    bench.ended("a", Failure("wrong", fatal="for good"))
+    assert bench.units["b"].calls == ["start", "drain"]
+    bench.ended("b")
+    assert bench.supervisor.done
+    (told,) = [event for event in bench.events if isinstance(event, RunStopping)]
+    assert told.cause == "a failed for good, and --fail-fast is on"
+
+
+_NAMES = ("a", "b.x", "b.y", "c")
+_PRODUCERS = {"b": ["a"], "c": ["b"]}
+_STREAMLETS = st.sampled_from("abc")
+
+
+class _Machine(RuleBasedStateMachine):
+    """Commands, failures and completions at any moment. The fake units refuse to run twice at a time."""
+
+    @initialize(in_order=st.booleans(), bounded=st.booleans(), attempts=st.integers(0, 2), limit=st.booleans())
+    def begin(self, in_order: bool, bounded: bool, attempts: int, limit: bool) -> None:
+        retry = Retry(max_attempts=attempts, min_backoff=Duration(10**9), max_backoff=Duration(10**10))
+        self.bench = Bench(
+            _NAMES,
+            in_order=in_order,
+            bounded=bounded,
+            retry=retry,
+            producers=_PRODUCERS,
+            drain_within=20 if limit else None,
+            paused={"c": "before"} if attempts == 2 else None,
+        )
+        self.in_order = in_order
+        self.paused = {"c"} if attempts == 2 else set()
+        self.ending = False
+        self.restarted: set[UnitId] = set()
+
+    def _up(self) -> list[str]:
+        return [name for name, unit in self.bench.units.items() if unit.up]
+
+    @precondition(lambda self: self._up())
+    @rule(data=st.data())
+    def start_succeeds(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self._up()))
+        if self.bench.state(name) == "starting":
+            self.bench.started(name)
+
+    @precondition(lambda self: self._up())
+    @rule(data=st.data(), failure=st.sampled_from([None, BROKEN, Failure("wrong", fatal="for good")]))
+    def ends(self, data: st.DataObject, failure: Failure | None) -> None:
+        self.bench.ended(data.draw(st.sampled_from(self._up())), failure)
+
+    @rule(streamlet=_STREAMLETS)
+    def pause(self, streamlet: str) -> None:
+        if not self.bench.supervisor.pause(streamlet, "paused"):
+            self.paused.add(streamlet)
+
+    @rule(streamlet=_STREAMLETS)
+    def resume(self, streamlet: str) -> None:
+        refused = self.bench.supervisor.resume(streamlet, "resumed")
+        assert bool(refused) == (streamlet not in self.paused or self.ending)
+        if not refused:
+            self.paused.discard(streamlet)
+        self.bench.passes(0)
+
+    @rule(streamlet=_STREAMLETS)
+    def restart(self, streamlet: str) -> None:
+        refused = self.bench.supervisor.restart(streamlet, "restarted")
+        assert bool(refused) == (streamlet in self.paused or self.ending)
+        if not refused:
+            self.restarted |= {unit.id for unit in self.bench.units.values() if unit.id.streamlet == streamlet}
+        self.bench.passes(0)
+
+    @rule(seconds=st.floats(0, 25))
+    def time_passes(self, seconds: float) -> None:
+        self.bench.passes(seconds)
+
+    @precondition(lambda self: len(self.bench.events) > 20)
+    @rule(at_once=st.booleans())
+    def end_is_asked(self, at_once: bool) -> None:
+        self.bench.supervisor.handle(StopNow() if at_once else Drain())
+        self.ending = True
+
+    @invariant()
+    def the_paused_are_down_or_going_down(self) -> None:
+        """Whatever is paused is over, or was told to go down, or is told so once its start is through."""
+        for name, unit in self.bench.units.items():
+            if unit.id.streamlet in self.paused and not self.ending:
+                over = self.bench.state(name) in ("stopped", "completed", "failed")
+                assert over or (unit.up and (unit.calls[-1] != "start" or self.bench.state(name) == "starting"))
+
+    @invariant()
+    def paused_is_said_of_nothing_else(self) -> None:
+        """An event says `paused` only of a streamlet that somebody paused."""
+        for name, unit in self.bench.units.items():
+            assert not self.bench.last(name).paused or unit.id.streamlet in self.paused or self.ending
+
+    @invariant()
+    def transitions_are_legal(self) -> None:
+        """What is over starts again only when it was paused or somebody restarted it."""
+        over = {"paused", "stopped", "completed", "failed"}
+        allowed = {
+            "starting": {"starting", "running", "backing-off"} | over,
+            "running": {"running", "starting", "backing-off"} | over,
+            "backing-off": {"starting", "stopped", "paused"},
+            "paused": {"starting", "paused", "stopped"},
+        }
+        seen: dict[UnitId, list[str]] = defaultdict(list)
+        for event in self.bench.events:
+            if isinstance(event, UnitChanged):
+                seen[event.unit].append("paused" if event.paused else event.state)
+        for id, states in seen.items():
+            anew = {"starting"} if id in self.restarted else set()
+            assert all(after in allowed.get(before, anew) for before, after in itertools.pairwise(states)), states
+
+    @invariant()
+    def the_run_never_hangs(self) -> None:
+        """Until it is done something is up, is due, or is paused and may be resumed."""
+        if not self.bench.supervisor.done:
+            assert self._up() or self.bench.supervisor.tick() is not None or self.paused
+
+    @invariant()
+    def the_end_is_an_end(self) -> None:
+        """Once an end is asked for, nothing is started that was not being started."""
+        if self.ending:
+            assert "backing-off" not in {self.bench.state(name) for name in _NAMES}
+            assert all(unit.up for unit in self.bench.units.values() if self.bench.state(str(unit.id)) == "starting")
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)

@@ -1,0 +1,321 @@
+"""The supervisor: what it starts and when, what it restarts, how it stops. Without Spark, with a clock of its own."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from blueprint.plan import Retry
+from blueprint.quantities import Duration
+from streamlets.runner.events.model import UnitChanged, UnitId
+from streamlets.runner.supervision.facts import Became, Drain, Ended, Failure, Lost, Started, StopNow
+from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake
+
+
+def test_all_start_at_once() -> None:
+    """An unbounded run starts every streamlet at once, producers or not."""
+    bench = Bench("abc")
+    assert [unit.calls for unit in bench.units.values()] == [["start"]] * 3
+
+
+def test_bounded_run_goes_in_topological_order() -> None:
+    """A streamlet of a bounded run starts once its producers have ended, also when one of them failed for good."""
+    bench = Bench("abc", in_order=True, bounded=True)
+    assert [bench.units[ref].calls for ref in "abc"] == [["start"], [], []]
+    assert bench.last("b").cause == "waits for a"
+    bench.started("a")
+    bench.ended("a")
+    assert bench.state("a") == "completed"
+    assert bench.units["b"].calls == ["start"]
+    bench.started("b")
+    bench.ended("b", Failure("wrong", fatal="for good"))
+    assert bench.units["c"].calls == ["start"]
+
+
+def test_failure_backs_off_and_restarts() -> None:
+    """A failed unit waits 1, then 2 seconds, and is started again with a new run number."""
+    bench = Bench("a")
+    bench.started("a")
+    bench.ended("a", BROKEN)
+    assert (bench.state("a"), bench.last("a").retry_in) == ("backing-off", 1.0)
+    assert bench.passes(0.5) == 0.5
+    assert bench.units["a"].calls == ["start"]
+    bench.passes(0.5)
+    assert (bench.units["a"].calls, bench.units["a"].run, bench.state("a")) == (["start"] * 2, 2, "starting")
+    bench.ended("a", BROKEN)
+    assert bench.last("a").retry_in == 2.0
+
+
+def test_stable_unit_starts_counting_anew() -> None:
+    """After rows and the stable period the next failure waits the shortest delay again."""
+    bench = Bench("a")
+    for _ in range(3):
+        bench.ended("a", BROKEN)
+        bench.passes(100)
+    bench.started("a")
+    bench.progressed("a", 10)
+    bench.now += 60
+    bench.ended("a", BROKEN)
+    assert bench.last("a").retry_in == 1.0
+
+
+def test_fatal_failure_is_not_retried_and_others_go_on() -> None:
+    """What no restart can mend fails at once; the others keep running."""
+    bench = Bench("ab")
+    bench.started("b")
+    bench.ended("a", Failure("wrong column", ("user.py:3 in build",), "Spark refuses the plan"))
+    assert bench.last("a").cause == "wrong column (Spark refuses the plan)"
+    assert (bench.state("a"), bench.state("b"), bench.supervisor.done) == ("failed", "running", False)
+    assert bench.supervisor.failed == (UnitId("a", ""),)
+
+
+def test_attempts_run_out() -> None:
+    """With `max-attempts = 2` the third failure is the last; the reason says so."""
+    bench = Bench("a", retry=Retry(max_attempts=2))
+    for _ in range(2):
+        bench.ended("a", BROKEN)
+        bench.passes(100)
+    bench.ended("a", BROKEN)
+    assert bench.last("a").cause == "it broke (given up after 2 restarts)"
+    assert bench.supervisor.done
+
+
+def test_bounded_run_gives_up_only_without_progress() -> None:
+    """A bounded run that fails alike again and again goes on as long as rows are processed in between, then ends."""
+    bench = Bench("a", in_order=True, bounded=True)
+    for _ in range(10):
+        bench.started("a")
+        bench.progressed("a", 1)
+        bench.ended("a", BROKEN)
+        bench.passes(10_000)
+    assert bench.state("a") == "starting"
+    for _ in range(3):
+        bench.ended("a", BROKEN)
+        bench.passes(10_000)
+    assert bench.last("a").cause == "it broke (given up after 12 restarts)"
+    assert bench.supervisor.done
+
+
+def test_endless_run_never_gives_up_by_itself() -> None:
+    """Without `max-attempts` an endless run restarts what fails alike, however often."""
+    bench = Bench("a")
+    for _ in range(20):
+        bench.ended("a", BROKEN)
+        bench.passes(10_000)
+    assert bench.state("a") == "starting"
+
+
+def test_clean_end_nobody_asked_for_is_a_failure() -> None:
+    """An unbounded query that just ends is restarted."""
+    bench = Bench("a")
+    bench.started("a")
+    bench.ended("a")
+    assert (bench.state("a"), bench.last("a").cause) == ("backing-off", "it ended although nobody asked it to")
+
+
+def test_facts_of_an_earlier_run_are_ignored() -> None:
+    """An end that is told twice, or late, changes nothing."""
+    bench = Bench("a")
+    late = Ended(bench.units["a"].id, bench.units["a"].run, BROKEN)
+    bench.ended("a", BROKEN)
+    bench.passes(1)
+    before = len(bench.events)
+    bench.supervisor.handle(late)
+    assert len(bench.events) == before
+
+
+def test_streamlet_becomes_its_queries() -> None:
+    """Queries take the place of their streamlet in order, and those behind it wait for all of them."""
+    bench = Bench("ab", in_order=True, bounded=True)
+    parts = (Fake(UnitId("a", "x"), bounded=True), Fake(UnitId("a", "y"), bounded=True))
+    bench.supervisor.handle(Became(UnitId("a", ""), 1, parts))
+    bench.supervisor.tick()
+    assert [str(unit) for unit in bench.supervisor.units] == ["a.x", "a.y", "b"]
+    for part in parts:
+        assert bench.units["b"].calls == []
+        bench.supervisor.handle(Started(part.id, part.run))
+        bench.supervisor.handle(Ended(part.id, part.run))
+        bench.supervisor.tick()
+    assert bench.units["b"].calls == ["start"]
+
+
+def test_drain_asks_producers_first() -> None:
+    """A consumer is drained only when its producers have stopped."""
+    bench = Bench("abc")
+    for ref in "abc":
+        bench.started(ref)
+    bench.supervisor.handle(Drain())
+    for ref, later in (("a", "bc"), ("b", "c"), ("c", "")):
+        assert bench.units[ref].calls == ["start", "drain"]
+        assert all(bench.units[other].calls == ["start"] for other in later)
+        bench.ended(ref)
+        assert bench.state(ref) == "stopped"
+    assert bench.supervisor.done
+
+
+def test_drain_of_a_cycle_asks_all() -> None:
+    """Where no order is right, all are drained at once."""
+    bench = Bench("ab", producers={"a": ["b"], "b": ["a"]})
+    bench.started("a")
+    bench.started("b")
+    bench.supervisor.handle(Drain())
+    assert bench.units["a"].calls == bench.units["b"].calls == ["start", "drain"]
+
+
+def test_drain_catches_up_with_a_unit_that_is_starting() -> None:
+    """A unit in the middle of its start is drained once it is up."""
+    bench = Bench("a")
+    bench.supervisor.handle(Drain())
+    assert bench.units["a"].calls == ["start"]
+    bench.started("a")
+    assert bench.units["a"].calls == ["start", "drain"]
+
+
+def test_no_restart_while_draining() -> None:
+    """What backs off is stopped; what fails in its last batch is stopped, and says why."""
+    bench = Bench("ab")
+    bench.ended("a", BROKEN)
+    bench.started("b")
+    bench.supervisor.handle(Drain())
+    assert bench.state("a") == "stopped"
+    bench.ended("b", BROKEN)
+    assert (bench.state("b"), bench.last("b").cause) == ("stopped", "its last batch failed: it broke")
+    assert bench.supervisor.done
+
+
+def test_second_request_stops_at_once() -> None:
+    """After a drain that takes too long, everything that is up is stopped without order."""
+    bench = Bench("ab")
+    bench.started("a")
+    bench.started("b")
+    bench.supervisor.handle(Drain())
+    bench.supervisor.handle(StopNow())
+    assert bench.units["a"].calls == ["start", "drain", "stop"]
+    assert bench.units["b"].calls == ["start", "stop"]
+
+
+def test_what_is_up_is_restarted_when_the_ground_is_lost() -> None:
+    """When what all live on is gone, each unit that was up backs off by itself, and what it tells later is not heard;
+    one that waits for its producers goes on waiting, and restarts that are off stay off."""
+    bench = Bench("ab", in_order=True, bounded=True)
+    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    told = bench.last("a")
+    assert (told.state, told.cause, told.retry_in) == ("backing-off", "the JVM is gone", 1.0)
+    assert bench.state("b") == "starting"
+    bench.ended("a", Failure("the socket is closed"))
+    assert bench.last("a") is told
+    bench.passes(1.0)
+    assert bench.units["a"].calls == ["start", "start"]
+
+    bench = Bench("ab", retry=Retry(enabled=False))
+    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    assert bench.supervisor.done
+    assert len(bench.supervisor.failed) == 2
+
+
+def test_ground_lost_while_draining_ends_the_run() -> None:
+    """Nothing comes up again when the end was asked for."""
+    bench = Bench("ab")
+    bench.started("a")
+    bench.started("b")
+    bench.supervisor.handle(Drain())
+    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    assert [bench.state(ref) for ref in "ab"] == ["stopped", "stopped"]
+    assert bench.supervisor.done
+    assert bench.supervisor.failed == ()
+
+
+class _Machine(RuleBasedStateMachine):
+    """Anything that can happen to four units in any order."""
+
+    @initialize(in_order=st.booleans(), bounded=st.booleans(), attempts=st.integers(0, 3))
+    def begin(self, in_order: bool, bounded: bool, attempts: int) -> None:
+        retry = Retry(max_attempts=attempts, min_backoff=Duration(10**9), max_backoff=Duration(10**10))
+        producers = {"b": ["a"], "c": ["a"], "d": ["b", "c"]}
+        self.bench = Bench("abcd", in_order=in_order, bounded=bounded, retry=retry, producers=producers)
+        self.in_order, self.producers, self.attempts = in_order, producers, attempts
+        self.ending = False
+        self.up: set[str] = set()
+
+    def _live(self) -> list[str]:
+        last = {ref: unit.calls.count("start") for ref, unit in self.bench.units.items()}
+        return [ref for ref, starts in last.items() if starts and ref not in self.over()]
+
+    def over(self) -> set[str]:
+        return {ref for ref in "abcd" if self.bench.state(ref) not in ("starting", "running")}
+
+    @precondition(lambda self: self._live())
+    @rule(data=st.data())
+    def start_succeeds(self, data: st.DataObject) -> None:
+        self.bench.started(data.draw(st.sampled_from(self._live())))
+
+    @precondition(lambda self: self._live())
+    @rule(data=st.data(), failure=st.sampled_from([None, BROKEN, Failure("wrong", fatal="for good")]))
+    def ends(self, data: st.DataObject, failure: Failure | None) -> None:
+        self.bench.ended(data.draw(st.sampled_from(self._live())), failure)
+
+    @precondition(lambda self: self._live())
+    @rule(data=st.data(), rows=st.integers(0, 2))
+    def progresses(self, data: st.DataObject, rows: int) -> None:
+        self.bench.progressed(data.draw(st.sampled_from(self._live())), rows)
+
+    @rule(seconds=st.floats(0, 100))
+    def time_passes(self, seconds: float) -> None:
+        self.bench.passes(seconds)
+
+    @rule()
+    def drain_is_asked(self) -> None:
+        self.bench.supervisor.handle(Drain())
+        self.ending = True
+
+    @rule()
+    def stop_is_asked(self) -> None:
+        self.bench.supervisor.handle(StopNow())
+        self.ending = True
+
+    @invariant()
+    def transitions_are_legal(self) -> None:
+        """States follow one another only as they may, and a final one is the last."""
+        allowed = {
+            "starting": {"starting", "running", "backing-off", "stopped", "completed", "failed"},
+            "running": {"running", "backing-off", "stopped", "completed", "failed"},
+            "backing-off": {"starting", "stopped"},
+        }
+        seen: dict[UnitId, list[str]] = defaultdict(list)
+        for event in self.bench.events:
+            if isinstance(event, UnitChanged):
+                seen[event.unit].append(event.state)
+        for states in seen.values():
+            assert all(after in allowed.get(before, set()) for before, after in itertools.pairwise(states))
+
+    @invariant()
+    def order_is_kept(self) -> None:
+        """In a bounded run nothing starts before its producers have ended."""
+        for ref, before in self.producers.items() if self.in_order else ():
+            if "start" in self.bench.units[ref].calls:
+                assert all(self.bench.state(each) in ("stopped", "completed", "failed") for each in before)
+
+    @invariant()
+    def restarts_are_limited(self) -> None:
+        """No unit is restarted more often in a row than its settings allow."""
+        assert all(e.restarts <= self.attempts for e in self.bench.events if isinstance(e, UnitChanged))
+
+    @invariant()
+    def something_is_awaited_until_done(self) -> None:
+        """The run never hangs: until it is done, something is up, is due, or a fact is owed."""
+        if not self.bench.supervisor.done:
+            assert self._live() or self.bench.supervisor.tick() is not None
+
+    @invariant()
+    def ending_restarts_nothing(self) -> None:
+        """Once an end is asked for, nothing backs off."""
+        if self.ending:
+            assert "backing-off" not in {self.bench.state(ref) for ref in "abcd"}
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
