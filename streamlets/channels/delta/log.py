@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ from streamlets.channels.delta.table import Table, commit_path, open_table
 from streamlets.channels.delta.table import lost as table_lost
 
 MARKER = "_topic.json"
+# What is added to a folder within the same tick of a file system's clock (4 ms, or 2 s on old ones) leaves its time of
+# change as it was: only a folder that has been as it is for so many seconds is known from its time alone.
+_SETTLED = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,14 @@ class TopicLog:
     Arguments:
         path: the topic's folder.
         start: where reading begins; what lies before it is not kept in memory.
+        clock: seconds since the epoch.
     """
 
     path: Path
     start: Offset | None = None
     id: str = ""
     tables: dict[str, Table] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
     _folder: object = None
     _marker: object = None
 
@@ -80,15 +86,27 @@ class TopicLog:
         for table in self.tables.values():
             table.refresh()
         folder = store.identity(self.path)
-        if folder != self._folder:
-            self._find_tables()
-            self._folder = folder
+        if folder is None or folder != self._folder:
+            self._folder = folder if self._find_tables() and self._settled(folder) else None
 
-    def _find_tables(self) -> None:
+    def _find_tables(self) -> bool:
+        """Open the tables that are new; whether all there are have been made completely.
+
+        A table's folder comes before its first commit, which does not change the topic's folder any more.
+        """
+        complete = True
         for path in sorted(self.path.iterdir()):
-            if path.name not in self.tables and commit_path(path, 0).exists():
+            if path.name in self.tables or not path.is_dir():
+                continue
+            if commit_path(path, 0).exists():
                 after = self.start.place(path.name).version - 1 if self.start is not None else 0
                 self.tables[path.name] = open_table(path, files=True, after=after)
+            else:
+                complete = False
+        return complete
+
+    def _settled(self, folder: tuple[int, int, int] | None) -> bool:
+        return folder is not None and 0 <= folder[2] / 1e9 <= self.clock() - _SETTLED
 
     def end(self) -> Offset:
         """Behind the last record known."""

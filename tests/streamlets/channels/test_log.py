@@ -193,10 +193,10 @@ def test_limited_steps_cover_a_topic_exactly(commits, limits, upkeep_at) -> None
 
 
 def test_looking_for_news_lists_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that knows the topic finds news without listing a folder."""
+    """A reader that knows the topic, whose folder has been as it is for a while, finds news without listing a folder."""
     topic = made(tmp_path)
     add(topic, 1, [1])
-    log = TopicLog(topic.path)
+    log = TopicLog(topic.path, clock=lambda: topic.path.stat().st_mtime + 10)
     log.refresh()
     add(topic, 2, [2])
 
@@ -292,3 +292,29 @@ def test_maintenance_leaves_young_files_alone(tmp_path: Path) -> None:
     young.write_bytes(b"under way")
     topic.maintain()
     assert young.exists()
+
+
+def test_a_table_is_found_however_late_its_first_commit_comes(tmp_path: Path) -> None:
+    """A table's folder is there before its first commit: a reader that looks in between looks again."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    hidden, commits = tmp_path / "hidden", topic.path / READING.fingerprint / LOG
+    commits.rename(hidden)
+    log = TopicLog(topic.path, clock=lambda: 4e9)
+    log.refresh()
+    assert not log.tables
+    hidden.rename(commits)
+    log.refresh()
+    assert log.count(Offset(log.id), log.end()) == 1
+
+
+def test_a_table_is_found_that_was_made_in_the_tick_of_the_look_before(tmp_path: Path) -> None:
+    """A folder's time of change tells nothing while it is young: what came in the same tick did not change it."""
+    topic = made(tmp_path)
+    young = topic.path.stat().st_mtime_ns
+    log = TopicLog(topic.path, clock=lambda: young / 1e9 + 1)
+    log.refresh()
+    add(topic, 1, [1])
+    os.utime(topic.path, ns=(young, young))
+    log.refresh()
+    assert log.count(Offset(log.id), log.end()) == 1
