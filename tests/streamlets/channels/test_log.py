@@ -193,7 +193,7 @@ def test_limited_steps_cover_a_topic_exactly(commits, limits, upkeep_at) -> None
 
 
 def test_looking_for_news_lists_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that knows the topic, whose folder has been as it is for a while, finds news without listing a folder."""
+    """A reader that knows the topic, whose folder has rested for a while, finds news without listing a folder."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     log = TopicLog(topic.path, clock=lambda: topic.path.stat().st_mtime + 10)
