@@ -32,8 +32,9 @@ from blueprint.verify import verify
 from streamlets.describe import ProjectCatalog
 from streamlets.runner import run as runner
 from streamlets.runner.events.model import Event, UnitChanged
-from streamlets.runner.spark import session as sessions
-from streamlets.runner.spark.session import SessionPlan, Spark
+from streamlets.runner.spark import launching
+from streamlets.runner.spark.session import Spark
+from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
 
 APPLICATION = Path(__file__).resolve().parent.parent / "examples" / "flights"
@@ -96,7 +97,7 @@ def start(folder: Path, data: Path | None) -> Spark:
     """Spark as the runner starts it."""
     path = tuple(str(each) for each in (data, APPLICATION) if each)
     sys.path.insert(0, str(APPLICATION))
-    return sessions.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
+    return launching.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
 
 
 def compare(spark: Spark, folder: Path, rounds: int, parts: bool) -> None:
@@ -154,12 +155,12 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
         working_directory=Path.cwd(),
     ).plan
     assert plan is not None
-    sessions.start, start_ = lambda *_: _Lent(spark.session, spark.process), sessions.start
+    launching.start, start_ = lambda *_: _Lent(spark.session, spark.process), launching.start
     try:
         options = runner.RunOptions(StateFolder(root / "state", plan.name), bounded=True)
         code, _ = runner.run(plan, options, view, print)
     finally:
-        sessions.start = start_
+        launching.start = start_
     assert code == 0, code
     return changes
 

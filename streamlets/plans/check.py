@@ -12,7 +12,9 @@ from blueprint.buildable import BuildableApplication
 from blueprint.diagnostics import Diagnostic
 from streamlets.plans.checker import LogicChecker
 from streamlets.project import project_at
-from streamlets.runner.spark.session import SessionError, SessionPlan, Spark, start
+from streamlets.runner.spark.launching import start
+from streamlets.runner.spark.session import SessionError, Spark
+from streamlets.runner.spark.settings import SessionPlan
 
 _OURS = (
     *("spark.master", "spark.submit.", "spark.kubernetes.", "spark.yarn.", "spark.dynamicAllocation."),

@@ -25,10 +25,10 @@ from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.signals import stopping_on_signals
-from streamlets.runner.spark import session
+from streamlets.runner.spark import launching
 from streamlets.runner.spark.failure import text_of
 from streamlets.runner.spark.host import SparkHost
-from streamlets.runner.spark.session import SessionPlan
+from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.control import Request
 from streamlets.runner.state_folder.folder import StateError, StateFolder
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
@@ -128,7 +128,7 @@ def run(
         code, reason = FAILED, "it could not be started"
         try:
             session_plan = _session_plan(plan, options)
-            host = SparkHost(lambda: session.start(session_plan, print_line), inbox.put, session_plan.jvm_log)
+            host = SparkHost(lambda: launching.start(session_plan, print_line), inbox.put, session_plan.jvm_log)
             take_signals()  # Spark has put its own handler
             try:
                 reason = _end_asked(inbox)

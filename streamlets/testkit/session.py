@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamlets.runner.spark.session import SessionPlan, defaults
+from streamlets.runner.spark.settings import SessionPlan, defaults
 from streamlets.runner.spark.spark_home import without_zip
 
 if TYPE_CHECKING:

@@ -1,12 +1,10 @@
-"""The session: which settings Spark gets, and what is said when it cannot start."""
+"""Which settings Spark gets, here and on a cluster."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from streamlets.runner.spark.session import SessionError, SessionPlan, defaults, start
+from streamlets.runner.spark.settings import SessionPlan, defaults
 
 GIB = 1024**3
 
@@ -31,19 +29,3 @@ def test_clusters_must_reach_the_driver(tmp_path: Path) -> None:
     """On a cluster nothing is bound to loopback, and its own memory and partitions stand."""
     found = defaults(_plan(tmp_path, "spark://host:7077"), cores=6, memory=16 * GIB)
     assert not {"spark.driver.bindAddress", "spark.driver.memory", "spark.sql.shuffle.partitions"} & set(found)
-
-
-def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Java there is one error that says what to install."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SessionError, match="Spark needs Java") as caught:
-        start(_plan(tmp_path), print)
-    assert "apt-get install openjdk-17" in caught.value.help
-
-
-def test_java_home_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A JAVA_HOME that leads nowhere is named."""
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
-    with pytest.raises(SessionError, match=r"JAVA_HOME is .*gone, but there is no"):
-        start(_plan(tmp_path), print)

@@ -1,0 +1,112 @@
+"""Starts Spark: one JVM that lives and dies with the process that starts it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+from streamlets.runner.spark.java import launch_failure, require_java
+from streamlets.runner.spark.session import SessionError, Spark
+from streamlets.runner.spark.settings import SessionPlan, defaults, log_settings, machine_memory
+from streamlets.runner.spark.spark_home import without_zip
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
+
+
+def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
+    """Start the JVM and the root session.
+
+    Arguments:
+        print_line: takes each line that the JVM prints (Spark's console sink does), without its end.
+
+    Raises:
+        SessionError: there is no Java, it is too old, or Spark refuses a setting.
+    """
+    require_java()
+    plan.logs.mkdir(parents=True, exist_ok=True)
+    plan.scratch.mkdir(parents=True, exist_ok=True)
+    settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | dict(plan.settings)
+    log4j = plan.scratch / "log4j2.properties"
+    log4j.write_text(log_settings(plan), encoding="utf-8")
+    options = "spark.driver.extraJavaOptions"
+    # A JVM without memory limps: threads die, queries hang. Ended, it is started again and its queries resume.
+    given = settings.get(options, "")
+    settings[options] = f"-XX:+ExitOnOutOfMemoryError {given} -Dlog4j2.configurationFile=file:{log4j}"
+    _environment(plan, settings)
+
+    from py4j.protocol import Py4JError, Py4JJavaError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    # Errors reach the user through the supervisor; pyspark would print them to the terminal a second time, as JSON.
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "py4j"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_not_py4js)
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    ours = settings["spark.master"].startswith("local") and "spark.pyspark.python" not in settings
+    with without_zip(plan.scratch) if ours else contextlib.nullcontext():
+        gateway = _launch(conf, plan)
+    process: subprocess.Popen[bytes] = gateway.proc
+    threading.Thread(target=_forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
+    try:
+        context = SparkContext(conf=conf, gateway=gateway)
+        _silence(context)
+        return Spark(SparkSession(context), process)
+    except (Py4JError, PySparkException, ValueError) as error:
+        process.kill()
+        cause = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
+        raise SessionError(
+            f"Spark did not start: {cause}", f"check the settings in `flow.runtimes.spark` and see {plan.log_file}"
+        ) from error
+
+
+def _silence(context: Any) -> None:
+    """The server of accumulators would print a traceback when the JVM dies."""
+    context._accumulatorServer.handle_error = lambda request, client: None  # noqa: SLF001
+
+
+def _not_py4js(record: logging.LogRecord) -> bool:
+    """py4j tells each call that a dying JVM did not answer, in the name of the root logger."""
+    return not str(record.msg).startswith("Exception while sending command")
+
+
+def _launch(conf: SparkConf, plan: SessionPlan) -> Any:
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+
+    log = plan.jvm_log
+    if log.exists():  # the last words of the one before
+        log.replace(log.with_suffix(".1.log"))
+    with log.open("wb") as noise:
+        # A process group of its own: Ctrl-C on the terminal must reach the runner alone, or a drain finds dead workers.
+        # The JVM still dies with the runner, however that ends: its standard input closes.
+        pipes = {"stdout": subprocess.PIPE, "stderr": noise, "start_new_session": True}
+        try:
+            return launch_gateway(conf, pipes)  # type: ignore[no-untyped-call]
+        except PySparkException as error:
+            raise launch_failure(log) from error
+
+
+def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:
+    """What the JVM and, through it, the Python workers inherit."""
+    os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    kept = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    wanted = [*plan.python_path, *(entry for entry in kept if entry not in plan.python_path)]
+    if wanted:
+        os.environ["PYTHONPATH"] = os.pathsep.join(wanted)
+    if settings["spark.master"].startswith("local"):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+def _forward(stream: IO[bytes], print_line: Callable[[str], None]) -> None:
+    for line in stream:
+        print_line(line.decode("utf-8", errors="replace").rstrip("\r\n"))
