@@ -193,9 +193,14 @@ def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -
     for point in todo:
         hit = False
         while not hit:
-            ledger.feed(2)
-            hit, told = _crash(ledger, point, dice.randrange(ledger.passages) + 1) if point else _kill(ledger, dice)
+            hit, told = one_round(ledger, point, dice)
             yield told
+
+
+def one_round(ledger: Ledger, point: str, dice: random.Random) -> tuple[bool, str]:
+    """Feed, run and kill: at a crash point, or ("") with SIGKILL in a batch; whether it was hit, and what was."""
+    ledger.feed(2)
+    return _crash(ledger, point, dice.randrange(ledger.passages) + 1) if point else _kill(ledger, dice)
 
 
 def _crash(ledger: Ledger, point: str, nth: int) -> tuple[bool, str]:

@@ -1,22 +1,25 @@
 """Kills the shop of `examples/resilience` over and over and counts what was lost: `python -m benchmarks.kill_shop`.
 
 Four streamlets: an ingress, a stateful processor, a join of two streams, an egress to Parquet. Rounds and kills are
-those of `kill_ledger`; here Spark's state is compared with an undisturbed run's, too.
+those of `kill_ledger`; here Spark's state is compared with an undisturbed run's, too. With `--folder` it is done in
+pieces: `--rounds 10` does ten of what is still to be done, and the last piece compares.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shutil
 import tempfile
 import time
 from collections import Counter
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.kill_ledger import BATCH, POINTS, REPOSITORY, Ledger, as_text, differences, rounds
+from benchmarks.kill_ledger import BATCH, POINTS, REPOSITORY, Ledger, as_text, differences, one_round
 
 # The example without its failures, and without the egress that is there to double.
 BLUEPRINT = '''\
@@ -136,28 +139,71 @@ def _all(*shops: Shop) -> list[dict[str, Counter[str]]]:
         session.stop()
 
 
+@dataclass
+class Journal:
+    """What is to be done and what was, kept in the folder so that another call can go on.
+
+    Arguments:
+        todo: the crash points to be hit, "" for a kill in a batch, in the order drawn.
+        told: what each round hit; files: how much was fed.
+    """
+
+    folder: Path
+    todo: list[str]
+    told: list[str] = field(default_factory=list)
+    files: int = 0
+
+    @classmethod
+    def at(cls, folder: Path, todo: list[str]) -> Journal:
+        """The journal that a folder has, or a new one of what is `todo`."""
+        file = folder / "journal.json"
+        return cls(folder, **json.loads(file.read_text())) if file.exists() else cls(folder, todo)
+
+    def keep(self) -> None:
+        """Write it down."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        draft = self.folder / "journal.json.draft"
+        draft.write_text(json.dumps({"todo": self.todo, "told": self.told, "files": self.files}))
+        draft.replace(self.folder / "journal.json")
+
+
+def do_rounds(shop: Shop, journal: Journal, dice: random.Random, most: int) -> None:
+    """Do at most so many rounds of what is to be done; a round that ended before its kill does not count."""
+    begun = time.monotonic()
+    for _ in range(most):
+        if not journal.todo:
+            return
+        hit, told = one_round(shop, journal.todo[-1], dice)
+        if hit:
+            journal.todo.pop()
+        journal.told.append(told)
+        journal.files = shop.files
+        journal.keep()
+        print(f"{len(journal.told):3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
+
+
 def main() -> None:
     """Run the rounds and print the ledger."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--each", type=int, default=10, help="times each crash point is hit")
     parser.add_argument("--kills", type=int, default=60, help="times it is killed in a batch")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no round after so many")
-    parser.add_argument("--keep", action="store_true", help="keep the folder")
+    parser.add_argument("--rounds", type=int, default=1_000_000, help="begin no more than so many in this call")
+    parser.add_argument("--folder", type=Path, help="keep all there, and go on with what an earlier call has left")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="shop-"))
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="shop-"))
+    todo = [*POINTS] * options.each + [""] * options.kills
+    random.Random(options.seed).shuffle(todo)
+    journal = Journal.at(folder, todo)
     # Of the undisturbed run only what comes out counts: it may take larger batches.
-    disturbed, undisturbed = Shop(folder / "disturbed"), Shop(folder / "undisturbed", batch=20 * BATCH)
-    begun = time.monotonic()
-    for number, told in enumerate(
-        rounds(disturbed, list(POINTS) * options.each, options.kills, random.Random(options.seed)), start=1
-    ):
-        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
-        if time.monotonic() - begun > 60 * options.minutes:
-            print("the time is up")
-            break
+    disturbed = Shop(folder / "disturbed", files=journal.files)
+    undisturbed = Shop(folder / "undisturbed", batch=20 * BATCH)
+    do_rounds(disturbed, journal, random.Random(options.seed * 1000 + len(journal.told)), options.rounds)
+    if journal.todo:
+        print(f"{len(journal.todo)} rounds are still to be done")
+        return
     clean = settle_up(disturbed, undisturbed)
-    if not options.keep:
+    if options.folder is None:
         shutil.rmtree(folder)
     raise SystemExit(not clean)
 
