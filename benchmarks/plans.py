@@ -18,8 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from blueprint.buildable import BuildableApplication
-from blueprint.diagnostics import Diagnostic
+from blueprint.buildable import BuildableApplication, BuiltLogic
 from blueprint.verify import verify
 from streamlets.describe import ProjectCatalog
 from streamlets.plans.check import spark_for_checks
@@ -48,10 +47,10 @@ def _cpu(pid: int | None) -> float:
 def one_round() -> dict[str, tuple[float, float]]:
     """Verify the shop in a fresh Spark; the second time Spark is warm."""
     parts: dict[str, tuple[float, float]] = {}
-    found: tuple[Diagnostic, ...] = ()
+    built = BuiltLogic()
 
-    def check(application: BuildableApplication) -> tuple[Diagnostic, ...]:
-        nonlocal found
+    def check(application: BuildableApplication) -> BuiltLogic:
+        nonlocal built
         assert len(application.streamlets) == 12
         start = time.perf_counter()
         with spark_for_checks(application) as (spark, folder):
@@ -59,12 +58,12 @@ def one_round() -> dict[str, tuple[float, float]]:
             cpu = jvm.cpu_times()
             parts["start of the session"] = (time.perf_counter() - start, cpu.user + cpu.system)
             with measured(parts, "building, first time", jvm.pid):
-                found = LogicChecker(spark.session, folder)(application)
+                built = LogicChecker(spark.session, folder)(application)
             with measured(parts, "building, once more", jvm.pid):
                 LogicChecker(spark.session, folder / "again")(application)
             start = time.perf_counter()
         parts["end of the session"] = (time.perf_counter() - start, 0.0)
-        return found
+        return built
 
     with measured(parts, "all"):
         verification = verify(

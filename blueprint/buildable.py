@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from blueprint.catalog import ChannelTraits
 from blueprint.diagnostics import Diagnostic, Severity, Span
@@ -15,6 +15,9 @@ from blueprint.plan import StreamletPlan
 from blueprint.planning import streamlet_plan, topics_of
 from blueprint.resolved import spark_places, spark_settings
 from blueprint.rules.draft import Draft
+
+if TYPE_CHECKING:
+    from blueprint.comparison import DescribedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,31 @@ class BuildableApplication:
     spark: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class BuiltQuery:
+    """A query that logic gave: what a description says of it, and where the author asks for it."""
+
+    described: DescribedQuery
+    place: Span | None = None
+
+
+Queries = Mapping[str, Mapping[str, BuiltQuery]]
+"""Queries by streamlet and name, of those streamlets whose logic could be built."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltLogic:
+    """What came of building: findings in any order, and the queries there are."""
+
+    findings: tuple[Diagnostic, ...] = ()
+    queries: Queries = field(default_factory=dict)
+
+
 class LogicCheck(Protocol):
     """Builds the logic of streamlets and tells what is wrong with it. `streamlets.plans` has one."""
 
-    def __call__(self, application: BuildableApplication) -> Iterable[Diagnostic]:
-        """Findings in any order; never raises for what a user's code does."""
+    def __call__(self, application: BuildableApplication) -> BuiltLogic:
+        """Never raises for what a user's code does."""
 
 
 def buildable(draft: Draft) -> BuildableApplication:

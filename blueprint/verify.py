@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.buildable import LogicCheck, buildable
+from blueprint.buildable import BuiltLogic, LogicCheck, Queries, buildable
 from blueprint.catalog import Catalog, LoadFailure, StreamletDescriptor
 from blueprint.configured import configured
 from blueprint.describing import describe, with_dead_letters
@@ -44,6 +44,7 @@ class Verification:
         sources: the texts that the findings point into.
         checked: how much was looked at.
         graph: streamlets and topics as far as they could be read, also when there are errors.
+        queries: what the streamlets' logic gave, where it was built.
     """
 
     blueprint: str
@@ -52,6 +53,7 @@ class Verification:
     sources: Sources
     checked: Checked
     graph: ApplicationGraph
+    queries: Queries = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -104,21 +106,23 @@ def verify(
     for rule in RULES:
         found += rule(draft)
     checked = _checked(draft)
+    built = BuiltLogic()
     if logic is not None:
-        built = buildable(draft)
-        found += logic(built)
-        checked = replace(checked, logic=len(built.streamlets))
+        application = buildable(draft)
+        built = logic(application)
+        found += built.findings
+        checked = replace(checked, logic=len(application.streamlets))
     judge = Judge(draft, _texts(layers, blueprint), sources)
     found = judge.judged(found)
     plan = None if _refused(found) else make_plan(draft)
     if against is not None:
-        checked, changes = _compared(against, plan, draft, checked)
+        checked, changes = _compared(against, plan, draft, built.queries, checked)
         found += judge.judged(changes)
     own = judge.own(refused=_refused(found), logic=logic is not None, changes=checked.changes is not None)
     found += own
     plan = None if _refused(own) else plan
     checked = replace(checked, silenced=judge.silenced)
-    return Verification(shown, _sorted(found), plan, sources, checked, draft.graph)
+    return Verification(shown, _sorted(found), plan, sources, checked, draft.graph, built.queries)
 
 
 def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
@@ -128,13 +132,13 @@ def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
 
 
 def _compared(
-    against: Against, plan: ApplicationPlan | None, draft: Draft, checked: Checked
+    against: Against, plan: ApplicationPlan | None, draft: Draft, queries: Queries, checked: Checked
 ) -> tuple[Checked, tuple[Diagnostic, ...]]:
     """The changes against an older descriptor; none are known while there are errors, or when the file is none."""
     if isinstance(against.described, Diagnostic) or plan is None:
         broken = (against.described,) if isinstance(against.described, Diagnostic) else ()
         return replace(checked, against=against.file), broken
-    changes = tuple(against.changes(plan, draft))
+    changes = tuple(against.changes(plan, draft, queries))
     return replace(checked, against=against.file, changes=len(changes)), changes
 
 

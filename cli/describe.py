@@ -23,27 +23,34 @@ _WRONG_BLUEPRINT = 2
     "--state-dir", type=click.Path(path_type=Path), metavar="FOLDER",
     help="Where the application keeps its state (left out: `.flow` beside the blueprint, when it is there).",
 )  # fmt: skip
-def describe(given: Sequence[str], conf: Sequence[str], output: Path | None, state_dir: Path | None) -> None:
+@click.option("--plans", is_flag=True, help="Build the streamlets' logic, too, and tell its queries; needs Spark.")
+def describe(
+    given: Sequence[str], conf: Sequence[str], output: Path | None, state_dir: Path | None, plans: bool
+) -> None:
     """Write what an application is as JSON: streamlets, schemas, wiring, topics and the settings that matter to state.
 
-    PATH is a blueprint or its folder (left out: this folder). Where the application has run, its queries and the
-    schemas of all records in its topics are told, too. Secrets are left out. `flow verify --against FILE` compares.
+    PATH is a blueprint or its folder (left out: this folder). Queries are told with --plans and where the application
+    has run, and there the schemas of all records in its topics, too. Secrets are left out. `flow verify --against FILE`
+    compares.
     """
     from blueprint.comparison import describe_plan, to_json
-    from cli.verify import report
+    from cli.verify import report, with_logic
     from streamlets.runner.deployed import as_run
     from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
 
     app = application(given, conf)
-    verification = app.verify()
+    verification, without_logic = with_logic(app) if plans else (app.verify(), "")
     if verification.plan is None:
         click.echo(report(verification, err=True), nl=False, err=True)
+        raise SystemExit(_WRONG_BLUEPRINT)
+    if without_logic:
+        click.echo(without_logic, err=True)
         raise SystemExit(_WRONG_BLUEPRINT)
     plan = verification.plan
     root = state_dir if state_dir is not None else Path(plan.folder) / STATE_FOLDER
     if state_dir is not None and not (root / plan.name).is_dir():
         raise click.UsageError(f"{root} holds no state of the application `{plan.name}`")
-    text = to_json(as_run(describe_plan(plan), StateFolder(root, plan.name)))
+    text = to_json(as_run(describe_plan(plan, verification.queries), StateFolder(root, plan.name)))
     if output is None:
         click.echo(text, nl=False)
         return

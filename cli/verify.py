@@ -50,7 +50,7 @@ def verify(
         raise SystemExit(_show_diff(app))
     if fix:
         _fix(app, quiet=form in ("json", "github"))
-    verification, without_logic = _with_logic(app, compared) if plans else (app.verify(against=compared), "")
+    verification, without_logic = with_logic(app, compared) if plans else (app.verify(against=compared), "")
     click.echo(report(verification, form), nl=False)
     if without_logic:
         click.echo(without_logic, err=True)
@@ -78,7 +78,7 @@ def _fix(app: Application, *, quiet: bool) -> None:
         click.echo(line, err=quiet)
 
 
-def _with_logic(app: Application, compared: Against | None) -> tuple[Verification, str]:
+def with_logic(app: Application, compared: Against | None = None) -> tuple[Verification, str]:
     """Verify with the streamlets' logic; without it, and with the reason why, when there is no Spark to be had."""
     from streamlets.plans import check_logic
     from streamlets.runner.spark.session import SessionError

@@ -7,6 +7,7 @@ from blueprint.comparison.changes import Change
 from blueprint.comparison.contracts import schemas
 from blueprint.comparison.descriptor import ApplicationDescriptor
 from blueprint.comparison.inlets import inlets
+from blueprint.comparison.logic import queries
 from blueprint.comparison.outlets import outlets
 from blueprint.comparison.pairing import paired
 from blueprint.comparison.settings import settings
@@ -17,6 +18,7 @@ _COMPARISONS = (
     streamlets.streamlets,
     inlets,
     outlets,
+    queries,
     schemas,
     topics,
     settings,
@@ -26,7 +28,8 @@ _COMPARISONS = (
 def compare(old: ApplicationDescriptor, new: ApplicationDescriptor) -> tuple[Change, ...]:
     """Every change, the one that takes most first; none between a descriptor and itself.
 
-    What neither descriptor says is not seen: other logic under the same class, other code under the same name.
+    What neither descriptor says is not seen: other logic under the same class, unless both know their queries, and
+    other code in the same query.
 
     Arguments:
         old: as it is deployed; what it says of queries and of records in topics makes the answer exact, and where it

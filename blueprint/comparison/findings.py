@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from blueprint.buildable import Queries
 from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.compare import compare
 from blueprint.comparison.of_plan import describe_plan
@@ -30,14 +31,18 @@ class Against:
     file: str
     allowed: ChangeClass = ChangeClass.SAFE
 
-    def changes(self, plan: ApplicationPlan, draft: Draft) -> Iterator[Diagnostic]:
-        """A finding for each change: an error beyond what is allowed, a note where it is safe, else a warning."""
+    def changes(self, plan: ApplicationPlan, draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
+        """A finding for each change: an error beyond what is allowed, a note where it is safe, else a warning.
+
+        Arguments:
+            queries: what the logic gave, where it was built; other queries are not compared.
+        """
         if isinstance(self.described, Described):
-            for change in compare(self.described.descriptor, describe_plan(plan)):
-                yield _finding(change, self.described, self, draft)
+            for change in compare(self.described.descriptor, describe_plan(plan, queries)):
+                yield _finding(change, self.described, self, draft, queries)
 
 
-def _finding(change: Change, described: Described, against: Against, draft: Draft) -> Diagnostic:
+def _finding(change: Change, described: Described, against: Against, draft: Draft, queries: Queries) -> Diagnostic:
     place = _place(draft, change.path)
     before = _before(described.root, change.before)
     takes = change.needs.words
@@ -49,7 +54,7 @@ def _finding(change: Change, described: Described, against: Against, draft: Draf
         change.code,
         f"{change.headline} ({change.needs.value})",
         primary,
-        also=[*also, *_declared(draft, change)],
+        also=[*also, *_declared(draft, change, queries)],
         causes=change.causes,
         help=change.help,
         severity=_severity(change.needs, against.allowed),
@@ -63,9 +68,12 @@ def _severity(needs: ChangeClass, allowed: ChangeClass) -> Severity:
     return Severity.NOTE if needs is ChangeClass.SAFE else Severity.WARNING
 
 
-def _declared(draft: Draft, change: Change) -> tuple[Label, ...]:
-    """Where the class declares the port whose schema changed."""
+def _declared(draft: Draft, change: Change, queries: Queries) -> tuple[Label, ...]:
+    """Where the class declares the port whose schema changed, or its logic asks for the query."""
     match change:
+        case Change(path=("streamlets", ref, "queries", name)):
+            place = queries[ref][name].place if name in queries.get(ref, ()) else None
+            return draft.declared(ref, place, "the query") if place is not None else ()
         case Change(code="change-schema", path=("streamlets", ref, side, name)):
             descriptor = draft.descriptor(ref)
             ports = (descriptor.inlets if side == "inlets" else descriptor.outlets) if descriptor is not None else ()

@@ -8,7 +8,16 @@ from blueprint.avro.model import Contract
 from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import ApplicationDescriptor, DescribedInlet, DescribedStreamlet
 from blueprint.comparison.pairing import Pairing
-from blueprint.comparison.queries import UNKNOWN_STATE, keeping_state, names, reading, state_words, stateful
+from blueprint.comparison.queries import (
+    UNKNOWN_STATE,
+    keeping_state,
+    names,
+    reading,
+    source_of,
+    state_words,
+    stateful,
+    unlike,
+)
 from blueprint.comparison.schemas import Unread, unread
 from blueprint.spelling import listing
 
@@ -44,18 +53,19 @@ def inlets(pairing: Pairing) -> Iterator[Change]:
     for ref, old, new in pairing.kept:
         pairs = pairing.inlets[ref]
         for name in sorted(set(new.inlets) - set(pairs.values())):
-            yield _added(pairing, ref, name, old, new.inlets[name])
+            yield _added(pairing, ref, name, old, new)
         for name in sorted(set(old.inlets) - set(pairs)):
-            yield _removed(ref, name, old)
+            yield _removed(ref, name, old, new)
         for before, now in sorted(pairs.items()):
             if before != now:
-                yield _renamed(ref, before, now, old, new.inlets[now])
+                yield _renamed(ref, (before, now), old, new)
             if not pairing.same_topic(old.inlets[before].topic, new.inlets[now].topic):
                 yield _rewired(pairing, ref, before, now, old, new.inlets[now])
 
 
-def _added(pairing: Pairing, ref: str, name: str, old: DescribedStreamlet, inlet: DescribedInlet) -> Change:
-    lost, causes = _fed_otherwise(ref, name, old)
+def _added(pairing: Pairing, ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
+    inlet = new.inlets[name]
+    lost, causes = _fed_otherwise(ref, name, old, new)
     causes.insert(0, starting_words(f"{ref}.{name}", inlet))
     needs = ChangeClass.STATE_LOSS if lost else ChangeClass.SAFE
     found = unread_from_start(pairing, inlet)
@@ -68,8 +78,8 @@ def _added(pairing: Pairing, ref: str, name: str, old: DescribedStreamlet, inlet
     )  # fmt: skip
 
 
-def _removed(ref: str, name: str, old: DescribedStreamlet) -> Change:
-    lost, causes = _fed_otherwise(ref, name, old)
+def _removed(ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
+    lost, causes = _fed_otherwise(ref, name, old, new)
     causes.insert(0, f"what it has not read yet of `{old.inlets[name].topic}` is not read")
     return Change(
         "change-port-removed", ChangeClass.STATE_LOSS if lost else ChangeClass.DRAIN,
@@ -78,35 +88,41 @@ def _removed(ref: str, name: str, old: DescribedStreamlet) -> Change:
     )  # fmt: skip
 
 
-def _fed_otherwise(ref: str, inlet: str, old: DescribedStreamlet) -> tuple[tuple[str, ...], list[str]]:
-    """Queries that may not go on when an inlet comes or goes, and why."""
+def _fed_otherwise(
+    ref: str, inlet: str, old: DescribedStreamlet, new: DescribedStreamlet
+) -> tuple[tuple[str, ...], list[str]]:
+    """Queries that may not go on when an inlet comes or goes, and why; not those that are known to be fed as before."""
     if not old.source_evolution:
         lost = reading(ref, old, inlet)
         return lost, [
             "without source evolution a checkpoint goes on only with the sources it began with"
         ] if lost else []
     readers = set(reading(ref, old, inlet))
-    lost = tuple(query for query in keeping_state(ref, old) if query in readers)
+    lost = unlike(ref, (query for query in keeping_state(ref, old) if query in readers), old, new)
     if not lost:
         return (), []
     refused = f"{names(lost)} may not go on: Spark refuses a checkpoint when {state_words(old)} is fed otherwise"
     return lost, [refused, *((UNKNOWN_STATE,) if stateful(old) is None else ())]
 
 
-def _renamed(ref: str, before: str, now: str, old: DescribedStreamlet, inlet: DescribedInlet) -> Change:
+def _renamed(ref: str, names: tuple[str, str], old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
+    before, now = names
     headline = f"the inlet `{ref}.{before}` seems to be called `{now}` now"
     path, was = ("streamlets", ref, "inlets", now), ("streamlets", ref, "inlets", before)
-    lost, source = reading(ref, old, before), before.replace("-", "_")
+    lost, source = reading(ref, old, before), source_of(before)
+    if lost and not unlike(ref, lost, old, new):
+        return Change("change-port-renamed", ChangeClass.SAFE, headline, path, was, (), (_SOURCE_STAYS,))
     if not lost:
         return Change("change-port-renamed", ChangeClass.SAFE, headline, path, was, (), (_UNREAD,))
     causes = (
         f"a checkpoint knows its sources by their inlets: the position of `{before}` is not found by `{now}`",
-        starting_words(f"{ref}.{now}", inlet),
+        starting_words(f"{ref}.{now}", new.inlets[now]),
     )
     help = (f"keep the name `{before}`", f'or name the source after it: `self.read_stream(..., name="{source}")`')
     return Change("change-port-renamed", ChangeClass.STATE_LOSS, headline, path, was, lost, causes, help)
 
 
+_SOURCE_STAYS = "the logic gives its source the name it had, so its position is found"
 _UNREAD = "no query has read it, so no position is lost"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import PurePath
 
+from blueprint.buildable import BuiltQuery, Queries
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
     DescribedInlet,
@@ -17,17 +19,19 @@ from blueprint.comparison.secrets import as_json, hidden, masked
 from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
 
 
-def describe_plan(plan: ApplicationPlan) -> ApplicationDescriptor:
-    """The descriptor of a verified application; queries and written schemas are for whoever has run it to add."""
+def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
+    """The descriptor of a verified application, with the queries of logic that was built; the schemas that records
+    were written with are for whoever has run it to add."""
+    streamlets = sorted(plan.streamlets, key=lambda one: one.ref)
     return ApplicationDescriptor(
         application=plan.name,
-        streamlets={one.ref: _streamlet(one, plan.folder) for one in sorted(plan.streamlets, key=lambda one: one.ref)},
+        streamlets={one.ref: _streamlet(one, plan.folder, (queries or {}).get(one.ref)) for one in streamlets},
         topics={topic.id: _topic(topic) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
         spark=hidden(plan.spark),
     )
 
 
-def _streamlet(plan: StreamletPlan, folder: str) -> DescribedStreamlet:
+def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuery] | None) -> DescribedStreamlet:
     inlets = {
         one.name: DescribedInlet(one.topic, one.contract, one.starting, one.max_records)
         for one in sorted(plan.inlets, key=lambda one: one.name)
@@ -47,6 +51,7 @@ def _streamlet(plan: StreamletPlan, folder: str) -> DescribedStreamlet:
         spark=hidden(plan.spark),
         volume_mounts={name: _below(plan.volume_mounts[name], folder) for name in sorted(plan.volume_mounts)},
         source_evolution=plan.source_evolution,
+        queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
     )
 
 

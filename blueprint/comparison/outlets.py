@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedOutlet, DescribedStreamlet
 from blueprint.comparison.pairing import Pairing
-from blueprint.comparison.queries import keeping_state, names, state_words, stateful, writing
+from blueprint.comparison.queries import gone, keeping_state, names, state_words, stateful, writing
 
 
 def outlets(pairing: Pairing) -> Iterator[Change]:
@@ -19,22 +19,23 @@ def outlets(pairing: Pairing) -> Iterator[Change]:
 def _outlets(pairing: Pairing, ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:
     pairs = pairing.outlets[ref]
     for name in sorted(set(new.outlets) - set(pairs.values())):
-        yield _outlet_added(ref, name, old, new.outlets[name])
+        yield _outlet_added(ref, name, old, new)
     for name in sorted(set(old.outlets) - set(pairs)):
-        yield _outlet_removed(ref, name, old)
+        yield _outlet_removed(ref, name, old, new)
     for before, now in sorted(pairs.items()):
         if before != now:
-            yield _outlet_renamed(ref, before, now, old)
+            yield _outlet_renamed(ref, (before, now), old, new)
         if not pairing.same_topic(old.outlets[before].topic, new.outlets[now].topic):
             yield _outlet_rewired(ref, before, now, old.outlets[before], new.outlets[now])
 
 
-def _outlet_added(ref: str, name: str, old: DescribedStreamlet, outlet: DescribedOutlet) -> Change:
-    joint = tuple(
+def _outlet_added(ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
+    outlet = new.outlets[name]
+    joint = gone(ref, (
         f"{ref}.{query}"
         for query in sorted(old.queries or {})
         if "." in query and set(query.split(".")) <= set(old.outlets)
-    )
+    ), new)  # fmt: skip
     path = ("streamlets", ref, "outlets", name)
     headline = f"`{ref}` has a new outlet `{name}`, which writes `{outlet.topic}`"
     causes = ("a query of its own begins anew, and reads the inlets from their `starting`",)
@@ -45,8 +46,8 @@ def _outlet_added(ref: str, name: str, old: DescribedStreamlet, outlet: Describe
     return Change("change-port-added", ChangeClass.STATE_LOSS, headline, path, ("streamlets", ref), joint, causes, help)
 
 
-def _outlet_removed(ref: str, name: str, old: DescribedStreamlet) -> Change:
-    queries = writing(ref, old, name)
+def _outlet_removed(ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
+    queries = gone(ref, writing(ref, old, name), new)
     lost = tuple(query for query in queries if query in keeping_state(ref, old)) if stateful(old) else ()
     joint = tuple(query for query in queries if query.count(".") > 1)
     causes = [f"nothing more comes to `{old.outlets[name].topic}` from here"]
@@ -61,8 +62,9 @@ def _outlet_removed(ref: str, name: str, old: DescribedStreamlet) -> Change:
     )  # fmt: skip
 
 
-def _outlet_renamed(ref: str, before: str, now: str, old: DescribedStreamlet) -> Change:
-    lost = writing(ref, old, before)
+def _outlet_renamed(ref: str, names: tuple[str, str], old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
+    before, now = names
+    lost = gone(ref, writing(ref, old, before), new)
     headline = f"the outlet `{ref}.{before}` seems to be called `{now}` now"
     path, was = ("streamlets", ref, "outlets", now), ("streamlets", ref, "outlets", before)
     if not lost:

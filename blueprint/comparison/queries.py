@@ -40,9 +40,14 @@ def keeping_state(ref: str, streamlet: DescribedStreamlet) -> tuple[str, ...]:
     return () if stateful(streamlet) is False else _named(ref, streamlet, lambda name, query: bool(query.operators))
 
 
+def source_of(inlet: str) -> str:
+    """What an inlet's source is called in a checkpoint unless the logic says otherwise."""
+    return inlet.replace("-", "_")
+
+
 def reading(ref: str, streamlet: DescribedStreamlet, inlet: str) -> tuple[str, ...]:
     """Its queries that read an inlet, or may: the logic may call its source otherwise."""
-    source = inlet.replace("-", "_")
+    source = source_of(inlet)
     told = any(source in (query.sources or ()) for query in (streamlet.queries or {}).values())
     return _named(ref, streamlet, lambda name, query: not told or query.sources is None or source in query.sources)
 
@@ -60,9 +65,29 @@ def _named(ref: str, streamlet: DescribedStreamlet, wanted: Callable[[str, Descr
 
 def state_words(streamlet: DescribedStreamlet) -> str:
     """What its state is for: `an aggregation and a join of streams`."""
-    operators = [name for query in (streamlet.queries or {}).values() for name in query.operators]
-    words = list(dict.fromkeys(OPERATORS.get(name, f"`{name}`") for name in operators))
-    return " and ".join(words) or "state"
+    return operator_words([name for query in (streamlet.queries or {}).values() for name in query.operators])
+
+
+def operator_words(operators: Iterable[str], *, none: str = "state") -> str:
+    """What operators are to a reader: `an aggregation and a join of streams`."""
+    return " and ".join(dict.fromkeys(OPERATORS.get(name, f"`{name}`") for name in operators)) or none
+
+
+def unlike(ref: str, queries: Iterable[str], old: DescribedStreamlet, new: DescribedStreamlet) -> tuple[str, ...]:
+    """Those of some queries that are not known to be in both, with the same sources, where they are named."""
+    return tuple(
+        query for query in queries
+        if (before := _query(ref, query, old)) is None or before != _query(ref, query, new) or before.sources is None
+    )  # fmt: skip
+
+
+def gone(ref: str, queries: Iterable[str], new: DescribedStreamlet) -> tuple[str, ...]:
+    """Those of some queries that are not known to be there still."""
+    return tuple(query for query in queries if _query(ref, query, new) is None)
+
+
+def _query(ref: str, path: str, streamlet: DescribedStreamlet) -> DescribedQuery | None:
+    return (streamlet.queries or {}).get(path.removeprefix(f"{ref}."))
 
 
 def names(queries: Iterable[str]) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from blueprint.buildable import BuildableApplication
-from blueprint.diagnostics import Diagnostic
+from blueprint.buildable import BuildableApplication, BuiltLogic
 from streamlets.plans.checker import LogicChecker
 from streamlets.project import project_at
 from streamlets.runner.spark.launching import start
@@ -26,14 +25,14 @@ _SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 """A process of seconds: compiling its code well would take longer than it runs."""
 
 
-def check_logic(application: BuildableApplication) -> tuple[Diagnostic, ...]:
+def check_logic(application: BuildableApplication) -> BuiltLogic:
     """Start Spark, build the logic of all streamlets, and end Spark; without streamlets nothing is started.
 
     Raises:
         SessionError: Spark cannot be started.
     """
     if not application.streamlets:
-        return ()
+        return BuiltLogic()
     with spark_for_checks(application) as (spark, folder):
         return LogicChecker(spark.session, folder)(application)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.buildable import Buildable, BuildableApplication
+from blueprint.buildable import Buildable, BuildableApplication, BuiltLogic, BuiltQuery
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.spelling import listing
 from streamlets.plans.places import Places
@@ -40,17 +40,23 @@ class LogicChecker:
         self._root = root
         self._folder = folder
 
-    def __call__(self, application: BuildableApplication) -> tuple[Diagnostic, ...]:
-        """The findings of all streamlets; what several have in common (one class, say) is told once."""
+    def __call__(self, application: BuildableApplication) -> BuiltLogic:
+        """The findings of all streamlets, told once where several have them in common (one class, say); the queries."""
         project = project_at(application.folder)
         places = Places(project)
         watch = Watch(places)
         found: dict[Diagnostic, list[str]] = {}
+        queries: dict[str, dict[str, BuiltQuery]] = {}
         with watch.watching(), quiet(), self._importing(project):
             for streamlet in application.streamlets:
-                for diagnostic in self._check(streamlet, project, watch, places):
-                    found.setdefault(diagnostic, []).append(streamlet.plan.ref)
-        return tuple(_of(dict.fromkeys(refs), diagnostic) for diagnostic, refs in found.items())
+                ref = streamlet.plan.ref
+                diagnostics, built = self._check(streamlet, project, watch, places)
+                for diagnostic in diagnostics:
+                    found.setdefault(diagnostic, []).append(ref)
+                if built is not None:
+                    queries[ref] = built
+        findings = tuple(_of(dict.fromkeys(refs), diagnostic) for diagnostic, refs in found.items())
+        return BuiltLogic(findings, queries)
 
     @contextlib.contextmanager
     def _importing(self, project: Project) -> Iterator[None]:
@@ -66,17 +72,19 @@ class LogicChecker:
             if before is not None:
                 environment["PYTHONPATH"] = before
 
-    def _check(self, streamlet: Buildable, project: Project, watch: Watch, places: Places) -> Iterable[Diagnostic]:
+    def _check(
+        self, streamlet: Buildable, project: Project, watch: Watch, places: Places
+    ) -> tuple[tuple[Diagnostic, ...], dict[str, BuiltQuery] | None]:
         plan = streamlet.plan
         settings = dict(plan.spark) if plan.source_evolution else {**plan.spark, _EVOLUTION: "false"}
         try:
             session = child_session(self._root, settings | _WHOLE_PLANS)
         except SessionError as error:
             place = streamlet.spark_places.get(error.setting, streamlet.place)
-            return (finding("spark-setting", str(error), place, help=(error.help,)),)
+            return (finding("spark-setting", str(error), place, help=(error.help,)),), None
         with active(session):
             check = StreamletCheck(streamlet, project, session, self._folder / plan.ref, watch, places)
-            return tuple(check.findings())
+            return tuple(check.findings()), check.queries
 
 
 def _of(refs: Iterable[str], diagnostic: Diagnostic) -> Diagnostic:

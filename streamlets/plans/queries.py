@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from blueprint.buildable import Buildable
@@ -16,7 +17,8 @@ from streamlets.plans.places import Places, span_of
 from streamlets.plans.raised import message_of
 from streamlets.plans.real_time import refused_operators
 from streamlets.plans.state import Unbounded, holds, unbounded
-from streamlets.plans.writer import facts, rows_of
+from streamlets.plans.tree import PlanNode, plan_tree
+from streamlets.plans.writer import WriterFacts, facts, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 _MODES = ("append", "update", "complete")
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltQuery:
-    """A query as it would be started.
+@dataclass(frozen=True)
+class CheckedQuery:
+    """A query as it would be started; what Spark knows of it is asked once.
 
     Arguments:
         name: within the streamlet; "" for one that the author starts without a name.
@@ -47,10 +49,20 @@ class BuiltQuery:
         """How findings speak of it."""
         return f"the query `{self.name}`" if self.name else "the query"
 
+    @cached_property
+    def told(self) -> WriterFacts:
+        """What its writer has been told."""
+        return facts(self.writer)
 
-def query_findings(query: BuiltQuery, streamlet: Buildable, places: Places) -> Iterator[Diagnostic]:
+    @cached_property
+    def plan(self) -> PlanNode:
+        """Its analyzed plan."""
+        return plan_tree(rows_of(self.writer))
+
+
+def query_findings(query: CheckedQuery, streamlet: Buildable, places: Places) -> Iterator[Diagnostic]:
     """What is wrong with a query; when Spark refuses its plan, nothing more is said of the plan."""
-    told, rows = facts(query.writer), rows_of(query.writer)
+    told, rows = query.told, rows_of(query.writer)
     place = query.place
     if query.own_sink and told.lacks_sink:
         yield finding(
@@ -65,7 +77,7 @@ def query_findings(query: BuiltQuery, streamlet: Buildable, places: Places) -> I
     if refusal:
         yield _refused(query, rows, told.mode, refusal, places)
         return
-    for found in unbounded(rows, told.mode):
+    for found in unbounded(query.plan, told.mode):
         yield _grows(found, rows, told.mode, place, places)
     yield from _real_time(query, rows, told.mode, streamlet)
 
@@ -86,7 +98,7 @@ def _refusal(rows: DataFrame, mode: str) -> str:
     return ""
 
 
-def _refused(query: BuiltQuery, rows: DataFrame, mode: str, refusal: str, places: Places) -> Diagnostic:
+def _refused(query: CheckedQuery, rows: DataFrame, mode: str, refusal: str, places: Places) -> Diagnostic:
     operator = _made_at(first_with(rows, lambda frame: bool(_refusal(frame, mode))), places)
     place = query.place
     others = [other for other in _MODES if other != mode and not _refusal(rows, other)]
@@ -140,7 +152,7 @@ def _made_at(frame: DataFrame, places: Places) -> Declared | None:
     return places.own(how.place) if how is not None else None
 
 
-def _real_time(query: BuiltQuery, rows: DataFrame, mode: str, streamlet: Buildable) -> Iterator[Diagnostic]:
+def _real_time(query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Buildable) -> Iterator[Diagnostic]:
     plan, place = streamlet.plan, query.place
     set_ = plan.queries.get(query.name) or plan.trigger
     if not isinstance(set_ or query.trigger, RealTime):

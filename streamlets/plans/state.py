@@ -27,21 +27,17 @@ class Unbounded:
     node: str
 
 
-def unbounded(frame: DataFrame, mode: str) -> list[Unbounded]:
+def holds(frame: DataFrame, mode: str, found: Unbounded) -> bool:
+    """Whether an operator that was found is in the plan of an earlier frame, too."""
+    return any(each.node == found.node for each in unbounded(plan_tree(frame), mode))
+
+
+def unbounded(plan: PlanNode, mode: str) -> Iterator[Unbounded]:
     """The operators of a query whose state nothing bounds.
 
     Complete mode is to keep everything, so its aggregations are as asked for; an aggregation without keys has one row.
     """
-    return list(_of_tree(plan_tree(frame), mode))
-
-
-def holds(frame: DataFrame, mode: str, found: Unbounded) -> bool:
-    """Whether an operator that was found is in the plan of an earlier frame, too."""
-    return any(each.node == found.node for each in _of_tree(plan_tree(frame), mode))
-
-
-def _of_tree(tree: PlanNode, mode: str) -> Iterator[Unbounded]:
-    for node in tree.all():
+    for node in plan.all():
         if not node.streaming:
             continue
         print_ = f"{node.name} {node.rest}"

@@ -8,21 +8,21 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from blueprint.buildable import Buildable
+from blueprint.buildable import Buildable, BuiltQuery
 from blueprint.catalog import PortDescriptor
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.errors import StreamletError
 from streamlets.loading import streamlet_of
 from streamlets.plans import pinpoint
+from streamlets.plans.described import described
 from streamlets.plans.empty import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
-from streamlets.plans.queries import BuiltQuery, query_findings
+from streamlets.plans.queries import CheckedQuery, query_findings
 from streamlets.plans.raised import finding_of
 from streamlets.plans.standin import StreamingQuery
-from streamlets.plans.tree import plan_tree
 from streamlets.plans.watching import Seen, Watch
-from streamlets.plans.writer import facts, rows_of
+from streamlets.plans.writer import facts
 from streamlets.project import Project
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class StreamletCheck:
             ports=self._ports,
             folder=Path(self._plan.folder),
         )
+        self.queries: dict[str, BuiltQuery] | None = None
+        """The queries by name once the logic was built, which `findings` does."""
 
     def findings(self) -> Iterator[Diagnostic]:
         """All that is wrong with the streamlet's logic; what raises hides what would have come after it."""
@@ -74,6 +76,8 @@ class StreamletCheck:
         yield from self._mismatches()
         yield from self._lost(seen, given)
         queries = self._queries(given, seen)
+        ours = {write.query for write in given if isinstance(write, StreamingWrite)}  # others have their own checkpoints
+        self.queries = {query.name: self._built(query) for query in queries if query.name in ours}
         told = [found for query in queries for found in query_findings(query, self._streamlet, self._places)]
         yield from told
         yield from self._jobs(seen)
@@ -92,16 +96,21 @@ class StreamletCheck:
         place = pinpoint.definition(code.co_filename, code.co_firstlineno, code.co_name)
         return replace(found, primary=Label(place.span)) if self._places.own(place) and place else found
 
-    def _queries(self, given: Queries, seen: Seen) -> list[BuiltQuery]:
+    def _built(self, query: CheckedQuery) -> BuiltQuery:
+        return BuiltQuery(
+            described(query.plan, query.told.mode, named=self._plan.source_evolution), span_of(query.place)
+        )
+
+    def _queries(self, given: Queries, seen: Seen) -> list[CheckedQuery]:
         own = self._places.own
         queries = [
-            BuiltQuery(write.query, write.writer, not write.outlets, write.trigger, own(write.place))
+            CheckedQuery(write.query, write.writer, not write.outlets, write.trigger, own(write.place))
             for write in given
             if isinstance(write, StreamingWrite)
         ]
         for each in seen.started:
             name = each.name or facts(each.writer).options.get("queryname", "")
-            queries.append(BuiltQuery(name, each.writer, True, None, own(each.place)))
+            queries.append(CheckedQuery(name, each.writer, True, None, own(each.place)))
         return queries
 
     def _mismatches(self) -> Iterator[Diagnostic]:
@@ -153,7 +162,7 @@ class StreamletCheck:
                 )
 
     def _ports_left_out(
-        self, streamlet: SparkStreamlet, given: Queries, queries: list[BuiltQuery]
+        self, streamlet: SparkStreamlet, given: Queries, queries: list[CheckedQuery]
     ) -> Iterator[Diagnostic]:
         if not queries:
             yield finding(
@@ -172,7 +181,7 @@ class StreamletCheck:
                     outlet.declared,
                     help=(f"write it with `self.write_stream(df, self.streamlet.{outlet.attribute})`, or take it out",),
                 )
-        used = {node.rest for query in queries for node in plan_tree(rows_of(query.writer)).all() if not node.children}
+        used = {node.rest for query in queries for node in query.plan.all() if not node.children}
         for inlet in self._plan.descriptor.inlets:
             if any(f"[{self._ports.folder_of(inlet.name)}]" in leaf for leaf in used):
                 continue

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+_READ = ("extraOptions", "foreachBatchWriter", "foreachWriter", "outputMode", "source")
 _FILES = ("parquet", "orc", "json", "csv", "text", "avro", "xml")
 
 
@@ -41,13 +43,10 @@ def rows_of(writer: DataStreamWriter) -> DataFrame:
 def facts(writer: DataStreamWriter) -> WriterFacts:
     """What a writer has been told so far."""
     inner: Any = writer._jwrite  # noqa: SLF001
-    fields = {field.getName(): field for field in inner.getClass().getDeclaredFields()}
+    fields = _fields(inner.getClass().getName(), writer._df.sparkSession._jvm)  # noqa: SLF001
 
     def value(name: str) -> Any:
-        if name not in fields:
-            return None
-        fields[name].setAccessible(True)
-        return fields[name].get(inner)
+        return fields[name].get(inner) if name in fields else None
 
     called = value("foreachBatchWriter") or value("foreachWriter")
     mode, source, given = value("outputMode"), value("source"), value("extraOptions")
@@ -57,3 +56,15 @@ def facts(writer: DataStreamWriter) -> WriterFacts:
         pair = pairs.next()
         options[str(pair.productElement(0)).lower()] = str(pair.productElement(1))
     return WriterFacts(mode.toString().lower() if mode is not None else "", "" if called else str(source), options)
+
+
+@cache
+def _fields(name: str, jvm: Any) -> dict[str, Any]:
+    """What of a class in a JVM can be read; asking for it takes many calls."""
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    kind = jvm.java.lang.Class.forName(name, True, loader)
+    fields = {field.getName(): field for field in kind.getDeclaredFields()}
+    found = {field: fields[field] for field in _READ if field in fields}
+    for field in found.values():
+        field.setAccessible(True)
+    return found

@@ -6,6 +6,7 @@ their checkpoints; which schemas records were written with, from the tables of t
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,17 +58,35 @@ def deployed(state: StateFolder) -> Described | None:
 
 
 def as_run(descriptor: ApplicationDescriptor, state: StateFolder) -> ApplicationDescriptor:
-    """A descriptor with the queries and the written schemas that a state folder knows of."""
-    streamlets = {
-        ref: replace(one, queries=found) if (found := _queries(state.checkpoints / ref)) else one
-        for ref, one in descriptor.streamlets.items()
-    }
+    """A descriptor with what a state folder knows: queries as their checkpoints tell, the schemas of written records.
+
+    Queries that the descriptor has are all there are; else those of the last run are, and the checkpoints of earlier
+    ones, which stay in the folder, are not.
+    """
+    ran = _ran(state)
+    streamlets = {}
+    for ref, one in descriptor.streamlets.items():
+        found = _queries(state.checkpoints / ref)
+        present = one.queries if one.queries is not None else ran.get(ref) or found
+        told = {name: found.get(name, (one.queries or {}).get(name)) for name in present}
+        known = {name: query for name, query in told.items() if query is not None}
+        streamlets[ref] = replace(one, queries=known) if found or one.queries is not None else one
     topics = {}
     for id, topic in descriptor.topics.items():
         present = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
         written = _written(state.topics / topic.name) if topic.channel == "delta" else ()
         topics[id] = replace(topic, written=tuple(one for one in written if one.fingerprint not in present))
     return replace(descriptor, streamlets=streamlets, topics=topics)
+
+
+def _ran(state: StateFolder) -> dict[str, set[str]]:
+    """The queries of the last run by streamlet, as far as its status tells."""
+    try:
+        told = json.loads(state.status_file.read_text(encoding="utf-8"))
+        queries = {each["ref"]: {unit["query"] for unit in each["units"]} - {""} for each in told["streamlets"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {ref: names for ref, names in queries.items() if names}
 
 
 def _queries(folder: Path) -> dict[str, DescribedQuery]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from blueprint.buildable import BuildableApplication
-from blueprint.diagnostics import Diagnostic
-from blueprint.verify import verify
+from blueprint.buildable import BuildableApplication, BuiltLogic
+from blueprint.comparison import DescribedQuery
+from blueprint.verify import Verification, verify
 from streamlets.describe import ProjectCatalog
 from streamlets.plans import LogicChecker
 
@@ -267,24 +266,42 @@ class Checked:
         self._monkeypatch.chdir(self.folder)
         return self.folder
 
-    def findings(self, *refs: str) -> tuple[Diagnostic, ...]:
-        """The findings, the logic of some streamlets (all without a name) included."""
+    def verified(self, *refs: str) -> Verification:
+        """What comes of verification, the logic of some streamlets (all without a name) included."""
 
-        def check(application: BuildableApplication) -> Iterable[Diagnostic]:
+        def check(application: BuildableApplication) -> BuiltLogic:
             kept = tuple(each for each in application.streamlets if not refs or each.plan.ref in refs)
             assert len(kept) == len(refs) or not refs
             return self._check(replace(application, streamlets=kept))
 
         return verify(
             "blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=self.folder, logic=check
-        ).diagnostics
+        )
+
+
+QUERIES = {
+    "shop": {
+        "archive.sink": DescribedQuery(("in",)),
+        "bestsellers.bestsellers": DescribedQuery(("orders",), ("stateStoreSave",)),
+        "board.clicks": DescribedQuery(("clicks",)),
+        "clicks.clicks": DescribedQuery(("clicks",)),
+        "once.seen": DescribedQuery(("clicks",), ("dedupeWithinWatermark",)),
+        "paid.paid": DescribedQuery(("orders", "payments"), ("symmetricHashJoin",)),
+        "valid.rejected.valid": DescribedQuery(("orders",)),
+        "visits.visits": DescribedQuery(("clicks",), ("sessionWindowStateStoreSaveExec",)),
+    },
+}
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_right_applications_have_no_findings(application: str, checked: Checked) -> None:
-    """Before any mistake is put in there is nothing to be said of any streamlet's logic."""
+    """Before any mistake is put in there is nothing to be said of any streamlet's logic; its queries are known."""
     checked.copy(application)
-    assert checked.findings() == ()
+    verification = checked.verified()
+    assert verification.diagnostics == ()
+    built = {f"{ref}.{name}": one for ref, queries in verification.queries.items() for name, one in queries.items()}
+    assert {name: one.described for name, one in built.items()}.items() >= QUERIES.get(application, {}).items()
+    assert all(one.place is not None for name, one in built.items() if not name.endswith(".sink"))
 
 
 @pytest.mark.parametrize(
@@ -303,7 +320,7 @@ def test_one_mistake_gives_one_finding(ref: str, old: str, new: str, code: str, 
     expected = (code, file, before.count("\n") + 1, len(before) - before.rfind("\n"))
     found = [
         (each.code, each.primary.span.file, each.primary.span.line, each.primary.span.column)
-        for each in checked.findings(ref)
+        for each in checked.verified(ref).diagnostics
         if each.primary
     ]
     assert found == [expected]

@@ -14,7 +14,7 @@ from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_js
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel
-from streamlets.runner.deployed import DESCRIPTOR, deployed
+from streamlets.runner.deployed import DESCRIPTOR, as_run, deployed
 from streamlets.runner.state_folder.folder import StateFolder
 from tests.blueprint.comparison.described import application, unknown_queries
 
@@ -81,3 +81,22 @@ def test_topics_tell_with_which_schemas_their_records_were_written(state: StateF
     new = replace(read.descriptor, streamlets={**read.descriptor.streamlets, "copy": application().streamlets["mean"]})
     (added,) = compare(read.descriptor, new)
     assert (added.code, added.needs.value) == ("change-streamlet-added", "breaking")
+
+
+def test_checkpoints_of_queries_that_are_gone_are_not_told(state: StateFolder) -> None:
+    """A checkpoint stays when its query goes; what the last run had, or the descriptor says, tells which are left."""
+    checkpoint(state, "mean", "out", "v2\n{}\nin:7", saved=True)
+    checkpoint(state, "mean", "before", "v2\n{}\nin:7")
+    read = deployed(state)
+    assert read is not None
+    assert set(read.descriptor.streamlets["mean"].queries or {}) == {"before", "out"}
+    state.status_file.parent.mkdir()
+    status = {"streamlets": [{"ref": "mean", "units": [{"query": "out"}]}, {"ref": "gauges", "units": [{"query": ""}]}]}
+    state.status_file.write_text(json.dumps(status), encoding="utf-8")
+    read = deployed(state)
+    assert read is not None
+    assert read.descriptor.streamlets["mean"].queries == {"out": DescribedQuery(("in",), ("stateStoreSave",))}
+    state.status_file.write_text("{", encoding="utf-8")
+    built = application()  # its queries are known: `out` of `mean`, of which the checkpoint tells, and `files`
+    assert as_run(built, state).streamlets["mean"].queries == {"out": DescribedQuery(("in",), ("stateStoreSave",))}
+    assert as_run(built, state).streamlets["archive"].queries == built.streamlets["archive"].queries
