@@ -123,7 +123,7 @@ def storm(units: int, factor: float, seed: int) -> Result:
 
     until(100.0)
     world.broken = True
-    decide(lambda: supervisor.handle(Lost(GONE)))
+    decide(lambda: supervisor.handle(Lost(GONE, frozenset(unit.streamlet for unit in supervisor.units))))
     until(100.0 + BROKEN_FOR)
     world.broken, repaired = False, world.now
     until(repaired + 200.0)

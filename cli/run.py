@@ -13,6 +13,7 @@ from cli.application import application, application_arguments
 from cli.durations import DurationType
 
 if TYPE_CHECKING:
+    from streamlets.runner.drivers.isolation import Isolation
     from streamlets.runner.state_folder.folder import StateFolder
 
 _WRONG_BLUEPRINT = 2
@@ -24,6 +25,10 @@ _WRONG_BLUEPRINT = 2
 @click.option("--fresh", is_flag=True, help="Forget all topics and checkpoints first (asks, unless --yes).")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @click.option("--master", metavar="URL", help="Spark's master; left out, all cores of this machine.")
+@click.option(
+    "--isolation", type=click.Choice(["none", "process"]), default="none", show_default=True,
+    help="Where streamlets run: all on one Spark, or each (each group) in a process with a Spark of its own.",
+)  # fmt: skip
 @click.option(
     "--state-dir", metavar="DIR", help="Where topics and checkpoints are kept; left out, .flow beside the blueprint."
 )
@@ -47,6 +52,7 @@ def run(
     fresh: bool,
     yes: bool,
     master: str | None,
+    isolation: Isolation,
     state_dir: str | None,
     drain_timeout: float,
     fail_fast: bool,
@@ -81,6 +87,7 @@ def run(
     options = RunOptions(
         state=state,
         master=master,
+        isolation=isolation,
         bounded=available_now,
         fresh=fresh,
         drain_within=drain_timeout,
@@ -110,6 +117,7 @@ def _options(given: Mapping[str, Any], state: StateFolder) -> tuple[str, ...]:
         *master,
         *("--state-dir", str(state.root.absolute())),
         *("--drain-timeout", f"{given['drain_timeout']:f}s"),
+        *("--isolation", given["isolation"]),
         *("--log-format", given["log_format"]),
         *("--format", given["form"]),
     )

@@ -6,29 +6,25 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan
-from streamlets.channels.base import Channel, TopicLostError, TopicWriteError
-from streamlets.runner.build import channels_of, launch
-from streamlets.runner.checkpoints.held import Holder, held_rows
+from streamlets.channels.base import Channel, TopicLostError, TopicResource, TopicWriteError
+from streamlets.runner.build import channels_of, make_topics
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reading import checkpoints_in
 from streamlets.runner.checkpoints.resetting import reset
 from streamlets.runner.deployed import store_descriptor
+from streamlets.runner.drivers.isolation import Drivers, Isolation, drivers_of
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.signals import stopping_on_signals
-from streamlets.runner.spark import launching
 from streamlets.runner.spark.failure import text_of
-from streamlets.runner.spark.host import SparkHost
-from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.control import Request
 from streamlets.runner.state_folder.folder import StateError, StateFolder
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
@@ -53,6 +49,7 @@ class RunOptions:
     Arguments:
         state: the application's folder.
         master: Spark's master; None for this machine.
+        isolation: whether streamlets run on one Spark or in processes of their own.
         bounded: work off what there is in topological order, then end.
         fresh: forget topics and checkpoints first.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
@@ -64,6 +61,7 @@ class RunOptions:
 
     state: StateFolder
     master: str | None = None
+    isolation: Isolation = "none"
     bounded: bool = False
     fresh: bool = False
     drain_within: float | None = None
@@ -127,8 +125,11 @@ def run(
         emit(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
         code, reason = FAILED, "it could not be started"
         try:
-            session_plan = _session_plan(plan, options)
-            host = SparkHost(lambda: launching.start(session_plan, print_line), inbox.put, session_plan.jvm_log)
+            topics = _topics(plan, options.state, log)
+            drivers = drivers_of(
+                plan, options.state, options.isolation, master=options.master, bounded=options.bounded,
+                resting=orders.paused, report=inbox.put, log=log.failure, print_line=print_line,
+            )  # fmt: skip
             take_signals()  # Spark has put its own handler
             try:
                 reason = _end_asked(inbox)
@@ -136,9 +137,9 @@ def run(
                     code = ALL_ENDED
                 else:
                     supervising.set()
-                    code, reason = _supervised(plan, options, host, inbox, emit, log, orders, status)
+                    code, reason = _supervised(plan, options, topics, drivers, inbox, emit, log, orders, status)
             finally:
-                host.stop()
+                drivers.stop()
         except _StoppedTwiceError:
             code, reason = ALL_ENDED, "stopped while Spark started"
         finally:
@@ -149,6 +150,19 @@ def run(
             return code, None
         _forget(options.state, orders.upgrade.reset, channels_of(plan, options.state).values())
         return code, Upgrade(orders.upgrade.arguments, os.dup(lock))
+
+
+def _topics(plan: ApplicationPlan, state: StateFolder, log: RunLog) -> Mapping[str, TopicResource]:
+    """The topics, made.
+
+    Raises:
+        StateError: they cannot be made.
+    """
+    try:
+        return make_topics(plan, state)
+    except (TopicLostError, TopicWriteError, OSError) as error:
+        log.failure(UnitId(plan.name, ""), text_of(error))
+        raise StateError(f"the topics cannot be made: {error}", "free space or correct the permissions") from error
 
 
 def _forget(state: StateFolder, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
@@ -180,22 +194,11 @@ class _StoppedTwiceError(BaseException):
     """A second signal while Spark starts: leave whatever this thread is waiting for."""
 
 
-def _session_plan(plan: ApplicationPlan, options: RunOptions) -> SessionPlan:
-    folder = Path(plan.folder).absolute()
-    return SessionPlan(
-        application=plan.name,
-        logs=options.state.logs.absolute(),
-        scratch=options.state.scratch.absolute(),
-        master=options.master,
-        python_path=(str(folder), str(folder / "src")),
-        settings=plan.spark,
-    )
-
-
 def _supervised(
     plan: ApplicationPlan,
     options: RunOptions,
-    host: SparkHost,
+    topics: Mapping[str, TopicResource],
+    drivers: Drivers,
     inbox: _Inbox,
     emit: Callable[[Event], None],
     log: RunLog,
@@ -203,11 +206,6 @@ def _supervised(
     status: StatusFile,
 ) -> tuple[int, str]:
     """Everything between the start of Spark and its end; gives the exit code and why it ended."""
-    try:
-        application = launch(plan, options.state, host=host, bounded=options.bounded, report=inbox.put, log=log.failure)
-    except (TopicLostError, TopicWriteError, OSError) as error:
-        log.failure(UnitId(plan.name, ""), text_of(error))
-        raise StateError(f"the topics cannot be made: {error}", "free space or correct the permissions") from error
     held: dict[UnitId, int] = {}
 
     def note(event: Event) -> None:
@@ -217,8 +215,8 @@ def _supervised(
 
     store_descriptor(options.state, plan)
     supervisor = Supervisor(
-        application.units,
-        application.producers,
+        drivers.units,
+        {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets},
         in_order=options.bounded,
         clock=time.time,
         uniform=random.random,
@@ -228,24 +226,21 @@ def _supervised(
         paused=orders.paused,
     )
     with maintaining(
-        application.topics.values(),
+        topics.values(),
         lambda topic: readers_below(topic, options.state.checkpoints, plan.inlets_of(topic.plan.id)),
         lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
-        asked = _watch(supervisor, host, inbox, orders, status)
-    for site in application.sites.values():
-        site.resume()
-    holders = {unit: Holder(application.output_mode(unit), held.get(unit)) for unit in supervisor.units}
-    if options.bounded and host.alive:
-        for event in held_rows(host.spark().session, holders, options.state.checkpoints, time.time):
+        asked = _watch(supervisor, inbox, orders, status)
+    if options.bounded:
+        for event in drivers.held({unit: held.get(unit) for unit in supervisor.units}):
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
     return ALL_ENDED, asked
 
 
-def _watch(supervisor: Supervisor, host: SparkHost, inbox: _Inbox, orders: Orders, status: StatusFile) -> str:
+def _watch(supervisor: Supervisor, inbox: _Inbox, orders: Orders, status: StatusFile) -> str:
     """Feed facts to the supervisor until all has ended; why somebody asked for the end, empty when nobody did."""
     asked = ""
     looked = time.monotonic()
@@ -266,6 +261,5 @@ def _watch(supervisor: Supervisor, host: SparkHost, inbox: _Inbox, orders: Order
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             status.write(time.time())
-            if host.alive:  # else the units hear of it
-                supervisor.check()
+            supervisor.check()
     return asked

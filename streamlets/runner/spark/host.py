@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streamlets.runner.spark.session import SessionError, Spark
-from streamlets.runner.supervision.facts import Failure, Lost
+from streamlets.runner.supervision.facts import Failure
 
 # What a dying process says last; read from the end of its log.
 _LAST_WORDS = 20_000
@@ -27,11 +27,11 @@ class SparkHost:
 
     Arguments:
         start: starts Spark; also called in a worker, when there was one before.
-        lost: told once, from a thread of its own, when a Spark is gone that nobody stopped.
+        lost: told why, once, from a thread of its own, when a Spark is gone that nobody stopped.
         jvm_log: where its Java process complains.
     """
 
-    def __init__(self, start: Callable[[], Spark], lost: Callable[[Lost], None], jvm_log: Path) -> None:
+    def __init__(self, start: Callable[[], Spark], lost: Callable[[Failure], None], jvm_log: Path) -> None:
         self._start = start
         self._lost = lost
         self._log = jvm_log
@@ -79,14 +79,19 @@ class SparkHost:
         def wait() -> None:
             code = spark.process.wait()
             if not self._stopping:
-                self._lost(Lost(_gone(code, self._log)))
+                self._lost(_gone(code, self._log))
 
         threading.Thread(target=wait, name="jvm-watch", daemon=True).start()
         return spark
 
 
+def how_it_ended(code: int) -> str:
+    """What a process's return code says, in words."""
+    return f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
+
+
 def _gone(code: int, log: Path) -> Failure:
-    why = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
+    why = how_it_ended(code)
     try:
         words = log.read_text(errors="replace")[-_LAST_WORDS:]
     except OSError:

@@ -29,6 +29,7 @@ class SessionPlan:
         master: Spark's master; None means all cores of this machine, each task tried four times.
         python_path: folders that drivers and workers import modules from, first one first.
         settings: Spark settings of the application; they win over the defaults.
+        sparks: how many Sparks share this machine's memory.
     """
 
     application: str
@@ -37,6 +38,7 @@ class SessionPlan:
     master: str | None = None
     python_path: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    sparks: int = 1
 
     @property
     def jvm_log(self) -> Path:
@@ -79,10 +81,16 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
         found |= {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
-            "spark.driver.memory": f"{max(1024, min(8 * 1024, memory // 4 // 1024**2))}m",
+            "spark.driver.memory": f"{_heap(memory // 1024**2, plan.sparks)}m",
             "spark.sql.shuffle.partitions": str(_local_cores(master, cores)),
         }
     return found
+
+
+def _heap(memory: int, sparks: int) -> int:
+    """What each Java process may take of a machine's memory, in MiB: a quarter of it, and all together half of it; but
+    never less than 1 GiB, with which little can be done, nor more than 8, which few need."""
+    return max(1024, min(8 * 1024, memory // 4, memory // 2 // sparks))
 
 
 def _local_cores(master: str, cores: int) -> int:

@@ -154,6 +154,11 @@ class Site:
                     continue  # the position is another topic's
         return found
 
+    @property
+    def alive(self) -> bool:
+        """Whether Spark is there."""
+        return self._host.alive
+
     def failure(self) -> Failure | None:
         """Why nothing works just now, whatever an error says: Spark is gone; None when it is there."""
         return self._host.failure()

@@ -79,6 +79,8 @@ class _SparkUnit:
 
     def check(self) -> None:
         """Look whether a query is down whose end was not told: Spark drops events when its bus is slow."""
+        if not self._site.alive:
+            return  # that is told to all
         for run_id, up in list(self._queries.items()):
             if not up.alive or up.query.isActive:
                 continue
@@ -164,16 +166,16 @@ class _SparkUnit:
 
 
 class QueryUnit(_SparkUnit):
-    """One query. Its first run takes what was built; each later one builds the streamlet anew and takes the query of
-    the same name."""
+    """One query. Its first run takes what was built, where it is given; each later one builds the streamlet anew and
+    takes the query of the same name."""
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log,
-        write: StreamingWrite,
+        write: StreamingWrite | None = None,
     ) -> None:  # fmt: skip
         super().__init__(id, site, retry, workers, report, log)
-        self._write: StreamingWrite | None = write
-        self.bounded = isinstance(site.trigger(write), AvailableNow)
+        self._write = write
+        self.bounded = write is not None and isinstance(site.trigger(write), AvailableNow)
 
     def _begin(self, run: int) -> None:
         def work() -> None:

@@ -106,9 +106,10 @@ class StopNow:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What all units live on is gone: whatever was up has failed for this reason."""
+    """What these streamlets live on is gone: whatever of them was up has failed for this reason."""
 
     failure: Failure
+    streamlets: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

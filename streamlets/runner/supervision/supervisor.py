@@ -134,8 +134,8 @@ class Supervisor:
                 self._begin_drain(cause, within)
             case StopNow(cause):
                 self._stop(cause)
-            case Lost(failure):
-                self._lose(failure)
+            case Lost(failure, streamlets):
+                self._lose(failure, streamlets)
             case Seen(event):
                 self._emit(event)
             case _:
@@ -268,7 +268,7 @@ class Supervisor:
                 watched.due = None
                 watched.enter("stopped")
 
-    def _lose(self, failure: Failure) -> None:
+    def _lose(self, failure: Failure, streamlets: frozenset[str]) -> None:
         for watched in self._roster:
-            if watched.launched:
+            if watched.launched and watched.unit.id.streamlet in streamlets:
                 self._ended(watched, failure)

@@ -14,7 +14,7 @@ import pytest
 
 from streamlets.runner.spark.host import SparkGoneError, SparkHost
 from streamlets.runner.spark.session import SessionError
-from streamlets.runner.supervision.facts import Lost
+from streamlets.runner.supervision.facts import Failure
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Starts:
 
 def test_one_that_dies_is_told_once_and_replaced_once(tmp_path: Path) -> None:
     """Its end is told with its cause; of many who ask at a time, all get the same new one."""
-    starts, told = Starts(), SimpleQueue[Lost]()
+    starts, told = Starts(), SimpleQueue[Failure]()
     host = SparkHost(starts, told.put, tmp_path / "jvm.log")
     assert host.spark() is starts.made[0]
     assert host.failure() is None
     starts.made[0].process.kill()
-    assert told.get(timeout=30).failure.cause == "Spark's Java process is gone (killed by signal 9)"
+    assert told.get(timeout=30).cause == "Spark's Java process is gone (killed by signal 9)"
     assert host.failure() is not None
     with ThreadPoolExecutor(4) as asking:
         found = list(asking.map(lambda _: host.spark(), range(4)))
@@ -93,10 +93,10 @@ def test_the_first_one_must_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("code", "words"), [(3, ""), (1, "java.lang.OutOfMemoryError: Java heap space")])
 def test_lack_of_memory_is_said(tmp_path: Path, code: int, words: str) -> None:
     """An exit code or last words that speak of memory come with what to set."""
-    told = SimpleQueue[Lost]()
+    told = SimpleQueue[Failure]()
     (tmp_path / "jvm.log").write_text(words)
     SparkHost(Starts(f"raise SystemExit({code})"), told.put, tmp_path / "jvm.log")
-    assert told.get(timeout=30).failure.cause == (
+    assert told.get(timeout=30).cause == (
         f"Spark's Java process is gone (exit code {code}, out of memory; "
         "see `spark.driver.memory` in `flow.runtimes.spark`)"
     )

@@ -59,6 +59,7 @@ class FakeSite:
     told: dict[int, BatchWritten]
     listening: Listening = field(default_factory=Listening)
     bounded: bool = True
+    alive: bool = True
     output_modes: dict[str, str] = field(default_factory=dict)
 
     def resume(self) -> None:

@@ -202,7 +202,7 @@ def test_what_is_up_is_restarted_when_the_ground_is_lost() -> None:
     """When what all live on is gone, each unit that was up backs off by itself, and what it tells later is not heard;
     one that waits for its producers goes on waiting, and restarts that are off stay off."""
     bench = Bench("ab", in_order=True, bounded=True)
-    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    bench.supervisor.handle(Lost(Failure("the JVM is gone"), frozenset("ab")))
     told = bench.last("a")
     assert (told.state, told.cause, told.retry_in) == ("backing-off", "the JVM is gone", 1.0)
     assert bench.state("b") == "starting"
@@ -212,7 +212,7 @@ def test_what_is_up_is_restarted_when_the_ground_is_lost() -> None:
     assert bench.units["a"].calls == ["start", "start"]
 
     bench = Bench("ab", retry=Retry(enabled=False))
-    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    bench.supervisor.handle(Lost(Failure("the JVM is gone"), frozenset("ab")))
     assert bench.supervisor.done
     assert len(bench.supervisor.failed) == 2
 
@@ -223,7 +223,7 @@ def test_ground_lost_while_draining_ends_the_run() -> None:
     bench.started("a")
     bench.started("b")
     bench.supervisor.handle(Drain())
-    bench.supervisor.handle(Lost(Failure("the JVM is gone")))
+    bench.supervisor.handle(Lost(Failure("the JVM is gone"), frozenset("ab")))
     assert [bench.state(ref) for ref in "ab"] == ["stopped", "stopped"]
     assert bench.supervisor.done
     assert bench.supervisor.failed == ()

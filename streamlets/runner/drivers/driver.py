@@ -1,0 +1,137 @@
+"""`Driver`: a Spark in this process, and the streamlets on it as units."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from blueprint.plan import ApplicationPlan
+from streamlets.runner.build import channels_of
+from streamlets.runner.checkpoints.held import Holder, held_rows
+from streamlets.runner.events.model import CheckpointMended, UnitHeld, UnitId
+from streamlets.runner.spark import launching
+from streamlets.runner.spark.host import SparkHost
+from streamlets.runner.spark.listening import Listening
+from streamlets.runner.spark.session import Spark
+from streamlets.runner.spark.settings import SessionPlan
+from streamlets.runner.spark.site import Site
+from streamlets.runner.spark.units import Log, QueryUnit, StreamletUnit
+from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.supervision.facts import Fact, Lost, Seen, Unit
+from streamlets.runner.supervision.workers import Workers
+
+# Builds and starts at one time; more would only queue up in the JVM.
+_WORKERS = 4
+
+
+class Driver:
+    """The streamlets of a plan on one Spark of this process. It is there when this is made; no streamlet runs yet.
+
+    Arguments:
+        plan: its streamlets are those that run here; the topics have been made.
+        session: what Spark is to be like.
+        bounded: whether everything works off what there is and ends.
+        report: takes the units' facts, from any thread.
+        log: takes the full text of each failure, from any thread.
+        print_line: takes each line that Spark prints, from any thread.
+        started: takes the number of Spark's Java process, each time that there is a new one.
+
+    Raises:
+        SessionError: Spark cannot be started.
+    """
+
+    def __init__(
+        self,
+        plan: ApplicationPlan,
+        state: StateFolder,
+        session: SessionPlan,
+        *,
+        bounded: bool,
+        report: Callable[[Fact], None],
+        log: Log,
+        print_line: Callable[[str], None],
+        started: Callable[[int], None] = lambda java: None,
+    ) -> None:
+        refs = frozenset(streamlet.ref for streamlet in plan.streamlets)
+        self._checkpoints = state.checkpoints
+        self._report, self._log, self._workers = report, log, Workers(_WORKERS)
+
+        def start() -> Spark:
+            spark = launching.start(session, print_line)
+            started(spark.process.pid)
+            return spark
+
+        self._host = SparkHost(start, lambda failure: report(Lost(failure, refs)), session.jvm_log)
+        channels = channels_of(plan, state)
+        topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
+        listening = Listening()
+        self._sites = {
+            streamlet.ref: Site(
+                plan.name,
+                plan.folder,
+                streamlet,
+                host=self._host,
+                topics=topics,
+                channels=channels,
+                checkpoints=state.checkpoints,
+                listening=listening,
+                bounded=bounded,
+                told=_teller(streamlet.ref, report),
+            )
+            for streamlet in plan.streamlets
+        }
+
+        self._units = tuple(
+            StreamletUnit(UnitId(ref, ""), site, site.plan.retry, self._workers, report, log)
+            for ref, site in self._sites.items()
+        )
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """A unit for each streamlet, producers first."""
+        return self._units
+
+    def query(self, unit: UnitId) -> QueryUnit:
+        """The unit of a query that an earlier process of this driver had built."""
+        site = self._sites[unit.streamlet]
+        return QueryUnit(unit, site, site.plan.retry, self._workers, self._report, self._log)
+
+    def held(self, rows: Mapping[UnitId, int | None]) -> Iterator[UnitHeld]:
+        """What the state of units still holds; nothing when Spark is gone.
+
+        Arguments:
+            rows: for each unit how many rows it held after its last batch, None when that is not known.
+        """
+        if not self._host.alive:
+            return
+        holders = {
+            unit: Holder(self._sites[unit.streamlet].output_modes.get(unit.query, ""), count)
+            for unit, count in rows.items()
+        }
+        yield from held_rows(self._host.spark().session, holders, self._checkpoints, time.time)
+
+    def stop(self) -> None:
+        """Stop Spark."""
+        self._host.stop()
+
+
+def session_plan(plan: ApplicationPlan, state: StateFolder, master: str | None) -> SessionPlan:
+    """What the Spark is to be like on which all streamlets of an application run.
+
+    Arguments:
+        master: Spark's master; None for this machine.
+    """
+    folder = Path(plan.folder).absolute()
+    return SessionPlan(
+        application=plan.name,
+        logs=state.logs.absolute(),
+        scratch=state.scratch.absolute(),
+        master=master,
+        python_path=(str(folder), str(folder / "src")),
+        settings=plan.spark,
+    )
+
+
+def _teller(ref: str, report: Callable[[Fact], None]) -> Callable[[str, str], None]:
+    return lambda query, what: report(Seen(CheckpointMended(time.time(), UnitId(ref, query), what)))

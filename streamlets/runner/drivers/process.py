@@ -1,0 +1,163 @@
+"""`Process`: one life of a driver process: what it is sent, what it says and prints, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import IO
+
+from streamlets.runner.drivers.messages import Order, Up
+from streamlets.runner.drivers.wire import BrokenWireError, Wire
+from streamlets.runner.spark.host import how_it_ended
+
+PROGRAM = (sys.executable, "-P", "-u", "-m", "streamlets.runner.drivers.program")
+"""-P: what lies in the working folder is not taken for Python's own modules; -u: what is printed is seen at once."""
+
+# Between the moment its end of the wire is closed and the moment the system reports the end of the process.
+_DYING = 1.0
+# How many lines of what it last complained about are kept.
+_WORDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Demise:
+    """The end of a process.
+
+    Arguments:
+        how: in words.
+        words: what it last wrote to its standard error.
+    """
+
+    how: str
+    words: str
+
+
+class Process:
+    """A driver process, from its start to its end. Nothing here waits for it, unless it says so.
+
+    Arguments:
+        command: what to run; the wire's descriptor is added, and the name, for whoever lists processes.
+        name: of the driver.
+        hear: takes each message, in a thread that is the process's own.
+        gone: told once how it ended, in that thread, when its Java process is gone, too.
+        print_line: takes each line that it prints.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        name: str,
+        *,
+        hear: Callable[[object], None],
+        gone: Callable[[Demise], None],
+        print_line: Callable[[str], None],
+    ) -> None:
+        self._hear, self._gone, self._print = hear, gone, print_line
+        ours, its = socket.socketpair()
+        with its:
+            try:
+                # A session of its own: Ctrl-C on the terminal must reach the runner alone.
+                self._process = subprocess.Popen(
+                    [*command, str(its.fileno()), name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, pass_fds=[its.fileno()], start_new_session=True,
+                )  # fmt: skip
+            except OSError:
+                ours.close()
+                raise
+        self._wire = Wire(ours)
+        self._orders: SimpleQueue[Order | None] = SimpleQueue()
+        self._java: int | None = None
+        self._words: deque[str] = deque(maxlen=_WORDS)
+        self._over = threading.Event()
+        self._complaints = self._thread("complaints", lambda: self._forward(self._process.stderr, self._complain))
+        self._thread("output", lambda: self._forward(self._process.stdout, self._print))
+        self._thread("orders", self._send_all)
+        self._thread("facts", self._listen)
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def send(self, order: Order) -> None:
+        """Have an order sent when it is its turn; orders to a dead process come to nothing, its end is told."""
+        self._orders.put(order)
+
+    def kill(self) -> None:
+        """End it at once; how it ended is told as always."""
+        self._process.kill()
+
+    def wait(self, patience: float) -> bool:
+        """Wait so many seconds for its end; whether it has come, and has been told."""
+        return self._over.wait(patience)
+
+    def _thread(self, what: str, run: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=run, name=f"driver-{self.pid}-{what}", daemon=True)
+        thread.start()
+        return thread
+
+    def _send_all(self) -> None:
+        with suppress(OSError):  # it is dead: whoever listens hears of it
+            while (order := self._orders.get()) is not None:
+                self._wire.send(order)
+
+    def _listen(self) -> None:
+        why = ""
+        try:
+            while (message := self._wire.receive()) is not None:
+                if isinstance(message, Up):
+                    self._java = message.java
+                self._hear(message)
+        except BrokenWireError as error:
+            why = f"what it said made no sense: {error}"
+            self._process.kill()
+        code = self._ended()
+        if self._java is not None:
+            _end_java(self._java)
+        self._complaints.join(_DYING)
+        self._orders.put(None)
+        self._wire.close()
+        self._gone(Demise(why or how_it_ended(code), "\n".join(self._words)))
+        self._over.set()
+
+    def _ended(self) -> int:
+        try:
+            return self._process.wait(_DYING)
+        except subprocess.TimeoutExpired:  # it has only closed its end of the wire
+            self._process.kill()
+            return self._process.wait()
+
+    def _complain(self, line: str) -> None:
+        self._words.append(line)
+        sys.stderr.write(f"{line}\n")  # as if it had been written here: a live table makes room for it
+
+    @staticmethod
+    def _forward(stream: IO[bytes] | None, take: Callable[[str], None]) -> None:
+        assert stream is not None
+        for line in stream:
+            with suppress(OSError, ValueError):  # nobody sees it, but the process must not wait for somebody to read
+                take(line.decode("utf-8", errors="replace").rstrip("\r\n"))
+
+
+def _end_java(process: int) -> None:
+    """See to it that the Java process of a dead driver is gone before another one goes on from its checkpoints. It
+    ends by itself, but may finish a batch first."""
+    end = time.monotonic() + _DYING
+    with suppress(ProcessLookupError, PermissionError):  # it leads a group of its own
+        os.killpg(process, signal.SIGKILL)
+        while time.monotonic() < end:
+            os.killpg(process, 0)
+            time.sleep(0.01)

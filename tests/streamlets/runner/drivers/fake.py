@@ -1,0 +1,107 @@
+"""A driver process without Spark: keeps to the protocol or breaks it, as its units' names and its argument say."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from blueprint.plan import Retry
+from streamlets.runner.drivers.messages import (
+    Assignment,
+    DrainUnit,
+    End,
+    Held,
+    Logged,
+    NotUp,
+    Part,
+    Parted,
+    Printed,
+    StartUnit,
+    StopUnit,
+    TellHeld,
+    Up,
+)
+from streamlets.runner.drivers.wire import Wire
+from streamlets.runner.events.model import UnitHeld, UnitId, UnitProgressed
+from streamlets.runner.supervision.facts import Ended, Failure, Lost, Progressed, Started
+
+
+class FakeDriver:
+    """What is asked of it, it says it has done."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.runs: dict[UnitId, int] = {}
+
+    def start(self, unit: UnitId, run: int) -> None:
+        """Begin, or do what the unit's name says."""
+        self.runs[unit] = run
+        match unit.streamlet:
+            case "killed" if run == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "garbage" if run == 1:
+                self.wire._end.sendall(b"Traceback (most recent call last): and so on, for ever and ever")
+            case "split" if not unit.query:
+                parts = tuple(Part(UnitId("split", name), Retry(max_attempts=5), False) for name in ("x", "y"))
+                self.wire.send(Parted(unit, run, parts))
+            case "failing" if run == 1:
+                self.wire.send(Logged(unit, "all of it"))
+                self.wire.send(Ended(unit, run, Failure("it broke")))
+            case "lost" if run == 1:
+                self.wire.send(Started(unit, run))
+                self.wire.send(Lost(Failure("Java is gone"), frozenset(unit.streamlet for unit in self.runs)))
+            case _:
+                print(f"{unit} prints")
+                self.wire.send(Started(unit, run))
+                self.wire.send(Progressed(run, UnitProgressed(time.time(), unit, run, 10)))
+
+    def drain(self, unit: UnitId) -> None:
+        """End, or do what the unit's name says."""
+        match unit.streamlet:
+            case "dies-draining":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "stubborn":
+                self.wire.send(Printed("never!"))
+            case _:
+                self.wire.send(Ended(unit, self.runs[unit]))
+
+    def carry_out(self, order: object) -> None:
+        """What the runner wants."""
+        match order:
+            case StartUnit(unit, run):
+                self.start(unit, run)
+            case DrainUnit(unit):
+                self.drain(unit)
+            case StopUnit(unit):
+                self.wire.send(Ended(unit, self.runs[unit]))
+            case TellHeld(rows):
+                self.wire.send(Held(tuple(UnitHeld(0.0, unit, "join", 7) for unit in rows)))
+
+
+def main() -> None:
+    """Be a driver process."""
+    how, descriptor, name = sys.argv[1:]
+    wire = Wire.of(int(descriptor))
+    assignment = wire.receive()
+    assert isinstance(assignment, Assignment)
+    print(f"{name} is driver {os.getpid()}", flush=True)
+    if how == "breaks":
+        raise ModuleNotFoundError("No module named 'pandas'")
+    if how == "refused":
+        wire.send(NotUp(Failure("Spark refuses spark.x", fatal="it is wrong"), "SessionError: Spark refuses spark.x"))
+        return
+    while how == "hangs":
+        time.sleep(1)
+    java = subprocess.Popen(["sleep", "1000"], start_new_session=True)  # unlike Java it would not end by itself
+    wire.send(Up(java.pid))
+    driver = FakeDriver(wire)
+    while (order := wire.receive()) is not None and not isinstance(order, End):
+        driver.carry_out(order)
+    java.kill()
+
+
+if __name__ == "__main__":
+    main()
