@@ -229,12 +229,6 @@ class Channel(Protocol):
         result.
         """
 
-    def drain(self, streamlet: str) -> None:
-        """Let the streamlet's readers on this channel begin no further batch; the running one goes on to its commit."""
-
-    def resume(self, streamlet: str) -> None:
-        """Take `drain` back; harmless when there was none."""
-
     def forget(self, streamlet: str, query: str, id: str) -> None:
         """Let go of what is kept for the batches of a query that begins anew; `id` is its checkpoint's."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
-_DRAINS = "_drains"
-
-
 class DeltaChannel:
     """Topics as Delta tables.
 
@@ -42,7 +38,6 @@ class DeltaChannel:
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.root = root.absolute()
         self.clock = clock
-        self._run = uuid.uuid4().hex[:12]  # flags of an earlier run must not stop this one
 
     def topic(self, plan: TopicPlan) -> DeltaTopic:
         """The resource of one topic."""
@@ -80,16 +75,6 @@ class DeltaChannel:
         )
         return rows.writeStream.foreachBatch(batches)
 
-    def drain(self, streamlet: str) -> None:
-        """Let the streamlet's readers begin no further batch."""
-        flag = self.drain_flag(streamlet)
-        flag.parent.mkdir(parents=True, exist_ok=True)
-        flag.touch()
-
-    def resume(self, streamlet: str) -> None:
-        """Take `drain` back."""
-        self.drain_flag(streamlet).unlink(missing_ok=True)
-
     def forget(self, streamlet: str, query: str, id: str) -> None:
         """Remove the manifests of a query that begins anew; see `Channel.forget`."""
         shutil.rmtree(self.root / STAGED / writer_id(streamlet, query, id), ignore_errors=True)
@@ -101,10 +86,6 @@ class DeltaChannel:
             return True
         tables = (path.parent.parent for path in self.root.glob(f"*/*/{LOG}/{0:020}.json"))
         return any(open_table(path, files=False).txns.get(writer, -1) >= batch for path in tables)
-
-    def drain_flag(self, streamlet: str) -> Path:
-        """The file whose presence drains a streamlet of this run."""
-        return self.root / _DRAINS / f"{self._run}-{streamlet}"
 
     def _folder(self, topic: TopicResource) -> Path:
         if not isinstance(topic, DeltaTopic):

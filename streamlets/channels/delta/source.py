@@ -33,7 +33,6 @@ class Reading:
     Arguments:
         topic: the topic's folder.
         contract: the reader's schema, as JSON text.
-        drain: the file whose presence means that no further batch is to begin.
         starting: where a new checkpoint begins, `earliest` or `latest`.
         max_records: of one batch; 0 for no limit.
         cores: how many tasks to cut a batch into, at most.
@@ -42,7 +41,6 @@ class Reading:
 
     topic: str
     contract: str
-    drain: str
     starting: str
     max_records: int
     cores: int
@@ -103,9 +101,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(limit) if limit else ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """The end of the next batch; `start` when there is no news, or when the streamlet is being drained."""
-        if Path(self._reading.drain).exists():
-            return start
+        """The end of the next batch; `start` when there is no news."""
         begin = Offset.from_dict(start)
         log = self._refreshed(begin)
         until = self._until or log.end()

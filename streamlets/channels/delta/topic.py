@@ -79,7 +79,6 @@ class DeltaTopic:
         reading = Reading(
             topic=str(self.path),
             contract=inlet.contract.json,
-            drain=str(self._channel.drain_flag(inlet.streamlet)),
             starting=inlet.starting,
             max_records=inlet.max_records or 0,
             cores=session.sparkContext.defaultParallelism,

@@ -122,16 +122,6 @@ class Site:
             return AvailableNow()
         return self.plan.queries.get(write.query) or self.plan.trigger or write.trigger
 
-    def drain(self) -> None:
-        """Let the streamlet's readers begin no further batch."""
-        for channel in self._channels.values():
-            channel.drain(self.plan.ref)
-
-    def resume(self) -> None:
-        """Take `drain` back."""
-        for channel in self._channels.values():
-            channel.resume(self.plan.ref)
-
     def written(self, query: str, batch: int) -> BatchWritten | None:
         """What a finished batch brought to topics, as the channel told it."""
         return self._written.pop((query, batch), None)

@@ -17,7 +17,7 @@ from streamlets.runner.events.model import UnitId
 from streamlets.runner.spark.failure import failure_of, failure_of_text, text_of
 from streamlets.runner.spark.listening import Claim, reports_after
 from streamlets.runner.spark.progress import progressed
-from streamlets.runner.spark.running import drain
+from streamlets.runner.spark.running import drain, is_down
 from streamlets.runner.spark.site import LoadError, Site
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Failure, Progressed, Started
 from streamlets.runner.supervision.workers import Workers
@@ -65,24 +65,19 @@ class _SparkUnit:
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
-        """Tell the readers at once; wait for the running batch in a worker."""
-        self._stopping = True
-        self._site.drain()
-        queries = self._queries
-        self._workers.submit(lambda: self._end_all(drain, queries))
+        """Let each query end after its running batch."""
+        self._end_in_thread(drain)
 
     def stop(self) -> None:
-        """Stop in a thread of its own: the workers may be waiting for batches."""
-        self._stopping = True
-        queries = self._queries  # of this run, even if the thread gets its turn in the next one
-        threading.Thread(target=lambda: self._end_all(_stop, queries), name=f"stop-{self.id}", daemon=True).start()
+        """Stop each query at once."""
+        self._end_in_thread(_stop)
 
     def check(self) -> None:
         """Look whether a query is down whose end was not told: Spark drops events when its bus is slow."""
         if not self._site.alive:
             return  # that is told to all
         for run_id, up in list(self._queries.items()):
-            if not up.alive or up.query.isActive:
+            if not up.alive or not is_down(up.query):
                 continue
             if up.seen_down:  # for the second time: the event had its chance
                 error = up.query.exception()
@@ -100,7 +95,6 @@ class _SparkUnit:
             if self._stopping:
                 self._report(Ended(self.id, run))
                 return
-            self._site.resume()
             work()
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
             self._log(self.id, text_of(error))
@@ -155,6 +149,12 @@ class _SparkUnit:
 
     def _query_over(self, run: int, failure: Failure | None, last: bool) -> None:
         self._report(Ended(self.id, run, failure))
+
+    def _end_in_thread(self, end: Callable[[StreamingQuery], None]) -> None:
+        """In a thread of its own: the workers may be busy building."""
+        self._stopping = True
+        queries = self._queries  # of this run, even if the thread gets its turn in the next one
+        threading.Thread(target=lambda: self._end_all(end, queries), name=f"end-{self.id}", daemon=True).start()
 
     def _end_all(self, end: Callable[[StreamingQuery], None], queries: dict[str, _Up]) -> None:
         for run_id, up in list(queries.items()):

@@ -18,12 +18,13 @@ class Roster:
 
     Attributes:
         ending: whether the run is to end, so that nobody is to be resumed any more.
+        hurried: whether nobody waits for producers any more before it is drained.
     """
 
     def __init__(self, watched: Iterable[Watched], producers: Mapping[str, Iterable[str]], *, in_order: bool) -> None:
         self._producers = {ref: frozenset(those) - {ref} for ref, those in producers.items()}
         self._in_order = in_order
-        self.ending = False
+        self.ending = self.hurried = False
         self._take({each.unit.id: each for each in watched})
 
     def __iter__(self) -> Iterator[Watched]:
@@ -65,7 +66,7 @@ class Roster:
     def to_drain(self) -> list[Watched]:
         """Who is to drain now. Producers first: what they committed last may still be read by those behind them."""
         up = [watched for watched in self if watched.state == "running"]
-        ready = [watched for watched in up if not self.unfinished_producers(watched)]
+        ready = [watched for watched in up if self.hurried or not self.unfinished_producers(watched)]
         nothing_ends = all(self.over(watched) or watched.state == "running" for watched in self)
         if not ready and nothing_ends and not any(watched.asked for watched in up):
             return up  # a cycle: no order is right

@@ -26,6 +26,9 @@ from streamlets.runner.supervision.watched import Watched
 _NOBODY_ASKED = "it ended although nobody asked it to"
 # A query that was told to stop at once and has not ended after so many seconds will not: Spark is stopped around it.
 _STOP_PATIENCE = 10.0
+# For so many seconds a drain asks consumers only once their producers are down, so that they still take what those
+# wrote last. Then all are asked: else a chain would take as long as all its running batches one after the other.
+_PRODUCERS_FIRST = 2.0
 
 
 class Supervisor:
@@ -67,6 +70,7 @@ class Supervisor:
         self._fail_fast = fail_fast
         self._deadline: float | None = None  # of the drain, then of the stop
         self._stopping = False
+        self._hurry_at: float | None = None
         for watched in self._roster:
             if paused and watched.unit.id.streamlet in paused:
                 watched.pause(paused[watched.unit.id.streamlet])
@@ -108,6 +112,9 @@ class Supervisor:
         now = self._clock()
         if self._deadline is not None and self._deadline <= now and not self.done:
             self._overdue()
+        if self._hurry_at is not None and self._hurry_at <= now:
+            self._hurry_at, self._roster.hurried = None, True
+            self._drain()
         for watched in self._roster:
             if watched.due is not None and watched.due <= now:
                 watched.start()
@@ -115,7 +122,7 @@ class Supervisor:
                 watched.until = None
                 watched.unit.stop()
         ahead = [time for watched in self._roster for time in (watched.due, watched.until)]
-        waiting = [time for time in (*ahead, self._deadline) if time is not None]
+        waiting = [time for time in (*ahead, self._deadline, self._hurry_at) if time is not None]
         return max(0.0, min(waiting) - self._clock()) if waiting else None
 
     def handle(self, fact: Fact) -> None:
@@ -229,6 +236,8 @@ class Supervisor:
         if self._stopping:
             return
         limit = self._drain_within if within is None else within
+        if not self.ending:
+            self._hurry_at = self._clock() + _PRODUCERS_FIRST
         if not self.ending or within is not None:
             self._deadline = None if limit is None else self._clock() + limit
             self._drained_within = limit or 0.0

@@ -48,7 +48,12 @@ class FakeQuery:
         known = [
             SimpleNamespace(batchId=lambda r=r: r["batchId"], json=lambda r=r: json.dumps(r)) for r in self.reports
         ]
-        return SimpleNamespace(lastProgress=lambda: known[-1], recentProgress=lambda: known)
+        thread = SimpleNamespace(isAlive=lambda: self.isActive)
+        return SimpleNamespace(
+            lastProgress=lambda: known[-1],
+            recentProgress=lambda: known,
+            streamingQuery=lambda: SimpleNamespace(queryExecutionThread=lambda: thread),
+        )
 
 
 @dataclass
@@ -61,9 +66,6 @@ class FakeSite:
     bounded: bool = True
     alive: bool = True
     output_modes: dict[str, str] = field(default_factory=dict)
-
-    def resume(self) -> None:
-        """Nothing drains."""
 
     def start(self, write: StreamingWrite) -> FakeQuery:
         """Up at once."""
@@ -198,7 +200,7 @@ def _active(site: Site) -> set[str | None]:
 def test_no_queries_is_a_failure_for_good() -> None:
     """A logic that builds nothing fails at once, and says so."""
     facts: SimpleQueue[Fact] = SimpleQueue()
-    site: Any = SimpleNamespace(resume=lambda: None, build=lambda: (), bounded=False)
+    site: Any = SimpleNamespace(build=lambda: (), bounded=False)
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     failure = _next(facts, Ended).failure
     assert failure is not None
@@ -211,9 +213,7 @@ def test_queries_the_runner_starts_become_units_of_their_own() -> None:
     options = {"max_attempts": 3, "random_factor": 0.2}
     writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
     plan = SimpleNamespace(retry_set=frozenset({"random_factor"}))
-    site: Any = SimpleNamespace(
-        resume=lambda: None, build=lambda: writes, bounded=False, trigger=lambda write: None, plan=plan
-    )
+    site: Any = SimpleNamespace(build=lambda: writes, bounded=False, trigger=lambda write: None, plan=plan)
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     parts = _next(facts, Became).parts
     assert [str(part.id) for part in parts] == ["a.x", "a.y"]

@@ -157,6 +157,23 @@ def test_drain_asks_producers_first() -> None:
     assert bench.supervisor.done
 
 
+def test_drain_waits_for_long_batches_of_producers_no_longer() -> None:
+    """After two seconds those are drained, too, whose producers still finish a batch, also one that comes up later."""
+    bench = Bench("abc")
+    bench.started("a")
+    bench.started("b")
+    bench.supervisor.handle(Drain())
+    bench.passes(1.5)
+    assert bench.units["b"].calls == ["start"]
+    assert bench.passes(0.5) is None
+    assert [bench.units[ref].calls for ref in "abc"] == [["start", "drain"], ["start", "drain"], ["start"]]
+    bench.started("c")
+    assert bench.units["c"].calls == ["start", "drain"]
+    for ref in "cba":
+        bench.ended(ref)
+    assert bench.supervisor.done
+
+
 def test_drain_of_a_cycle_asks_all() -> None:
     """Where no order is right, all are drained at once."""
     bench = Bench("ab", producers={"a": ["b"], "b": ["a"]})
