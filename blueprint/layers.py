@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from blueprint.diagnostics import Sources
 from blueprint.hocon import Layer, ListValue, ObjectValue, Value, parse_file, parse_text
@@ -14,9 +15,15 @@ ARGUMENTS = "<arguments>"
 """The name under which spans speak of `key=value` arguments, one a line."""
 
 
-def read_layers(blueprint: Path, conf_files: Sequence[Path], arguments: Sequence[str], sources: Sources) -> list[Layer]:
-    """Read all of them; what is wrong with one stands in its layer."""
-    layers = [_blueprint(blueprint), *map(parse_file, conf_files)]
+def read_layers(
+    blueprint: Path,
+    conf_files: Sequence[Path],
+    arguments: Sequence[str],
+    sources: Sources,
+    texts: Mapping[Path, str] = MappingProxyType({}),
+) -> list[Layer]:
+    """Read all of them, in place of some files their `texts`; what is wrong with one stands in its layer."""
+    layers = [_blueprint(blueprint, texts), *(parse_file(file, texts) for file in conf_files)]
     if arguments:
         text = "\n".join(argument.replace("\n", " ") for argument in arguments)
         sources.add(ARGUMENTS, text)
@@ -24,8 +31,8 @@ def read_layers(blueprint: Path, conf_files: Sequence[Path], arguments: Sequence
     return layers
 
 
-def _blueprint(path: Path) -> Layer:
-    layer = parse_file(path)
+def _blueprint(path: Path, texts: Mapping[Path, str]) -> Layer:
+    layer = parse_file(path, texts)
     told = (
         with_whereabouts(each, path, layer.file) if each.code == "file-not-found" and each.primary is None else each
         for each in layer.diagnostics

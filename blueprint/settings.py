@@ -23,6 +23,7 @@ class SettingType(enum.Enum):
     """What a setting's value must be; the text completes "must be ..."."""
 
     TEXT = "a text"
+    LABEL = "a name of lower-case letters, digits and `-` inside, at most 63"
     WHOLE = "a whole number from 0"
     POSITIVE = "a whole number from 1"
     NUMBER = "a number from 0"
@@ -90,7 +91,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("streamlets.<ref>.outlets.<port>", _TYPE.SCHEMA, "The outlet's schema, when its class leaves it open."),
     Setting("streamlets.<ref>.outlets.<port>.schema", _TYPE.SCHEMA, "The same, written as a block."),
     Setting("streamlets.<ref>.queries.<query>.trigger", _TYPE.TRIGGER, "When one of the streamlet's queries looks."),
-    Setting("streamlets.<ref>.group", _TYPE.TEXT, "Streamlets of one group share a driver process when isolated."),
+    Setting("streamlets.<ref>.group", _TYPE.LABEL, "With whom it shares a driver process.", "the streamlet's name"),
     Setting("streamlets.<ref>.source-evolution", _TYPE.TRUTH, "Whether inlets may change on a checkpoint.", "true"),
     Setting("topics.<id>.channel", _TYPE.TEXT, "What carries the topic.", "delta"),
     Setting("topics.<id>.managed", _TYPE.TRUTH, "Whether the application creates the topic.", "true"),
@@ -255,6 +256,7 @@ def _trigger(value: Value, what: str) -> Iterator[Diagnostic]:
 # Values
 
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
 
@@ -270,6 +272,8 @@ def _fault(value: Value, wanted: SettingType) -> str | None:
             return ""
         case SettingType.TEXT | SettingType.SCHEMA, Scalar(text=text):
             return None if text.strip() else "it is empty"
+        case SettingType.LABEL, Scalar(text=text):
+            return None if _LABEL.fullmatch(text) else ""
         case SettingType.WHOLE, Scalar(text=text):
             return None if _WHOLE.fullmatch(text) else ""
         case SettingType.POSITIVE, Scalar(text=text):

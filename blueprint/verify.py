@@ -72,6 +72,7 @@ def verify(
     working_directory: Path | str,
     logic: LogicCheck | None = None,
     against: Against | None = None,
+    texts: Mapping[Path, str] | None = None,
 ) -> Verification:
     """Verify an application without running anything of it but the streamlets' constructors, and their logic if asked.
 
@@ -84,13 +85,15 @@ def verify(
         working_directory: what relative paths start from; it is the process's own, which places are named after.
         logic: what builds the streamlets' logic to check it; None leaves that out.
         against: what the application was before, to tell every change; None leaves that out.
+        texts: what files of configuration would hold, by their resolved paths; None takes all as they are.
 
     Never raises for what a user did: that becomes a finding.
     """
     path = Path(working_directory) / blueprint_path
     shown = shown_name(path)
-    sources = Sources(working_directory)
-    layers = read_layers(path, [Path(working_directory) / file for file in conf_files], arguments, sources)
+    sources = Sources(working_directory, texts or {})
+    settings_files = [Path(working_directory) / file for file in conf_files]
+    layers = read_layers(path, settings_files, arguments, sources, texts or {})
     found = [diagnostic for layer in layers for diagnostic in layer.diagnostics]
     if not _refused(found):
         tree, unresolved = resolve(layers, environment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,10 +40,14 @@ class Application:
         return self.blueprint.parent
 
     def verify(
-        self, catalog: Catalog | None = None, logic: LogicCheck | None = None, against: Against | None = None
+        self,
+        catalog: Catalog | None = None,
+        logic: LogicCheck | None = None,
+        against: Against | None = None,
+        texts: Mapping[Path, str] | None = None,
     ) -> Verification:
-        """Verify it, with the streamlets of its folder unless another catalog is given; when asked, their logic and
-        what changes against an older descriptor."""
+        """Verify it, with the streamlets of its folder unless another catalog is given; when asked, their logic, what
+        changes against an older descriptor, and what would be found if files held other texts."""
         from blueprint.verify import verify
         from streamlets.describe import ProjectCatalog
 
@@ -56,6 +60,7 @@ class Application:
             working_directory=Path.cwd(),
             logic=logic,
             against=against,
+            texts=texts,
         )
 
 

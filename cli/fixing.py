@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ import click
 from cli.replacing import replace_file
 
 if TYPE_CHECKING:
-    from blueprint.diagnostics import Diagnostic
+    from blueprint.diagnostics import Diagnostic, Edit
     from blueprint.verify import Verification
 
 _ROUNDS = 20
@@ -22,39 +22,59 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What one round of fixing makes of files.
+    """What fixing makes of files.
 
     Arguments:
-        findings: that are fixed; texts: of each file before and after.
+        findings: that are fixed, in the order in which that is done.
+        texts: of each file before and after.
+        left: what is found then.
     """
 
     findings: tuple[Diagnostic, ...]
     texts: dict[Path, tuple[str, str]]
+    left: Verification
+
+    def write(self) -> None:
+        """Make the fixes, each file as a whole.
+
+        Raises:
+            click.ClickException: a file cannot be written.
+        """
+        for file, (_, after) in self.texts.items():
+            try:
+                replace_file(file, after.encode("utf-8"))
+            except OSError as error:
+                raise click.ClickException(f"`{file}` cannot be written: {error.strerror or error}") from None
+
+    def lines(self) -> list[str]:
+        """A line for each finding that is fixed."""
+        return [_line(finding) for finding in self.findings]
+
+    def diff(self) -> str:
+        """What is changed, as `patch` takes it."""
+        return "".join(line for file, both in sorted(self.texts.items()) for line in _diff(file, *both))
 
 
-def fix_all(project: Path, verify: Callable[[], Verification]) -> list[str]:
-    """Fix what can be fixed, and again what is found then; gives a line for each finding that was fixed.
+def fixed(project: Path, verify: Callable[[Mapping[Path, str]], Verification]) -> Fixed:
+    """Fix what can be fixed, and again what is found then; no file is written.
 
     Arguments:
-        project: the folder whose files may be changed; verify: tells what is found now.
-
-    Raises:
-        click.ClickException: a file cannot be written.
+        project: the folder whose files may be changed.
+        verify: tells what is found when files, by their resolved paths, hold other texts.
     """
-    told: list[str] = []
-    verification = verify()
+    done: list[Diagnostic] = []
+    texts: dict[Path, tuple[str, str]] = {}
+    verification = verify({})
     for _ in range(_ROUNDS):
-        fixed = fixes(project, verification)
-        if not fixed.findings:
+        findings, after = _round(project, verification, texts)
+        if not findings:
             break
-        _write({file: after for file, (_, after) in fixed.texts.items()})
-        again = verify()
-        if _worse(verification, again):  # never leave a file that can be read less than before
-            _write({file: before for file, (before, _) in fixed.texts.items()})
+        again = verify({file.resolve(): text for file, (_, text) in after.items()})
+        if _worse(verification, again):  # never make a file that can be read less than before
             break
-        told += map(_line, fixed.findings)
-        verification = again
-    return told
+        done += findings
+        texts, verification = after, again
+    return Fixed(tuple(done), {file: both for file, both in texts.items() if both[0] != both[1]}, verification)
 
 
 def _worse(before: Verification, after: Verification) -> bool:
@@ -63,20 +83,31 @@ def _worse(before: Verification, after: Verification) -> bool:
     )
 
 
-def fixes(project: Path, verification: Verification) -> Fixed:
-    """The fixes that a verification's findings carry and that can be made together, in files of the project."""
+def _round(
+    project: Path, verification: Verification, texts: dict[Path, tuple[str, str]]
+) -> tuple[list[Diagnostic], dict[Path, tuple[str, str]]]:
+    """The findings whose fixes can be made together in files of the project, and the texts with them."""
     from blueprint.diagnostics.fixing import MisfitError, apply, choose
 
     chosen = choose(each for each in verification.diagnostics if _within(each, project))
-    texts, unfit = {}, set()
+    made, unfit = dict(texts), set()
     for name, edits in chosen.edits.items():
+        file = Path(name)
         try:
-            before = Path(name).read_bytes().decode("utf-8")
-            texts[Path(name)] = before, apply(before, edits)
+            before, now = texts[file] if file in texts else (_text(file),) * 2
+            made[file] = before, apply(now, edits)
         except (OSError, UnicodeDecodeError, MisfitError):  # it is not what was verified any more
             unfit.add(name)
-    done = tuple(each for each in chosen.fixed if each.fix and unfit.isdisjoint(e.span.file for e in each.fix.edits))
-    return Fixed(done, {file: both for file, both in texts.items() if both[0] != both[1]} if done else {})
+    findings = [each for each in chosen.fixed if each.fix and unfit.isdisjoint(_files(each.fix.edits))]
+    return findings, made
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8")
+
+
+def _files(edits: Iterable[Edit]) -> set[str]:
+    return {edit.span.file for edit in edits}
 
 
 def _within(diagnostic: Diagnostic, project: Path) -> bool:
@@ -88,23 +119,10 @@ def _within(diagnostic: Diagnostic, project: Path) -> bool:
     )
 
 
-def _write(texts: dict[Path, str]) -> None:
-    for file, text in texts.items():
-        try:
-            replace_file(file, text.encode("utf-8"))
-        except OSError as error:
-            raise click.ClickException(f"`{file}` cannot be written: {error.strerror or error}") from None
-
-
 def _line(diagnostic: Diagnostic) -> str:
     assert diagnostic.fix is not None
     span = diagnostic.fix.edits[0].span
     return f"{span.file}:{span.line}:{span.column}: fixed[{diagnostic.code}]: {diagnostic.fix.title}"
-
-
-def unified(fixed: Fixed) -> str:
-    """What a round of fixing would change, as `patch` takes it."""
-    return "".join(line for file, both in fixed.texts.items() for line in _diff(file, *both))
 
 
 def _diff(file: Path, before: str, after: str) -> Iterator[str]:

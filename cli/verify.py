@@ -60,21 +60,21 @@ def verify(
 
 def _show_diff(app: Application) -> int:
     """Show what would be changed; the exit code says whether nothing is left to find."""
-    from cli.fixing import fixes, unified
+    from cli.fixing import fixed
 
-    verification = app.verify()
-    found = fixes(app.folder, verification)
-    click.echo(unified(found), nl=False)
-    left = len(verification.diagnostics) - len(found.findings)
-    click.echo(f"{len(found.findings)} to fix, {left} to look at", err=True)
-    return max(exit_code(app.blueprint.exists(), verification), int(bool(found.findings)))
+    found = fixed(app.folder, lambda texts: app.verify(texts=texts))
+    click.echo(found.diff(), nl=False)
+    click.echo(f"{len(found.findings)} to fix, {len(found.left.diagnostics)} to look at", err=True)
+    return max(exit_code(app.blueprint.exists(), found.left), int(bool(found.findings)))
 
 
 def _fix(app: Application, *, quiet: bool) -> None:
     """Fix what can be fixed and say so; on the standard error when the standard output is data."""
-    from cli.fixing import fix_all
+    from cli.fixing import fixed
 
-    for line in fix_all(app.folder, app.verify):
+    found = fixed(app.folder, lambda texts: app.verify(texts=texts))
+    found.write()
+    for line in found.lines():
         click.echo(line, err=quiet)
 
 

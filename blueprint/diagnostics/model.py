@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 
 class Severity(enum.StrEnum):
@@ -104,10 +106,12 @@ class Sources:
 
     Arguments:
         folder: what relative names start from; the working directory of the process when left out.
+        texts: read in place of files, by their resolved paths.
     """
 
-    def __init__(self, folder: Path | str = "") -> None:
+    def __init__(self, folder: Path | str = "", texts: Mapping[Path, str] = MappingProxyType({})) -> None:
         self._folder = Path(folder)
+        self._texts = texts
         self._lines: dict[str, list[str]] = {}
 
     def add(self, file: str, text: str) -> None:
@@ -126,8 +130,11 @@ class Sources:
     def lines(self, file: str) -> list[str]:
         """All lines of `file`, without their ends; none when there is no such text."""
         if file not in self._lines:
+            path = self._folder / file
             try:
-                self._lines[file] = _lines((self._folder / file).read_text(encoding="utf-8", errors="replace"))
+                known = self._texts.get(path.resolve()) if self._texts else None
+                text = known if known is not None else path.read_text(encoding="utf-8", errors="replace")
+                self._lines[file] = _lines(text)
             except (OSError, ValueError):
                 self._lines[file] = []
         return self._lines[file]

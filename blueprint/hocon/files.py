@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
@@ -21,11 +24,12 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 Path_ = tuple[str, ...]
 
 
-def parse_file(path: Path | str) -> Layer:
+def parse_file(path: Path | str, texts: Mapping[Path, str] = MappingProxyType({})) -> Layer:
     """Read a configuration file: YAML when its name ends in `.yaml` or `.yml`, HOCON (of which JSON is part) else.
 
     Arguments:
         path: as the user gave it; spans show it relative to the working directory when it is below that.
+        texts: read in place of files, by their resolved paths.
 
     Returns:
         The layer. A file that is missing, empty, a folder, no UTF-8 text, larger than 16 MiB or not readable gives an
@@ -33,7 +37,8 @@ def parse_file(path: Path | str) -> Layer:
     """
     path = Path(path)
     name = shown_name(path)
-    text = read_text(path, name)
+    read = _Read(texts)
+    text = read.text(path, name)
     if isinstance(text, Diagnostic):
         return Layer(name, _empty(name), (text,))
     if not text.strip():
@@ -42,7 +47,7 @@ def parse_file(path: Path | str) -> Layer:
     source = Source(name, text)
     if path.suffix in _YAML:
         return _yaml(source)
-    files = _Files(path.parent, (path.resolve(),))
+    files = _Files(path.parent, (path.resolve(),), read=read)
     parser = Parser(source, files)
     return Layer(name, parser.parse(), tuple(parser.findings))
 
@@ -115,21 +120,48 @@ def _yaml(source: Source) -> Layer:
     return parse_yaml(source)
 
 
+@dataclass(slots=True)
+class _Read:
+    """What was read for a layer so far.
+
+    Arguments:
+        texts: read in place of files; files: how many were included.
+        told: what is wrong with files as such, told where the first include asks for them.
+    """
+
+    texts: Mapping[Path, str] = field(default_factory=dict)
+    files: int = 0
+    told: set[object] = field(default_factory=set)
+
+    def text(self, path: Path, name: str, at: Span | None = None) -> str | Diagnostic:
+        """As `read_text`."""
+        known = self.texts.get(path.resolve()) if self.texts else None
+        return known.removeprefix("\ufeff") if known is not None else read_text(path, name, at)
+
+    def once(self, key: object, found: Diagnostic) -> list[Diagnostic]:
+        """The finding, the first time."""
+        if key in self.told:
+            return []
+        self.told.add(key)
+        return [found]
+
+
 class _Files:
     """Follows the includes of one file (`Includer`).
 
     Arguments:
         folder: of the including file.
-        chain: the files that are being read, outermost first.
+        chain: the files that are being read, outermost first; places: where each is included.
+        read: what was read for the layer so far.
     """
 
     def __init__(
-        self, folder: Path, chain: tuple[Path, ...], places: tuple[Span, ...] = (), count: list[int] | None = None
+        self, folder: Path, chain: tuple[Path, ...], places: tuple[Span, ...] = (), read: _Read | None = None
     ) -> None:
         self.folder = folder
         self.chain = chain
         self.places = places
-        self.count = [0] if count is None else count
+        self.read = read if read is not None else _Read()
 
     def include(
         self, name: str, kind: str, required: bool, source: Source, place: tuple[int, int], roots: tuple[Path_, ...],
@@ -180,17 +212,19 @@ class _Files:
         if real in self.chain:
             begin = self.chain.index(real)
             also = [Label(place, "included here") for place in self.places[begin:]]
-            return None, [finding("include-cycle", f"`{name}` includes itself", at, also=also)]
-        self.count[0] += 1
-        if self.count[0] > _MAX_FILES:
-            return None, [finding("too-large", f"more than {_MAX_FILES} files are included", at)]
-        text = read_text(path, name, at)
+            cycle = finding("include-cycle", f"`{name}` includes itself", at, also=also)
+            return None, self.read.once(frozenset(self.chain[begin:]), cycle)
+        self.read.files += 1
+        if self.read.files > _MAX_FILES:
+            many = finding("too-large", f"more than {_MAX_FILES} files are included", at)
+            return None, self.read.once(_MAX_FILES, many)
+        text = self.read.text(path, name, at)
         if isinstance(text, Diagnostic):
-            return None, [text]
+            return None, self.read.once(real, text)
         source = Source(name, text)
         if path.suffix in _YAML:
             layer = _yaml(source)
             return layer.root, list(layer.diagnostics)
-        parser = Parser(source, _Files(path.parent, (*self.chain, real), (*self.places, at), self.count), roots, depth)
+        parser = Parser(source, _Files(path.parent, (*self.chain, real), (*self.places, at), self.read), roots, depth)
         root = parser.parse()
         return root, parser.findings

@@ -56,6 +56,24 @@ def test_diff_shows_the_same_and_writes_nothing(flow: Flow, project: Path) -> No
     assert (project / "blueprint.conf").read_bytes() == before
 
 
+def test_diff_shows_what_comes_to_light_by_a_fix(flow: Flow, project: Path) -> None:
+    """What stands behind another mistake is in the same diff, which ends where `--fix` does."""
+    blueprint = project / "blueprint.conf"
+    text = blueprint.read_text(encoding="utf-8")
+    blueprint.write_text(f"{text}flow.application = @home\nflow.trigge = available-now\n", encoding="utf-8")
+    before = blueprint.read_text(encoding="utf-8")
+    shown = flow("verify", "--diff")
+    assert '+flow.application = "@home"\n' in shown.out
+    assert "+flow.trigger = available-now\n" in shown.out
+    assert "\n+  topics {\n" in shown.out
+    assert "3 to fix, 1 to look at" in shown.err  # no application is called so
+    assert blueprint.read_text(encoding="utf-8") == before
+    assert flow("verify", "--fix").out.count("fixed[") == 3
+    after = blueprint.read_text(encoding="utf-8")
+    added = {line[1:] for line in shown.out.splitlines() if line.startswith("+") and not line.startswith("+++")}
+    assert added == set(after.splitlines()) - set(before.splitlines())
+
+
 def test_data_stays_data_while_fixing(flow: Flow, project: Path) -> None:
     """With `--format json` the standard output is one document, and what was fixed goes to the standard error."""
     said = flow("verify", "--fix", "--format", "json")

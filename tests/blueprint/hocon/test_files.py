@@ -119,6 +119,21 @@ def test_include_cycles_show_the_way(folder: Path) -> None:
     assert plain(resolve([layer], {})[0]) == {"y": 2, "x": 1}
 
 
+def test_what_is_wrong_with_a_file_is_told_once_however_often_it_is_included(folder: Path) -> None:
+    """A folder in a file's place, a circle entered from two sides, a text with an error, too many files."""
+    (folder / "part.conf").mkdir()
+    write(
+        folder, c__conf='include "d.conf"', d__conf='include "c.conf"', e__conf="x = [1", f__conf='a { include "f0" }'
+    )
+    for number in range(12):
+        (folder / f"f{number}.conf").write_text(f'a {{ include "f{number + 1}" }}, b {{ include "f{number + 1}" }}')
+    (folder / "f12.conf").write_text("x = 1")
+    names = ["part", "c", "d", "e", "f"]
+    write(folder, main__conf="\n".join(f'{key}.{name} {{ include "{name}" }}' for name in names for key in "xyz"))
+    found = dict.fromkeys(parse_file("main.conf").diagnostics)
+    assert sorted(each.code for each in found) == ["file-unreadable", "include-cycle", "syntax", "too-large"]
+
+
 def test_one_file_may_be_included_twice(folder: Path) -> None:
     """Under two keys, each with substitutions of its own."""
     write(folder, main__conf='a { include "p.conf" }\nb { include "p.conf", x = 2 }', p__conf="x = 1, y = ${x}")
