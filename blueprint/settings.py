@@ -23,7 +23,7 @@ class SettingType(enum.Enum):
     """What a setting's value must be; the text completes "must be ..."."""
 
     TEXT = "a text"
-    LABEL = "a name of lower-case letters, digits and `-` inside, at most 63"
+    LABEL = "a name of up to 63 lower-case letters, digits and `-` inside"
     WHOLE = "a whole number from 0"
     POSITIVE = "a whole number from 1"
     NUMBER = "a number from 0"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -102,6 +104,7 @@ def drivers_of(
         return Driver(plan, state, session, bounded=bounded, report=report, log=log, print_line=print_line)
     require_java()
     found = driver_plans(plan)
+    turn = threading.Semaphore(os.cpu_count() or 1)
     processes = []
     for each in found:
         session = session_plan(each.plan, state, master)
@@ -110,7 +113,7 @@ def drivers_of(
             application=f"{plan.name}.{each.name}",
         )  # fmt: skip
         assignment = Assignment(each.plan, state, own, bounded)
-        processes.append(DriverProcess(each.name, assignment, report=report, log=log, print_line=print_line))
+        processes.append(DriverProcess(each.name, assignment, report=report, log=log, print_line=print_line, turn=turn))
     drivers = DriverProcesses(tuple(processes), (streamlet.ref for streamlet in plan.streamlets))
     drivers.begin(resting)
     return drivers

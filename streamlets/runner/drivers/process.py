@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
@@ -48,6 +49,8 @@ class Process:
     Arguments:
         command: what to run; the wire's descriptor is added, and the name, for whoever lists processes.
         name: of the driver.
+        turn: held from its first order, which has it start Spark, until that is there or is not to be: each start
+            keeps more than one core busy, so many at a time would only hold up the first.
         hear: takes each message, in a thread that is the process's own.
         gone: told once how it ended, in that thread, when its Java process is gone, too.
         print_line: takes each line that it prints.
@@ -61,6 +64,7 @@ class Process:
         command: Sequence[str],
         name: str,
         *,
+        turn: threading.Semaphore,
         hear: Callable[[object], None],
         gone: Callable[[Demise], None],
         print_line: Callable[[str], None],
@@ -79,6 +83,8 @@ class Process:
                 raise
         self._wire = Wire(ours)
         self._orders: SimpleQueue[Order | None] = SimpleQueue()
+        self._turn = turn
+        self._settled = threading.Event()
         self._java: int | None = None
         self._words: deque[str] = deque(maxlen=_WORDS)
         self._over = threading.Event()
@@ -111,6 +117,10 @@ class Process:
 
     def _send_all(self) -> None:
         with suppress(OSError):  # it is dead: whoever listens hears of it
+            with self._turn:
+                if (first := self._orders.get()) is not None:
+                    self._wire.send(first)
+                    self._settled.wait()
             while (order := self._orders.get()) is not None:
                 self._wire.send(order)
 
@@ -120,10 +130,12 @@ class Process:
             while (message := self._wire.receive()) is not None:
                 if isinstance(message, Up):
                     self._java = message.java
+                    self._settled.set()
                 self._hear(message)
         except BrokenWireError as error:
             why = f"what it said made no sense: {error}"
             self._process.kill()
+        self._settled.set()
         code = self._ended()
         if self._java is not None:
             _end_java(self._java)
@@ -158,6 +170,14 @@ def _end_java(process: int) -> None:
     end = time.monotonic() + _DYING
     with suppress(ProcessLookupError, PermissionError):  # it leads a group of its own
         os.killpg(process, signal.SIGKILL)
-        while time.monotonic() < end:
+        while time.monotonic() < end and not _is_zombie(process):
             os.killpg(process, 0)
             time.sleep(0.01)
+
+
+def _is_zombie(process: int) -> bool:
+    """Whether it is dead and only its parent has not asked for it; in a container nobody may."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return False

@@ -74,6 +74,7 @@ class DriverProcess:
         report: takes its units' facts, from any thread.
         log: takes the full text of each failure, from any thread.
         print_line: takes each line that it prints, from any thread.
+        turn: who of all drivers may start Spark.
         command: what is run.
     """
 
@@ -85,11 +86,13 @@ class DriverProcess:
         report: Callable[[Fact], None],
         log: Log,
         print_line: Callable[[str], None],
+        turn: threading.Semaphore,
         command: Sequence[str] = PROGRAM,
     ) -> None:
         self.name = name
         self._assignment = assignment
         self._report, self._log, self._print, self._command = report, log, print_line, command
+        self._turn = turn
         self._lock = threading.RLock()
         self._process: Process | None = None
         self._live: dict[UnitId, int] = {}  # the runs that began and whose end is not known
@@ -172,7 +175,9 @@ class DriverProcess:
 
     def _begun(self) -> Process:
         self._not_up = None
-        process = Process(self._command, self.name, hear=self._hear, gone=self._gone, print_line=self._print)
+        process = Process(
+            self._command, self.name, turn=self._turn, hear=self._hear, gone=self._gone, print_line=self._print
+        )
         process.send(self._assignment)
         return process
 

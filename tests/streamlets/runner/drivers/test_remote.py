@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,7 @@ class Run:
         self.logged: list[tuple[str, str]] = []
         self.printed: list[str] = []
         self.drivers: list[DriverProcess] = []
+        self.turn = threading.Semaphore(2)
         self._supervisor: Supervisor | None = None
 
     def driver(self, *refs: str, how: str = "up", retry: Retry | None = None) -> DriverProcess:
@@ -51,7 +53,7 @@ class Run:
             DriverProcess(
                 name, Assignment(plan, StateFolder(self.folder, "app"), session, bounded=False),
                 report=self.inbox.put, log=lambda unit, text: self.logged.append((str(unit), text)),
-                print_line=self.printed.append, command=(sys.executable, "-u", str(FAKE), how),
+                print_line=self.printed.append, turn=self.turn, command=(sys.executable, "-u", str(FAKE), how),
             )
         )  # fmt: skip
         return self.drivers[-1]
@@ -220,6 +222,18 @@ def test_a_driver_that_hangs_as_it_starts_holds_nobody_up(run: Run) -> None:
     run.until(lambda: run.supervisor.done)
     assert run.causes("a", "stopped") == [""]
     assert driver.held({UnitId("a", ""): 1}) == ()
+
+
+def test_few_start_at_a_time(run: Run) -> None:
+    """Whoever waits for its turn gets it when one before it is up, or died."""
+    run.turn = threading.Semaphore(1)
+    run.driver("hanging", how="hangs")
+    run.driver("a")
+    run.driver("b")
+    run.until(lambda: any("hanging is driver" in line for line in run.printed))
+    assert run.states("a") == run.states("b") == ["starting"]
+    psutil.Process(run.process("hanging")).kill()
+    run.up("a", "b")
 
 
 def test_a_program_that_is_not_there(run: Run) -> None:
