@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -36,7 +35,6 @@ from streamlets.runner.drivers.messages import (
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.spark.failure import failure_of, text_of
-from streamlets.runner.spark.fatal import fatal
 from streamlets.runner.spark.session import SessionError
 from streamlets.runner.supervision.facts import Became, Fact, Failure, Unit
 
@@ -120,7 +118,6 @@ def main() -> NoReturn:
                 orders.put(order)
         os._exit(1)  # the runner is gone, whatever this process is doing; nobody would hear of it
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=listen, name="orders", daemon=True).start()
     assignment = orders.get()
     assert isinstance(assignment, Assignment)
@@ -129,7 +126,6 @@ def main() -> NoReturn:
     except BaseException as error:  # noqa: BLE001 - whatever it is, the runner is to know
         tell(NotUp(_failure(error), text_of(error)))
         os._exit(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Spark has put its own handler
     while not isinstance(order := orders.get(), End):
         program.carry_out(order)
     program.end()
@@ -138,7 +134,7 @@ def main() -> NoReturn:
 
 def _failure(error: BaseException) -> Failure:
     if isinstance(error, SessionError):
-        return Failure(f"{error}; {error.help}", fatal=fatal({"SessionError"}, building=False))
+        return Failure(f"{error}; {error.help}", fatal="the next start would be with the same settings")
     return failure_of(error, building=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from streamlets.runner.spark.settings import SessionPlan, defaults
@@ -23,6 +24,13 @@ def test_local_defaults(tmp_path: Path) -> None:
     assert found["spark.ui.enabled"] == "false"
     assert defaults(_plan(tmp_path), 6, 100 * GIB)["spark.driver.memory"] == "8192m"
     assert defaults(_plan(tmp_path, "local[3]"), 6, GIB)["spark.sql.shuffle.partitions"] == "3"
+
+
+def test_several_share_the_memory(tmp_path: Path) -> None:
+    """Several Sparks get half of the machine between them, none more than one would get alone, none less than 1 GiB."""
+    plan = _plan(tmp_path)
+    memory = [defaults(replace(plan, sparks=n), 2, 24 * GIB)["spark.driver.memory"] for n in (1, 2, 4, 8, 40)]
+    assert memory == ["6144m", "6144m", "3072m", "1536m", "1024m"]
 
 
 def test_clusters_must_reach_the_driver(tmp_path: Path) -> None:
