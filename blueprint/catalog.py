@@ -82,6 +82,14 @@ class ParameterProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenFolder:
+    """A folder outside of topics that a streamlet writes, absolute, and the keys that lead to the parameter's value."""
+
+    parameter: tuple[str, ...]
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeMountDescriptor:
     """A folder the streamlet wants mounted."""
 
@@ -95,7 +103,8 @@ class VolumeMountDescriptor:
 class StreamletDescriptor:
     """A streamlet as configured: everything known of it without running it. Ports and parameters sorted by name.
 
-    `parameter_problems` is what the streamlet says of the values it was asked with.
+    `parameter_problems` is what the streamlet says of the values it was asked with; `folders` is what it writes with
+    them, when nothing is wrong with them.
     """
 
     class_name: str
@@ -108,6 +117,7 @@ class StreamletDescriptor:
     declared: Span
     problems: tuple[Diagnostic, ...] = ()
     parameter_problems: tuple[ParameterProblem, ...] = ()
+    folders: tuple[WrittenFolder, ...] = ()
 
 
 class LoadFailureKind(enum.StrEnum):

@@ -15,7 +15,9 @@ LEVELS = ("error", "warning", "note", "off")
 
 CHANGES, LOGIC, OWN = "Changes: with `--against`", "Logic: with `--plans`", "Levels and silencing"
 
-_RUNS_ALL_THE_SAME = ("contract-incompatible", "partition-column", "topic-without-producers", "unknown-setting")
+_RUNS_ALL_THE_SAME = (
+    *("contract-incompatible", "folder-shared", "partition-column", "topic-without-producers", "unknown-setting"),
+)
 """Errors with which an application can be planned and started; what they tell of happens, or does not, as it runs."""
 
 

@@ -21,6 +21,7 @@ from blueprint.catalog import (
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
+    WrittenFolder,
 )
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
@@ -54,10 +55,16 @@ class ProjectCatalog:
         described, streamlet = self._described[key]
         if isinstance(described, LoadFailure) or streamlet is None:
             return described
-        problems = parameter_problems(streamlet, described, request, self._project(request.folder))
+        project = self._project(request.folder)
+        problems = parameter_problems(streamlet, described, request, project)
         if isinstance(problems, LoadFailure):
             return problems
-        return replace(described, parameter_problems=problems) if problems else described
+        if problems:
+            return replace(described, parameter_problems=problems)
+        folders = written_folders(streamlet, described, request, project)
+        if isinstance(folders, LoadFailure):
+            return folders
+        return replace(described, folders=folders) if folders else described
 
     def classes(self, folder: str) -> tuple[str, ...]:
         """The class paths of all streamlets found in a project's folder, sorted; nothing is imported for it."""
@@ -125,14 +132,35 @@ def parameter_problems(
     streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
 ) -> tuple[ParameterProblem, ...] | LoadFailure:
     """What the streamlet says of the values of its parameters; nothing while one of them is wrong for itself."""
+    values = _values(described, request)
+    return () if values is None else problems_of(streamlet, values, project)
+
+
+def written_folders(
+    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+) -> tuple[WrittenFolder, ...] | LoadFailure:
+    """The folders that the streamlet says it writes."""
+    if type(streamlet).written_folders is SparkStreamlet.written_folders:
+        return ()
+    values = _values(described, request)
+    try:
+        found = dict(streamlet.written_folders(values)) if values is not None else {}
+        folders = [WrittenFolder(tuple(path), str(project.folder / folder)) for path, folder in found.items()]
+    except Exception as error:  # noqa: BLE001 - it is the author's code
+        return raised(LoadFailureKind.CHECK_RAISES, error, project, found_at(type(streamlet)))
+    return tuple(folders)
+
+
+def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[str, object] | None:
+    """The values of all parameters, typed; None while one is wrong, unknown or missing."""
     required = {one.key for one in described.parameters if not one.optional}
     if not set(request.parameters) <= {parameter.key for parameter in described.parameters}:
-        return ()
+        return None
     try:
         values = parameter_values(described.parameters, request.parameters)
     except ParameterError:
-        return ()
-    return () if required - set(values) else problems_of(streamlet, values, project)
+        return None
+    return None if required - set(values) else values
 
 
 def problems_of(

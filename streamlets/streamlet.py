@@ -57,6 +57,18 @@ class SparkStreamlet:
         """
         return ()
 
+    def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
+        """The folders outside of topics that it writes, so that `flow verify` tells when another streamlet does, too.
+
+        Arguments:
+            values: as for `check_parameters`, which has found nothing wrong with them.
+
+        Returns:
+            Folders, relative ones below the blueprint's, by the parameter that says so: its key, then keys inside its
+            value.
+        """
+        return {}
+
     def create_logic(self, context: SparkStreamletContext) -> SparkStreamletLogic[Any]:
         """What runs, made anew for each start.
 

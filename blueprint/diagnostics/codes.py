@@ -108,6 +108,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "parameter-pattern": Code(_ERROR, "the pattern of a config parameter is no regular expression"),
         "parameter-default": Code(_ERROR, "the default of a config parameter does not fit its type"),
         "parameter-value": Code(_ERROR, "the value of a config parameter does not fit it, or what its streamlet wants"),
+        "folder-shared": Code(_ERROR, "two streamlets write one folder"),
         "parameter-check-raises": Code(_ERROR, "a streamlet raises as it checks the values of its config parameters"),
         "parameter-missing": Code(_ERROR, "a config parameter has neither value nor default"),
         "unknown-parameter": Code(_ERROR, "a value is given for a config parameter that does not exist"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from blueprint.rules import (
     contracts,
     cycles,
+    folders,
     migration,
     mounts,
     names,
@@ -54,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     parameters.parameter_problems,
     parameters.unknown_parameters,
     parameters.missing_parameters,
+    folders.shared_folders,
     mounts.mount_declarations,
     mounts.mount_folders,
     mounts.missing_mounts,

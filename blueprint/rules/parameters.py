@@ -107,22 +107,24 @@ def parameter_problems(draft: Draft) -> Iterator[Diagnostic]:
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         for problem in descriptor.parameter_problems if descriptor is not None else ():
-            alike.setdefault((_place(draft, ref, problem), problem), []).append(ref)
+            place = parameter_place(draft, ref, problem.path, key=problem.about == "key")
+            alike.setdefault((place, problem), []).append(ref)
     for (place, problem), refs in alike.items():
         yield finding("parameter-value", f"{listing(refs)}: {problem.message}", place, help=problem.help)
 
 
-def _place(draft: Draft, ref: str, problem: ParameterProblem) -> Span:
-    """Where the deepest key of the path stands that there is, or its value; the streamlet's name when there is none."""
+def parameter_place(draft: Draft, ref: str, path: tuple[str, ...], *, key: bool = False) -> Span:
+    """Where a parameter's value, or what keys inside it lead to, stands, or its key; else the part of the path that is
+    there, at least the streamlet's name."""
     found: list[Value] = []
     value = draft.settings.get("streamlets", ref, "parameters")
-    for key in problem.path:
-        value = value.fields.get(key) if isinstance(value, ObjectValue) else None
+    for name in path:
+        value = value.fields.get(name) if isinstance(value, ObjectValue) else None
         if value is None:
             break
         found.append(value)
-    if len(found) == len(problem.path):
-        return span_of(found[-1]) if problem.about == "value" else key_span_of(found[-1])
+    if len(found) == len(path):
+        return key_span_of(found[-1]) if key else span_of(found[-1])
     elsewhere = not found or found[-1].origins[-1].via is not None  # what is missing may be missing only here
     return draft.blueprint.streamlets[ref].key if elsewhere else key_span_of(found[-1])
 

@@ -31,7 +31,7 @@ _HELP: Mapping[LoadFailureKind, str] = {
     LoadFailureKind.ABSTRACT: "name a class that has everything, or give this one what it lacks",
     LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is made without arguments and without side effects; "
     "state lives in its logic",
-    LoadFailureKind.CHECK_RAISES: "what is wrong with values is yielded, as `ParameterProblem`s",
+    LoadFailureKind.CHECK_RAISES: "what is wrong with values is yielded by `check_parameters`, as `ParameterProblem`s",
     LoadFailureKind.SHAPE_DIFFERS: "leave the shape out: it is then made of the ports declared",
 }
 

@@ -51,6 +51,11 @@ class Sink(SparkStreamlet):
                 "key",
             )  # fmt: skip
 
+    def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
+        """The folder of a sink that writes files."""
+        folder = values[self.options.key].get("path")
+        return {(self.options.key, "path"): str(folder)} if folder is not None else {}
+
     class Logic(SparkStreamletLogic["Sink"]):
         """One query from the inlet to the sink."""
 
