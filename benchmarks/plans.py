@@ -2,7 +2,8 @@
 
     python -m benchmarks.plans [--rounds 3]
 
-Each round starts a Spark of its own, as the command does. The bar: at most 2 s beyond the start of the session.
+Each round starts a Spark of its own, as the command does; its analyzer is warmed up while the session starts. The bar:
+at most 2 s beyond the start of the session.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from blueprint.buildable import BuildableApplication, BuiltLogic
 from streamlets.plans.checker import LogicChecker
+from streamlets.plans.warming import warm_up
 from streamlets.project import project_at
 from streamlets.runner.spark.launching import start
 from streamlets.runner.spark.session import SessionError, Spark
@@ -66,7 +67,7 @@ def spark_for_checks(application: BuildableApplication) -> Iterator[tuple[Spark,
 
 def _start(plan: SessionPlan) -> Spark:
     try:
-        return start(plan, lambda line: None)
+        return start(plan, lambda line: None, warm_up)
     except ModuleNotFoundError as error:
         raise SessionError(
             f"building the logic needs the package `{error.name}`", f"pip install {error.name}"

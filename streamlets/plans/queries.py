@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from blueprint.buildable import Buildable
@@ -86,16 +86,21 @@ def _refusal(rows: DataFrame, mode: str) -> str:
     """Why Spark would not start a query of these rows in this mode; "" when it would."""
     from pyspark.errors import AnalysisException
 
-    jvm: Any = rows.sparkSession._jvm  # noqa: SLF001 - Spark asks this only when a query starts
-    modes = jvm.org.apache.spark.sql.streaming.OutputMode
-    wanted = {"append": modes.Append, "update": modes.Update, "complete": modes.Complete}[mode]()
-    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    checker, modes = _checker(rows.sparkSession._jvm)  # noqa: SLF001 - Spark asks this only when a query starts
     try:
-        checker.checkForStreaming(rows._jdf.queryExecution().analyzed(), wanted)  # noqa: SLF001
+        checker.checkForStreaming(rows._jdf.queryExecution().analyzed(), modes[mode])  # noqa: SLF001
     except AnalysisException as error:
         operation = (error.getMessageParameters() or {}).get("operation")
         return f"Spark has no output mode `{mode}` for {operation}" if operation else message_of(error)
     return ""
+
+
+@cache
+def _checker(jvm: Any) -> tuple[Any, dict[str, Any]]:
+    """What refuses queries in a JVM, and the output modes; each part of such a name takes a call."""
+    modes = jvm.org.apache.spark.sql.streaming.OutputMode
+    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    return checker, {"append": modes.Append(), "update": modes.Update(), "complete": modes.Complete()}
 
 
 def _refused(query: CheckedQuery, rows: DataFrame, mode: str, refusal: str, places: Places) -> Diagnostic:

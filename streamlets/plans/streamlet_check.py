@@ -76,7 +76,7 @@ class StreamletCheck:
         yield from self._mismatches()
         yield from self._lost(seen, given)
         queries = self._queries(given, seen)
-        ours = {write.query for write in given if isinstance(write, StreamingWrite)}  # others have their own checkpoints
+        ours = {write.query for write in given if isinstance(write, StreamingWrite)}  # others: own checkpoints
         self.queries = {query.name: self._built(query) for query in queries if query.name in ours}
         told = [found for query in queries for found in query_findings(query, self._streamlet, self._places)]
         yield from told

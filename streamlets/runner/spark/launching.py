@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 
-def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
+def start(
+    plan: SessionPlan, print_line: Callable[[str], None], meanwhile: Callable[[Any], None] | None = None
+) -> Spark:
     """Start the JVM and the root session.
 
     Arguments:
         print_line: takes each line that the JVM prints (Spark's console sink does), without its end.
+        meanwhile: called with the JVM in a thread of its own while the session starts, which uses one core.
 
     Raises:
         SessionError: there is no Java, it is too old, or Spark refuses a setting.
@@ -56,6 +59,8 @@ def start(plan: SessionPlan, print_line: Callable[[str], None]) -> Spark:
         gateway = _launch(conf, plan)
     process: subprocess.Popen[bytes] = gateway.proc
     threading.Thread(target=_forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
+    if meanwhile is not None:
+        threading.Thread(target=meanwhile, args=(gateway.jvm,), name="jvm-meanwhile", daemon=True).start()
     try:
         context = SparkContext(conf=conf, gateway=gateway)
         _silence(context)
