@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 from blueprint.catalog import ChannelTraits
 from blueprint.diagnostics import Diagnostic, Severity, Span
 from blueprint.parameters import ParameterError, parameter_values
-from blueprint.plan import StreamletPlan
+from blueprint.plan import Isolation, StreamletPlan
 from blueprint.planning import streamlet_plan, topics_of
-from blueprint.resolved import spark_places, spark_settings
+from blueprint.resolved import isolation, spark_places, spark_settings
 from blueprint.rules.draft import Draft
 
 if TYPE_CHECKING:
@@ -45,12 +45,14 @@ class BuildableApplication:
         name: the application's; folder: where its modules are imported from, absolute.
         streamlets: in the order of the blueprint.
         spark: Spark settings of the whole application.
+        isolation: whether streamlets share the process that such settings are for.
     """
 
     name: str
     folder: str
     streamlets: tuple[Buildable, ...]
     spark: Mapping[str, str]
+    isolation: Isolation = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def buildable(draft: Draft) -> BuildableApplication:
             if _holds(draft, ref)
         ),
         spark=spark_settings(draft.settings),
+        isolation=isolation(draft.settings),
     )
 
 

@@ -141,6 +141,10 @@ class StreamletPlan:
     retry_set: frozenset[str] = frozenset()
 
 
+Isolation = Literal["none", "process"]
+"""Where streamlets run: all on one Spark, or each (each group) in a process with a Spark of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApplicationPlan:
     """A verified application.
@@ -150,6 +154,7 @@ class ApplicationPlan:
         blueprint: the blueprint's file; folder: where modules and relative paths start from.
         streamlets: in topological order (producers first), ties by name; topics: sorted by id.
         spark: Spark settings of the whole application (`flow.runtimes.spark`).
+        isolation: unless the command line says otherwise.
     """
 
     name: str
@@ -158,6 +163,7 @@ class ApplicationPlan:
     streamlets: tuple[StreamletPlan, ...]
     topics: tuple[TopicPlan, ...]
     spark: Mapping[str, str]
+    isolation: Isolation = "none"
 
     def streamlet(self, ref: str) -> StreamletPlan:
         """The streamlet called `ref`; KeyError when there is none."""

@@ -14,6 +14,7 @@ from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan
 from blueprint.resolved import (
     application_name,
     inlet_settings,
+    isolation,
     spark_settings,
     streamlet_settings,
     topic_facts,
@@ -40,6 +41,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
         ),
         topics=tuple(sorted(_topics(draft, dead_letters), key=lambda topic: topic.id)),
         spark=spark_settings(draft.settings),
+        isolation=isolation(draft.settings),
     )
 
 

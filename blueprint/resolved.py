@@ -9,7 +9,7 @@ from typing import Literal
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import ObjectValue, Scalar, Value, span_of
-from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Retention, Retry, Trigger
+from blueprint.plan import AvailableNow, Isolation, ProcessingTime, RealTime, Retention, Retry, Trigger
 from blueprint.quantities import Duration, MemorySize, duration, memory_size
 from blueprint.retry import RetryOptionError, is_option, option
 from blueprint.rules.draft import TopicFacts
@@ -76,6 +76,11 @@ _GROUPS = ("topic", "connection-config", "producer-config", "consumer-config")
 def application_name(flow: ObjectValue) -> str | None:
     """The name that settings give the application."""
     return _text(flow.get("application"))
+
+
+def isolation(flow: ObjectValue) -> Isolation:
+    """Whether streamlets have processes of their own."""
+    return "process" if _text(flow.get("isolation")) == "process" else "none"
 
 
 def spark_settings(flow: ObjectValue) -> dict[str, str]:

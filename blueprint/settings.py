@@ -31,6 +31,7 @@ class SettingType(enum.Enum):
     DURATION = "a duration such as `5 seconds`"
     SIZE = "a size such as `10 GiB`"
     STARTING = "`earliest` or `latest`"
+    ISOLATION = "`none` or `process`"
     LEVEL = "`error`, `warning`, `note` or `off`"
     TRIGGER = "`available-now`, or an object with `processing-time` or `real-time`"
     OPTIONS = "an object of single values"
@@ -77,6 +78,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("application", _TYPE.TEXT, "The application's name; it names the state folder.", "the blueprint's folder"),
     Setting("trigger", _TYPE.TRIGGER, "When queries look for new records, where nothing nearer says so."),
     *_retry("retry", ""),
+    Setting("isolation", _TYPE.ISOLATION, "Whether streamlets share one Spark, or have a process each.", "none"),
     Setting("runtimes.spark", _TYPE.OPTIONS, "Spark's settings for the whole application; `spark.` may be left out."),
     Setting("verify.rules.<code>", _TYPE.LEVEL, "How much findings of a code matter to `flow verify`."),
     Setting("streamlets.<ref>.parameters", _TYPE.OBJECT, "Values of the streamlet's config parameters, by key."),
@@ -284,6 +286,8 @@ def _fault(value: Value, wanted: SettingType) -> str | None:
             return None if text in _TRUE + _FALSE else ""
         case SettingType.LEVEL, Scalar(text=text):
             return None if text in ("error", "warning", "note", "off") else ""
+        case SettingType.ISOLATION, Scalar(text=text):
+            return None if text in ("none", "process") else ""
         case SettingType.STARTING, Scalar(text=text):
             return None if text in ("earliest", "latest") else ""
         case SettingType.DURATION, Scalar(text=text):

@@ -13,7 +13,7 @@ from cli.application import application, application_arguments
 from cli.durations import DurationType
 
 if TYPE_CHECKING:
-    from streamlets.runner.drivers.isolation import Isolation
+    from blueprint.plan import Isolation
     from streamlets.runner.state_folder.folder import StateFolder
 
 _WRONG_BLUEPRINT = 2
@@ -26,8 +26,9 @@ _WRONG_BLUEPRINT = 2
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @click.option("--master", metavar="URL", help="Spark's master; left out, all cores of this machine.")
 @click.option(
-    "--isolation", type=click.Choice(["none", "process"]), default="none", show_default=True,
-    help="Where streamlets run: all on one Spark, or each (each group) in a process with a Spark of its own.",
+    "--isolation", type=click.Choice(["none", "process"]),
+    help="Where streamlets run: all on one Spark, or each (each group) in a process with a Spark of its own; "
+    "left out, as flow.isolation says (none).",
 )  # fmt: skip
 @click.option(
     "--state-dir", metavar="DIR", help="Where topics and checkpoints are kept; left out, .flow beside the blueprint."
@@ -52,7 +53,7 @@ def run(
     fresh: bool,
     yes: bool,
     master: str | None,
-    isolation: Isolation,
+    isolation: Isolation | None,
     state_dir: str | None,
     drain_timeout: float,
     fail_fast: bool,
@@ -112,12 +113,13 @@ def _options(given: Mapping[str, Any], state: StateFolder) -> tuple[str, ...]:
     """The options of this run that the version after it takes over; its folder is as fresh as this one leaves it."""
     flags = [f"--{name.replace('_', '-')}" for name in ("available_now", "fail_fast") if given[name]]
     master = ["--master", given["master"]] if given["master"] else []
+    isolation = ["--isolation", given["isolation"]] if given["isolation"] else []
     return (
         *flags,
         *master,
+        *isolation,
         *("--state-dir", str(state.root.absolute())),
         *("--drain-timeout", f"{given['drain_timeout']:f}s"),
-        *("--isolation", given["isolation"]),
         *("--log-format", given["log_format"]),
         *("--format", given["form"]),
     )

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from blueprint.buildable import Buildable, BuildableApplication, BuiltLogic, BuiltQuery
 from blueprint.diagnostics import Diagnostic, finding
+from blueprint.plan import Isolation
 from blueprint.spelling import listing
 from streamlets.plans.places import Places
 from streamlets.plans.quiet import quiet
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watching import Watch
 from streamlets.project import Project, project_at
+from streamlets.runner.drivers.grouping import session_settings
 from streamlets.runner.spark.session import SessionError, child_session
 from streamlets.testkit.session import active
 
@@ -50,7 +52,7 @@ class LogicChecker:
         with watch.watching(), quiet(), self._importing(project):
             for streamlet in application.streamlets:
                 ref = streamlet.plan.ref
-                diagnostics, built = self._check(streamlet, project, watch, places)
+                diagnostics, built = self._check(streamlet, application.isolation, project, watch, places)
                 for diagnostic in diagnostics:
                     found.setdefault(diagnostic, []).append(ref)
                 if built is not None:
@@ -73,10 +75,12 @@ class LogicChecker:
                 environment["PYTHONPATH"] = before
 
     def _check(
-        self, streamlet: Buildable, project: Project, watch: Watch, places: Places
+        self, streamlet: Buildable, isolation: Isolation, project: Project, watch: Watch, places: Places
     ) -> tuple[tuple[Diagnostic, ...], dict[str, BuiltQuery] | None]:
         plan = streamlet.plan
-        settings = dict(plan.spark) if plan.source_evolution else {**plan.spark, _EVOLUTION: "false"}
+        settings = session_settings(plan.spark) if isolation == "process" else dict(plan.spark)
+        if not plan.source_evolution:
+            settings[_EVOLUTION] = "false"
         try:
             session = child_session(self._root, settings | _WHOLE_PLANS)
         except SessionError as error:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 
-from blueprint.plan import ApplicationPlan
+from blueprint.plan import ApplicationPlan, Isolation
 from streamlets.channels.base import Channel, TopicLostError, TopicResource, TopicWriteError
 from streamlets.runner.build import channels_of, make_topics
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reading import checkpoints_in
 from streamlets.runner.checkpoints.resetting import reset
 from streamlets.runner.deployed import store_descriptor
-from streamlets.runner.drivers.isolation import Drivers, Isolation, drivers_of
+from streamlets.runner.drivers.isolation import Drivers, drivers_of
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
 from streamlets.runner.events.status_file import StatusFile
@@ -49,7 +49,7 @@ class RunOptions:
     Arguments:
         state: the application's folder.
         master: Spark's master; None for this machine.
-        isolation: whether streamlets run on one Spark or in processes of their own.
+        isolation: whether streamlets run on one Spark or in processes of their own; None as the plan says.
         bounded: work off what there is in topological order, then end.
         fresh: forget topics and checkpoints first.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
@@ -61,7 +61,7 @@ class RunOptions:
 
     state: StateFolder
     master: str | None = None
-    isolation: Isolation = "none"
+    isolation: Isolation | None = None
     bounded: bool = False
     fresh: bool = False
     drain_within: float | None = None
@@ -127,8 +127,9 @@ def run(
         try:
             topics = _topics(plan, options.state, log)
             drivers = drivers_of(
-                plan, options.state, options.isolation, master=options.master, bounded=options.bounded,
-                resting=orders.paused, report=inbox.put, log=log.failure, print_line=print_line,
+                plan, options.state, options.isolation or plan.isolation,
+                master=options.master, bounded=options.bounded, resting=orders.paused,
+                report=inbox.put, log=log.failure, print_line=print_line,
             )  # fmt: skip
             take_signals()  # Spark has put its own handler
             try:

@@ -183,9 +183,10 @@ def test_spark_settings_and_the_rest(app: Application) -> None:
     flow.streamlets.a.inlets.in { max-records = 100, starting = latest }
     flow.streamlets.z { volume-mounts.tables = data, source-evolution = false }
     flow.application = storms
+    flow.isolation = process
     """
     plan = app.plan(TWO, ONE_TOPIC, more=settings)
-    assert plan.name == "storms"
+    assert (plan.name, plan.isolation) == ("storms", "process")
     assert plan.spark == {"spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "true"}
     archive, sensors = plan.streamlet("a"), plan.streamlet("z")
     assert archive.spark == {"spark.sql.ansi.enabled": "no"}

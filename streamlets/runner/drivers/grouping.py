@@ -42,27 +42,28 @@ def driver_plans(plan: ApplicationPlan) -> tuple[DriverPlan, ...]:
     return tuple(
         DriverPlan(name, replace(
             plan,
-            streamlets=tuple(replace(each, spark=_split(each)[1]) for each in those),
+            streamlets=tuple(replace(each, spark=session_settings(each.spark)) for each in those),
             spark={**plan.spark, **_of_process(name, those)},
         ))
         for name, those in groups.items()
     )  # fmt: skip
 
 
-def _split(streamlet: StreamletPlan) -> tuple[dict[str, str], dict[str, str]]:
-    """Its settings of the whole process, and those of its session."""
-    process: dict[str, str] = {}
-    session: dict[str, str] = {}
-    for key, value in streamlet.spark.items():
-        whole = key.startswith("spark.") and not key.startswith(_OF_A_SESSION)
-        (process if whole else session)[key] = value
-    return process, session
+def session_settings(spark: Mapping[str, str]) -> dict[str, str]:
+    """Of a streamlet's Spark settings those that its session gets when its driver gets the others."""
+    return {key: value for key, value in spark.items() if not _is_of_process(key)}
+
+
+def _is_of_process(key: str) -> bool:
+    return key.startswith("spark.") and not key.startswith(_OF_A_SESSION)
 
 
 def _of_process(name: str, streamlets: list[StreamletPlan]) -> Mapping[str, str]:
     found: dict[str, tuple[str, str]] = {}
     for streamlet in streamlets:
-        for key, value in _split(streamlet)[0].items():
+        for key, value in streamlet.spark.items():
+            if not _is_of_process(key):
+                continue
             said, by = found.setdefault(key, (value, streamlet.ref))
             if said != value:
                 raise SessionError(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
-from typing import Literal, Protocol
+from typing import Protocol
 
-from blueprint.plan import ApplicationPlan
+from blueprint.plan import ApplicationPlan, Isolation
 from streamlets.runner.drivers.driver import Driver, session_plan
 from streamlets.runner.drivers.grouping import driver_plans
 from streamlets.runner.drivers.messages import Assignment
@@ -20,9 +20,6 @@ from streamlets.runner.spark.java import require_java
 from streamlets.runner.spark.units import Log
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.supervision.facts import Fact, Unit
-
-Isolation = Literal["none", "process"]
-"""`none`: one Spark for all; `process`: a driver process for each streamlet, or for those of a group."""
 
 
 class Drivers(Protocol):
