@@ -1,9 +1,11 @@
 """The flights application (`flow run --available-now`) beside the same stages in plain PySpark over Parquet files.
 
-    python benchmarks/flights.py [--small] [--rounds N] [--parts]
+    python benchmarks/flights.py [--small] [--rounds N] [--parts] [--warm]
 
-Both run in one Spark session with the runner's settings, in turns; the ratio is that of the best rounds, once for the
-wall time and once for the processor time of all processes. A round of ours is all that `flow run` does but for the
+Each round of each side runs in a process and a Spark of its own, as users run both, in turns; `--warm` runs all rounds
+in one Spark instead, which by its third round is about twice as fast. The settings of Spark are the runner's. The clock
+runs from when Spark is up; the ratio is that of the best rounds, once for the wall time and once for the processor time
+of all processes. A round of ours is all that `flow run` does but for the
 start of the interpreter and of Spark: verifying, the run, its report of what is still held. A round of plain PySpark
 runs the same stages with file sinks, file sources and checkpoints, each stage's queries at once. The figures of both
 are compared. `--small` takes January alone; `--parts` prints how long each streamlet took.
@@ -13,12 +15,15 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +72,23 @@ def main() -> None:
     arguments.add_argument("--small", action="store_true")
     arguments.add_argument("--rounds", type=int, default=None)
     arguments.add_argument("--parts", action="store_true")
+    arguments.add_argument("--warm", action="store_true")
+    arguments.add_argument("--round-of", choices=("plain", "ours"), help=argparse.SUPPRESS)
+    arguments.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = arguments.parse_args()
+    if given.round_of:
+        one_round(given.round_of, given.folder, given.small)
+        return
     with tempfile.TemporaryDirectory(prefix="flights-") as name:
         folder = Path(name)
         data = january(folder / "data") if given.small else None
+        rounds = given.rounds or (1 if given.small else 3)
+        if not given.warm:
+            compare(lambda side, root: apart(side, root, folder, small=given.small), folder, rounds, given.parts)
+            return
         spark = start(folder, data)
         try:
-            compare(spark, folder, given.rounds or (1 if given.small else 3), given.parts)
+            compare(lambda side, root: timed(side, spark, root), folder, rounds, given.parts)
         finally:
             spark.stop()
 
@@ -100,34 +115,63 @@ def start(folder: Path, data: Path | None) -> Spark:
     return launching.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
 
 
-def compare(spark: Spark, folder: Path, rounds: int, parts: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round took, in seconds: by the clock, of processor time, and until each streamlet or stage was done."""
+
+    wall: float
+    work: float
+    parts: dict[str, float]
+
+
+def timed(side: str, spark: Spark, root: Path) -> Round:
+    """A round on a Spark that is there."""
+    started, worked = time.perf_counter(), processor_time()
+    parts = plain(spark.session.newSession(), root) if side == "plain" else ours(spark, root)
+    return Round(time.perf_counter() - started, processor_time() - worked, parts)
+
+
+def apart(side: str, root: Path, folder: Path, *, small: bool) -> Round:
+    """A round in a process of its own."""
+    of = ["--round-of", side, "--folder", str(root), *(["--small"] if small else [])]
+    subprocess.run(
+        [sys.executable, __file__, *of], check=True, env={**os.environ, "FLIGHTS_DATA": str(folder / "data")}
+    )
+    return Round(**json.loads((root / "round.json").read_text()))
+
+
+def one_round(side: str, root: Path, small: bool) -> None:
+    """What the process of a round does."""
+    root.mkdir()
+    spark = start(root / "spark", Path(os.environ["FLIGHTS_DATA"]) if small else None)
+    try:
+        (root / "round.json").write_text(json.dumps(asdict(timed(side, spark, root))))
+    finally:
+        spark.stop()
+
+
+def compare(run: Callable[[str, Path], Round], folder: Path, rounds: int, parts: bool) -> None:
     """Both sides in turns, and their best rounds."""
-    sides: dict[str, Callable[[Path], dict[str, float]]] = {
-        "plain": lambda root: plain(spark.session.newSession(), root),
-        "ours": lambda root: ours(spark, root),
-    }
-    walls: dict[str, list[float]] = {name: [] for name in sides}
-    works: dict[str, list[float]] = {name: [] for name in sides}
-    for round_ in range(rounds):
+    sides = ("plain", "ours")
+    done: dict[str, list[Round]] = {name: [] for name in sides}
+    for number in range(rounds):
         found = {}
-        for name in sides if round_ % 2 == 0 else reversed(sides):
-            root = folder / f"{name}-{round_}"
-            started, worked = time.perf_counter(), processor_time()
-            took = sides[name](root)
-            walls[name].append(time.perf_counter() - started)
-            works[name].append(processor_time() - worked)
+        for name in sides if number % 2 == 0 else reversed(sides):
+            root = folder / f"{name}-{number}"
+            took = run(name, root)
+            done[name].append(took)
             print(
-                f"round {round_ + 1}  {name:5}  {walls[name][-1]:7.2f} s  {works[name][-1]:7.2f} s of processor time"
+                f"round {number + 1}  {name:5}  {took.wall:7.2f} s  {took.work:7.2f} s of processor time"
                 f"  load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
             if parts:
-                print("   " + "  ".join(f"{part} {seconds:.1f}" for part, seconds in took.items()), flush=True)
+                print("   " + "  ".join(f"{part} {seconds:.1f}" for part, seconds in took.parts.items()), flush=True)
             found[name] = results(root)
             shutil.rmtree(root)
         check(found["plain"], found["ours"])
-    for what, times in (("wall time", walls), ("processor time", works)):
-        ours_, plain_ = min(times["ours"]), min(times["plain"])
+    for what, key in (("wall time", "wall"), ("processor time", "work")):
+        plain_, ours_ = (min(getattr(took, key) for took in done[name]) for name in sides)
         print(f"{what}, best of {rounds}: plain {plain_:.2f} s, ours {ours_:.2f} s; ratio {ours_ / plain_:.2f}")
 
 
