@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import IO
 
 from streamlets.runner.drivers.messages import Order, Up
-from streamlets.runner.drivers.wire import BrokenWireError, Wire
+from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.spark.host import how_it_ended
 
 PROGRAM = (sys.executable, "-P", "-u", "-m", "streamlets.runner.drivers.program")
@@ -132,7 +132,7 @@ class Process:
                     self._java = message.java
                     self._settled.set()
                 self._hear(message)
-        except BrokenWireError as error:
+        except Exception as error:  # noqa: BLE001 - else its units would wait for ever for what it says
             why = f"what it said made no sense: {error}"
             self._process.kill()
         self._settled.set()

@@ -64,7 +64,13 @@ class Run:
         if self._supervisor is None:
             units = [unit for driver in self.drivers for unit in driver.units]
             self._supervisor = Supervisor(
-                units, {}, in_order=False, clock=time.time, uniform=lambda: 0.0, emit=self.events.append
+                units,
+                {},
+                in_order=False,
+                clock=time.time,
+                timer=time.monotonic,
+                uniform=lambda: 0.0,
+                emit=self.events.append,
             )
         return self._supervisor
 
@@ -188,8 +194,8 @@ def test_a_driver_whose_java_died_is_left_alone(run: Run) -> None:
     """It starts Java again by itself: only its units have failed."""
     run.driver("lost")
     run.driver("a")
+    run.until(lambda: run.causes("lost", "backing-off") == ["Java is gone"])
     run.up("lost", "a")
-    assert run.causes("lost", "backing-off") == ["Java is gone"]
     assert run.states("a") == ["starting", "running"]
     assert len([line for line in run.printed if line.startswith("lost is driver")]) == 1
 

@@ -82,6 +82,9 @@ class FakeSite:
     def trigger(self, write: StreamingWrite) -> None:
         """As fast as it goes."""
 
+    def failure(self) -> None:
+        """Spark is there."""
+
 
 def _next(facts: SimpleQueue[Fact], kind: type[F]) -> F:
     """The next fact of a kind; others are passed over."""
@@ -113,6 +116,26 @@ def test_batches_that_the_bus_dropped_are_counted_once() -> None:
     found = [(f.progress.batch, f.progress.rows_in, f.progress.rows_out) for f in rest if isinstance(f, Progressed)]
     assert found == [(0, 10, {"out": 7}), (1, 5, {"out": 5}), (2, 0, {"out": 3})]
     assert rest[-1] == Ended(unit.id, 1)
+
+
+def test_a_query_is_started_that_somebody_else_had_built() -> None:
+    """Without anything built here it is built by its name; one that is not there any more fails for good. While Spark
+    is gone nobody looks for it."""
+    query, facts = FakeQuery([_report(0, 10)]), SimpleQueue[Fact]()
+    site: Any = FakeSite(query, {})
+    site.build = lambda: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
+    unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
+    unit.start(4)
+    assert _next(facts, Started) == Started(unit.id, 4)
+    site.alive = query.isActive = False
+    for _ in range(3):
+        unit.check()
+    assert facts.empty()
+    gone = QueryUnit(UnitId("a", "gone"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
+    gone.start(1)
+    failure = _next(facts, Ended).failure
+    assert failure is not None
+    assert failure.fatal
 
 
 _MODULE = '''
