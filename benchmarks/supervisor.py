@@ -106,7 +106,13 @@ def storm(units: int, factor: float, seed: int) -> Result:
         return found
 
     supervisor = Supervisor(
-        made, producers, in_order=False, clock=lambda: world.now, uniform=dice.random, emit=events.append
+        made,
+        producers,
+        in_order=False,
+        clock=lambda: world.now,
+        timer=lambda: world.now,
+        uniform=dice.random,
+        emit=events.append,
     )
 
     def until(end: float) -> None:

@@ -28,6 +28,7 @@ from streamlets.runner.spark.failure import text_of
 from streamlets.runner.state_folder.control import Request
 from streamlets.runner.state_folder.folder import StateError, StateFolder
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
+from streamlets.runner.supervision.set_back import SetBack
 from streamlets.runner.supervision.supervisor import Supervisor
 
 ALL_ENDED = 0
@@ -220,6 +221,7 @@ def _supervised(
         {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets},
         in_order=options.bounded,
         clock=time.time,
+        timer=time.monotonic,
         uniform=random.random,
         emit=note,
         drain_within=options.drain_within,
@@ -232,7 +234,7 @@ def _supervised(
         lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
-        asked = _watch(supervisor, inbox, orders, status)
+        asked = _watch(supervisor, inbox, orders, status, SetBack(time.time, time.monotonic))
     if options.bounded:
         for event in drivers.held({unit: held.get(unit) for unit in supervisor.units}):
             emit(event)
@@ -241,7 +243,7 @@ def _supervised(
     return ALL_ENDED, asked
 
 
-def _watch(supervisor: Supervisor, inbox: _Inbox, orders: Orders, status: StatusFile) -> str:
+def _watch(supervisor: Supervisor, inbox: _Inbox, orders: Orders, status: StatusFile, set_back: SetBack) -> str:
     """Feed facts to the supervisor until all has ended; why somebody asked for the end, empty when nobody did."""
     asked = ""
     looked = time.monotonic()
@@ -263,4 +265,6 @@ def _watch(supervisor: Supervisor, inbox: _Inbox, orders: Orders, status: Status
             looked = time.monotonic()
             status.write(time.time())
             supervisor.check()
+            if back := set_back.seconds():  # a query would wait as much longer for its trigger
+                supervisor.rouse(f"the clock was set back by {back:.0f} s")
     return asked

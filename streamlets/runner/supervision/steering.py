@@ -52,6 +52,12 @@ class Steering:
             self._begin_again(watched, cause)
         return ""
 
+    def rouse(self, cause: str) -> None:
+        """Have each unit that is up and not on its way down begin anew: what it waits for comes too late."""
+        for watched in self._roster:
+            if watched.state == "running" and not watched.asked and not self._roster.ending:
+                self._begin_again(watched, cause)
+
     def carry_on(self, watched: Watched) -> None:
         """It is up: have it go down for what is wanted of it."""
         watched.go_down(self._drain_within)

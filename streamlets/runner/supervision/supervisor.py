@@ -39,7 +39,8 @@ class Supervisor:
         producers: for each streamlet those whose topics it reads.
         in_order: start a streamlet only once its producers have ended, and give up what fails again and again without
             progress (a bounded run, which is to end); else all start at once and only their settings give up.
-        clock: seconds since the epoch, used for waiting and as the events' time.
+        clock: seconds since the epoch, the events' time; it may be set back.
+        timer: seconds since whenever, used for waiting; it only goes forward.
         uniform: draws from [0, 1), for the jitter of each unit by itself.
         emit: takes the events.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
@@ -54,16 +55,18 @@ class Supervisor:
         *,
         in_order: bool,
         clock: Callable[[], float],
+        timer: Callable[[], float],
         uniform: Callable[[], float],
         emit: Callable[[Event], None],
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
     ) -> None:
-        self._roster = Roster((Watched(unit, clock, emit) for unit in units), producers, in_order=in_order)
+        self._roster = Roster((Watched(unit, clock, timer, emit) for unit in units), producers, in_order=in_order)
         self._steering = Steering(self._roster, drain_within)
         self._in_order = in_order
         self._clock = clock
+        self._timer = timer
         self._uniform = uniform
         self._emit = emit
         self._drain_within = drain_within
@@ -77,7 +80,7 @@ class Supervisor:
         for watched in self._roster:
             if not watched.paused:
                 waits = self._roster.held_up_by(watched)
-                watched.due = None if waits else clock()
+                watched.due = None if waits else timer()
                 watched.enter("starting", f"waits for {', '.join(waits)}" if waits else "")
 
     @property
@@ -109,7 +112,7 @@ class Supervisor:
     def tick(self) -> float | None:
         """Start whatever is due and end what has had its time; seconds until there is more to do, None when only facts
         can change anything."""
-        now = self._clock()
+        now = self._timer()
         if self._deadline is not None and self._deadline <= now and not self.done:
             self._overdue()
         if self._hurry_at is not None and self._hurry_at <= now:
@@ -123,7 +126,7 @@ class Supervisor:
                 watched.unit.stop()
         ahead = [time for watched in self._roster for time in (watched.due, watched.until)]
         waiting = [time for time in (*ahead, self._deadline, self._hurry_at) if time is not None]
-        return max(0.0, min(waiting) - self._clock()) if waiting else None
+        return max(0.0, min(waiting) - self._timer()) if waiting else None
 
     def handle(self, fact: Fact) -> None:
         """Take a fact in. Facts about a run that is over are ignored."""
@@ -133,7 +136,7 @@ class Supervisor:
             case Became(unit, run, parts) if watched := self._current(unit, run):
                 self._became(watched, parts)
             case Progressed(run, progress) if watched := self._current(progress.unit, run):
-                watched.attempts = watched.attempts.processed(self._clock(), progress.rows_in)
+                watched.attempts = watched.attempts.processed(self._timer(), progress.rows_in)
                 self._emit(progress)
             case Ended(unit, run, failure) if watched := self._current(unit, run):
                 self._ended(watched, failure)
@@ -160,6 +163,10 @@ class Supervisor:
         self._release()
         return refused
 
+    def rouse(self, cause: str) -> None:
+        """Have all that is up begin anew; see `Steering.rouse`."""
+        self._steering.rouse(cause)
+
     def restart(self, streamlet: str, cause: str) -> str:
         """Drain a streamlet's queries and start them anew, also when they have failed for good, completed, or wait for
         their next attempt; why it cannot be, empty when it can."""
@@ -179,7 +186,7 @@ class Supervisor:
             self._steering.carry_on(watched)
 
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
-        new = [Watched(part, self._clock, self._emit, due=self._clock()) for part in parts]
+        new = [Watched(part, self._clock, self._timer, self._emit, due=self._timer()) for part in parts]
         self._roster.replace(watched, new)
         for part in new:
             if watched.then == "pause":
@@ -191,7 +198,7 @@ class Supervisor:
 
     def _ended(self, watched: Watched, failure: Failure | None) -> None:
         watched.launched, watched.until = False, None
-        watched.attempts = watched.attempts.settled(watched.unit.retry, self._clock())
+        watched.attempts = watched.attempts.settled(watched.unit.retry, self._timer())
         asked = watched.asked or self.ending
         if watched.then is not None and not self.ending:
             watched.turn(failure)
@@ -217,7 +224,7 @@ class Supervisor:
         given_up = self._in_order and watched.attempts.hopeless
         if not given_up and may_restart(retry, tried):
             wait = delay(retry, tried, self._uniform)
-            watched.due = self._clock() + wait
+            watched.due = self._timer() + wait
             watched.enter("backing-off", failure.cause, failure.frames, wait)
         else:
             told = f"given up after {tried} restart{'' if tried == 1 else 's'}" if tried else "restarts are off"
@@ -230,16 +237,16 @@ class Supervisor:
             return
         for watched in self._roster:
             if watched.waits and self._roster.may_start(watched):
-                watched.due = self._clock()
+                watched.due = self._timer()
 
     def _begin_drain(self, cause: str, within: float | None) -> None:
         if self._stopping:
             return
         limit = self._drain_within if within is None else within
         if not self.ending:
-            self._hurry_at = self._clock() + _PRODUCERS_FIRST
+            self._hurry_at = self._timer() + _PRODUCERS_FIRST
         if not self.ending or within is not None:
-            self._deadline = None if limit is None else self._clock() + limit
+            self._deadline = None if limit is None else self._timer() + limit
             self._drained_within = limit or 0.0
             self._emit(RunStopping(self._clock(), cause, within=limit))
         self._drain()
@@ -266,7 +273,7 @@ class Supervisor:
         if self._stopping:
             return
         self._roster.ending = self._stopping = True
-        self._deadline = self._clock() + _STOP_PATIENCE
+        self._deadline = self._timer() + _STOP_PATIENCE
         self._emit(RunStopping(self._clock(), cause, at_once=True))
         for watched in self._roster:
             if self._roster.over(watched):

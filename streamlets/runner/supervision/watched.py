@@ -31,6 +31,7 @@ class Watched:
 
     unit: Unit
     clock: Callable[[], float]
+    timer: Callable[[], float]
     emit: Callable[[Event], None]
     state: State = "starting"
     run: int = 0
@@ -86,7 +87,7 @@ class Watched:
     def go_down(self, within: float | None) -> None:
         """Have it drained for what somebody wants of it, within so many seconds."""
         if not self.asked:
-            self.until = None if within is None else self.clock() + within
+            self.until = None if within is None else self.timer() + within
             self.enter("running", f"draining: {self.because}")
             self.drain()
 

@@ -92,7 +92,13 @@ class Run:
         self.events: list[Event] = []
         unit = StreamletUnit(UnitId("ticks", ""), self.site, Retry(), Workers(2), self.inbox.put, lambda _, text: None)
         self.supervisor = Supervisor(
-            [unit], {}, in_order=False, clock=time.time, uniform=lambda: 0.0, emit=self.events.append
+            [unit],
+            {},
+            in_order=False,
+            clock=time.time,
+            timer=time.monotonic,
+            uniform=lambda: 0.0,
+            emit=self.events.append,
         )
 
     def until(self, reached: Callable[[], bool]) -> None:

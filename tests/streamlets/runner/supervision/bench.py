@@ -62,6 +62,7 @@ class Bench:
         paused: Mapping[str, str] | None = None,
     ) -> None:
         self.now = 1000.0
+        self.set_back = 0.0  # by how much the clock, not time itself
         self.events: list[Event] = []
         self.units = {ref: Fake(unit_id(ref), retry or Retry(), bounded) for ref in refs}
         chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
@@ -69,7 +70,8 @@ class Bench:
             self.units.values(),
             chain if producers is None else producers,
             in_order=in_order,
-            clock=lambda: self.now,
+            clock=lambda: self.now - self.set_back,
+            timer=lambda: self.now,
             uniform=lambda: 0.0,
             emit=self.events.append,
             drain_within=drain_within,

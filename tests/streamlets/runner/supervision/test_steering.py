@@ -185,6 +185,23 @@ def test_a_pause_that_takes_too_long_gives_its_batch_up() -> None:
     assert bench.units["b"].calls == ["start"]
 
 
+def test_what_is_up_is_roused_and_nothing_else() -> None:
+    """It drains and begins anew; what is paused, waits for its next attempt or has failed for good stays as it is."""
+    bench = Bench("abcd", retry=Retry(max_attempts=1))
+    for ref in "abcd":
+        bench.started(ref)
+    bench.supervisor.pause("b", "paused by ann")
+    bench.ended("b")
+    bench.ended("c", BROKEN)
+    bench.ended("d", Failure("wrong", fatal="it is wrong"))
+    before = {ref: list(bench.units[ref].calls) for ref in "bcd"}
+    bench.supervisor.rouse("the clock was set back by 60 s")
+    assert {ref: bench.units[ref].calls for ref in "bcd"} == before
+    assert bench.last("a").cause == "draining: the clock was set back by 60 s"
+    bench.ended("a")
+    assert bench.units["a"].calls == ["start", "drain", "start"]
+
+
 def test_fail_fast_drains_the_others() -> None:
     """With `fail_fast` the first failure for good ends the run, in order; without it the others go on."""
     bench = Bench("ab", fail_fast=True)

@@ -174,6 +174,22 @@ def test_drain_waits_for_long_batches_of_producers_no_longer() -> None:
     assert bench.supervisor.done
 
 
+def test_a_clock_that_is_set_back_delays_nothing() -> None:
+    """Waiting goes by time that passes: a restart and the limit of a drain come when they are due, and events tell what
+    the clock says."""
+    bench = Bench("a", drain_within=30)
+    bench.started("a")
+    bench.ended("a", BROKEN)
+    bench.set_back = 3600.0
+    bench.passes(1)
+    assert (bench.state("a"), bench.last("a").time) == ("starting", 1001.0 - 3600.0)
+    bench.started("a")
+    bench.supervisor.handle(Drain())
+    bench.set_back = 7200.0
+    bench.passes(30)
+    assert bench.units["a"].calls == ["start", "start", "drain", "stop"]
+
+
 def test_drain_of_a_cycle_asks_all() -> None:
     """Where no order is right, all are drained at once."""
     bench = Bench("ab", producers={"a": ["b"], "b": ["a"]})
