@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     topics.unused_topics,
     topics.unknown_channels,
     topics.settings_of_others_topics,
+    topics.misspelt_topic_settings,
     topics.two_clusters,
     cycles.cycles,
     cycles.unknown_stops,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model import DEAD_LETTERS, TopicEntry
 from blueprint.rules.draft import Draft
@@ -105,6 +106,31 @@ def settings_of_others_topics(draft: Draft) -> Iterator[Diagnostic]:
                 ),
                 help=(f"take {listing(given)} out, or let the application create the topic: `managed = true`",),
             )
+
+
+_KEYS = ("name", "partitions", "replicas")
+
+
+def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
+    """What stands in a topic's `topic { ... }` is handed on to its channel as it is, unless it is a slip of what all know.
+
+    Settings that only another channel reads may stay: an application is moved by one setting.
+    """
+    for id, facts in draft.topics.items():
+        block, channel = draft.topic_setting(id, "topic"), draft.channels.get(facts.channel)
+        if not isinstance(block, ObjectValue) or channel is None or not facts.managed:
+            continue
+        for key, value in block.fields.items():
+            close = near(key, _KEYS) if key not in (*_KEYS, *channel.topic_keys) else ()
+            if close and not isinstance(value, ObjectValue) and not is_null(value):
+                place = key_span_of(value)
+                yield finding(
+                    "unknown-setting",
+                    f"`topics.{id}.topic` has no setting `{key}`",
+                    place,
+                    help=(f"did you mean {alternatives(close)}?",),
+                    fix=rewrite((place, key, close[0])),
+                )
 
 
 def _dotted(key: str, value: Value) -> str:
