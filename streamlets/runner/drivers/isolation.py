@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from blueprint.plan import ApplicationPlan, Isolation
 from streamlets.runner.drivers.driver import Driver, session_plan
 from streamlets.runner.drivers.grouping import driver_plans
 from streamlets.runner.drivers.messages import Assignment
+from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import UnitHeld, UnitId
 from streamlets.runner.spark.java import require_java
@@ -110,7 +112,8 @@ def drivers_of(
             application=f"{plan.name}.{each.name}",
         )  # fmt: skip
         assignment = Assignment(each.plan, state, own, bounded)
-        processes.append(DriverProcess(each.name, assignment, report=report, log=log, print_line=print_line, turn=turn))
+        begin = partial(Process, PROGRAM, each.name, turn=turn)
+        processes.append(DriverProcess(assignment, begin, report=report, log=log, print_line=print_line))
     drivers = DriverProcesses(tuple(processes), (streamlet.ref for streamlet in plan.streamlets))
     drivers.begin(resting)
     return drivers

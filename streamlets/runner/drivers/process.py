@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO
+from typing import IO, Protocol
 
 from streamlets.runner.drivers.messages import Order, Up
 from streamlets.runner.drivers.wire import Wire
@@ -41,6 +41,14 @@ class Demise:
 
     how: str
     words: str
+
+
+class Begin(Protocol):
+    """Begins a life of a driver process."""
+
+    def __call__(
+        self, *, hear: Callable[[object], None], gone: Callable[[Demise], None], print_line: Callable[[str], None]
+    ) -> Process: ...
 
 
 class Process:

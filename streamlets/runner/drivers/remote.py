@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
@@ -30,7 +30,7 @@ from streamlets.runner.drivers.messages import (
     TellHeld,
     Up,
 )
-from streamlets.runner.drivers.process import PROGRAM, Demise, Process
+from streamlets.runner.drivers.process import Begin, Demise, Process
 from streamlets.runner.events.model import UnitHeld, UnitId
 from streamlets.runner.spark.units import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Failure, Lost, Progressed, Seen, Started
@@ -69,30 +69,24 @@ class DriverProcess:
     """A driver process of a run, over all its lives.
 
     Arguments:
-        name: of the driver.
         assignment: what it is for.
+        begin: begins a life of it; see `Process` for the arguments and what is raised.
         report: takes its units' facts, from any thread.
         log: takes the full text of each failure, from any thread.
         print_line: takes each line that it prints, from any thread.
-        turn: who of all drivers may start Spark.
-        command: what is run.
     """
 
     def __init__(
         self,
-        name: str,
         assignment: Assignment,
+        begin: Begin,
         *,
         report: Callable[[Fact], None],
         log: Log,
         print_line: Callable[[str], None],
-        turn: threading.Semaphore,
-        command: Sequence[str] = PROGRAM,
     ) -> None:
-        self.name = name
-        self._assignment = assignment
-        self._report, self._log, self._print, self._command = report, log, print_line, command
-        self._turn = turn
+        self._assignment, self._begin = assignment, begin
+        self._report, self._log, self._print = report, log, print_line
         self._lock = threading.RLock()
         self._process: Process | None = None
         self._live: dict[UnitId, int] = {}  # the runs that began and whose end is not known
@@ -175,9 +169,7 @@ class DriverProcess:
 
     def _begun(self) -> Process:
         self._not_up = None
-        process = Process(
-            self._command, self.name, turn=self._turn, hear=self._hear, gone=self._gone, print_line=self._print
-        )
+        process = self._begin(hear=self._hear, gone=self._gone, print_line=self._print)
         process.send(self._assignment)
         return process
 

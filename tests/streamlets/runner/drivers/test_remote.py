@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
 from blueprint.quantities import Duration
 from streamlets.runner.drivers.messages import Assignment
+from streamlets.runner.drivers.process import Process
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import Event, UnitChanged, UnitHeld, UnitId, UnitProgressed
 from streamlets.runner.spark.settings import SessionPlan
@@ -38,6 +40,7 @@ class Run:
         self.printed: list[str] = []
         self.drivers: list[DriverProcess] = []
         self.turn = threading.Semaphore(2)
+        self.python = sys.executable
         self._supervisor: Supervisor | None = None
 
     def driver(self, *refs: str, how: str = "up", retry: Retry | None = None) -> DriverProcess:
@@ -51,9 +54,10 @@ class Run:
         session = SessionPlan("app", self.folder / "logs" / name, self.folder / "tmp" / name)
         self.drivers.append(
             DriverProcess(
-                name, Assignment(plan, StateFolder(self.folder, "app"), session, bounded=False),
+                Assignment(plan, StateFolder(self.folder, "app"), session, bounded=False),
+                partial(Process, [self.python, "-u", str(FAKE), how], name, turn=self.turn),
                 report=self.inbox.put, log=lambda unit, text: self.logged.append((str(unit), text)),
-                print_line=self.printed.append, turn=self.turn, command=(sys.executable, "-u", str(FAKE), how),
+                print_line=self.printed.append,
             )
         )  # fmt: skip
         return self.drivers[-1]
@@ -244,8 +248,8 @@ def test_few_start_at_a_time(run: Run) -> None:
 
 def test_a_program_that_is_not_there(run: Run) -> None:
     """The unit has failed as after any failure."""
-    driver = run.driver("a", retry=Retry(enabled=False))
-    driver._command = ("/no/such/python",)
+    run.python = "/no/such/python"
+    run.driver("a", retry=Retry(enabled=False))
     run.until(lambda: run.supervisor.done)
     (cause,) = run.causes("a", "failed")
     assert cause.startswith("its driver process cannot be started: ")

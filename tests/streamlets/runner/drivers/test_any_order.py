@@ -1,0 +1,199 @@
+"""Two drivers under a supervisor, whatever happens to them in whatever order. Neither processes nor time are real."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
+from streamlets.runner.drivers.messages import Assignment, Order, Part, Parted, StartUnit, Up
+from streamlets.runner.drivers.process import Demise
+from streamlets.runner.drivers.remote import DriverProcess
+from streamlets.runner.events.model import Event, UnitChanged, UnitId
+from streamlets.runner.spark.settings import SessionPlan
+from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.supervision.facts import Drain, Ended, Fact, Failure, Lost, Started, StopNow
+from streamlets.runner.supervision.supervisor import Supervisor
+
+
+class Life:
+    """A life of a driver process, as far as the runner sees it."""
+
+    def __init__(
+        self, *, hear: Callable[[object], None], gone: Callable[[Demise], None], print_line: Callable[[str], None]
+    ) -> None:
+        self.hear, self.gone = hear, gone
+        self.live: dict[UnitId, int] = {}
+        self.started: set[UnitId] = set()
+        self.up = False
+        self.dead = False
+        self.orders = -1  # the first one is what it is for
+
+    def send(self, order: Order) -> None:
+        """A unit must be over before it is started again."""
+        assert not self.dead
+        self.orders += 1
+        assert isinstance(order, Assignment) is (self.orders == 0)
+        if isinstance(order, StartUnit):
+            assert order.unit not in self.live, f"{order.unit} is started while it is up"
+            self.live[order.unit] = order.run
+
+    def kill(self) -> None:
+        """Its end is told."""
+        self.die()
+
+    def wait(self, patience: float) -> bool:
+        """It takes no time."""
+        return self.dead
+
+    def die(self) -> None:
+        """From now on nobody sends it anything."""
+        self.dead = True
+        self.gone(Demise("killed by signal 9", ""))
+
+
+class Drivers(RuleBasedStateMachine):
+    """One driver of the streamlets `a` and `b`, one of `c`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1000.0
+        self.inbox: SimpleQueue[Fact] = SimpleQueue()
+        self.events: list[Event] = []
+        self.lives: list[Life] = []
+        self.ending = False
+        folder = Path(tempfile.gettempdir(), "streamlets-no-such-folder")
+        self.drivers = [self._driver(folder, "ab"), self._driver(folder, "c")]
+        units = [unit for driver in self.drivers for unit in driver.units]
+        self.supervisor = Supervisor(
+            units, {}, in_order=False, clock=lambda: self.now, timer=lambda: self.now, uniform=lambda: 0.0,
+            emit=self.events.append,
+        )  # fmt: skip
+        self.supervise()
+
+    def _driver(self, folder: Path, refs: str) -> DriverProcess:
+        descriptor: Any = None
+        streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in refs)
+        plan = ApplicationPlan("app", "blueprint.conf", ".", tuple(streamlets), (), {})
+        assignment = Assignment(plan, StateFolder(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
+
+        def begin(**how: Any) -> Any:
+            self.lives.append(Life(**how))
+            return self.lives[-1]
+
+        return DriverProcess(
+            assignment, begin, report=self.inbox.put, log=lambda unit, text: None, print_line=lambda line: None
+        )
+
+    def supervise(self) -> None:
+        """What was told is heard before anything is done."""
+        while not self.inbox.empty():
+            self.supervisor.handle(self.inbox.get())
+        self.supervisor.tick()
+
+    def those(self, *, up: bool | None = None, live: bool = False) -> list[Life]:
+        """Lives that go on."""
+        return [
+            life
+            for life in self.lives
+            if not life.dead and (up is None or life.up is up) and (not live or any(life.live))
+        ]
+
+    @precondition(lambda self: self.those(up=False))
+    @rule(data=st.data())
+    def spark_comes_up(self, data: st.DataObject) -> None:
+        life = data.draw(st.sampled_from(self.those(up=False)))
+        life.up = True
+        life.hear(Up(1))
+        self.supervise()
+
+    @precondition(lambda self: self.those(up=True, live=True))
+    @rule(data=st.data())
+    def a_unit_comes_up(self, data: st.DataObject) -> None:
+        life = data.draw(st.sampled_from(self.those(up=True, live=True)))
+        unit = data.draw(st.sampled_from(sorted(life.live, key=str)))
+        run = life.live[unit]
+        if unit.query or data.draw(st.booleans()):
+            if unit not in life.started:
+                life.started.add(unit)
+                life.hear(Started(unit, run))
+        elif unit not in life.started:
+            del life.live[unit]
+            parts = tuple(Part(UnitId(unit.streamlet, name), Retry(), False) for name in "xy")
+            life.hear(Parted(unit, run, parts))
+        self.supervise()
+
+    @precondition(lambda self: self.those(up=True, live=True))
+    @rule(data=st.data(), failure=st.sampled_from([None, Failure("it broke"), Failure("wrong", fatal="for good")]))
+    def a_unit_ends(self, data: st.DataObject, failure: Failure | None) -> None:
+        life = data.draw(st.sampled_from(self.those(up=True, live=True)))
+        unit = data.draw(st.sampled_from(sorted(life.live, key=str)))
+        life.started.discard(unit)
+        life.hear(Ended(unit, life.live.pop(unit), failure))
+        self.supervise()
+
+    @precondition(lambda self: self.those(up=True))
+    @rule(data=st.data())
+    def java_dies(self, data: st.DataObject) -> None:
+        life = data.draw(st.sampled_from(self.those(up=True)))
+        streamlets = frozenset(unit.streamlet for unit in life.live)
+        life.live.clear()
+        life.started.clear()
+        life.hear(Lost(Failure("Java is gone"), streamlets))
+        self.supervise()
+
+    @precondition(lambda self: self.those())
+    @rule(data=st.data())
+    def a_process_dies(self, data: st.DataObject) -> None:
+        data.draw(st.sampled_from(self.those())).die()
+        self.supervise()
+
+    @rule(seconds=st.floats(0, 100))
+    def time_passes(self, seconds: float) -> None:
+        self.now += seconds
+        self.supervise()
+
+    @rule(fact=st.sampled_from([Drain(), StopNow()]))
+    def the_end_is_asked(self, fact: Fact) -> None:
+        self.inbox.put(fact)
+        self.ending = True
+        self.supervise()
+
+    @invariant()
+    def each_driver_has_one_life_at_a_time(self) -> None:
+        """A new process is begun only when the one before is gone."""
+        assert len(self.those()) <= len(self.drivers)
+
+    @invariant()
+    def something_is_awaited_until_done(self) -> None:
+        """Until the run is over, a unit lives in some process, or something is due."""
+        if not self.supervisor.done:
+            assert any(life.live for life in self.those()) or self.supervisor.tick() is not None
+
+    @invariant()
+    def what_runs_lives_in_a_process(self) -> None:
+        """A unit that is said to run has been started in a process that is there."""
+        last = {event.unit: event.state for event in self.events if isinstance(event, UnitChanged)}
+        alive = set(itertools.chain.from_iterable(life.live for life in self.those()))
+        running = {unit for unit, state in last.items() if state == "running"}
+        assert running <= alive
+
+    def teardown(self) -> None:
+        """The end of a run ends all processes."""
+        for driver in self.drivers:
+            driver.end()
+        for life in self.those():
+            life.die()
+        assert self.those() == []
+
+
+TestDrivers = Drivers.TestCase
+TestDrivers.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
