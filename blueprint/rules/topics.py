@@ -112,7 +112,7 @@ _KEYS = ("name", "partitions", "replicas")
 
 
 def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
-    """What stands in a topic's `topic { ... }` is handed on to its channel as it is, unless it is a slip of what all know.
+    """What stands in a topic's `topic { ... }` is handed on to its channel, unless it is a slip of what all know.
 
     Settings that only another channel reads may stay: an application is moved by one setting.
     """
