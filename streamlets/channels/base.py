@@ -142,8 +142,11 @@ class TopicResource(Protocol):
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
 
-    def append(self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn) -> Position:
-        """Write records without Spark; a `txn` already seen writes nothing."""
+    def append(
+        self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn, *, partition_by: tuple[str, ...] = ()
+    ) -> Position:
+        """Write records without Spark, laid out as an outlet's are (`partition_by`); a `txn` already seen writes
+        nothing."""
 
     def scan(
         self,

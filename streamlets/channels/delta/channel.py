@@ -16,6 +16,7 @@ from streamlets.channels.base import (
     TopicResource,
 )
 from streamlets.channels.delta.batch import BatchWriter, Target
+from streamlets.channels.delta.layout import layout
 from streamlets.channels.delta.manifest import STAGED, Manifests, writer_id
 from streamlets.channels.delta.table import LOG, open_table
 from streamlets.channels.delta.topic import DeltaTopic
@@ -94,7 +95,5 @@ class DeltaChannel:
 
 
 def _laid_out(outlet: OutletPlan) -> OutletPlan:
-    """The outlet with the columns that lay out its files; expressions over them say nothing to a Delta table."""
-    names = {field.name.lower(): field.name for field in outlet.contract.record.fields}
-    columns = tuple(names[text.lower()] for text in outlet.partition_by if text.lower() in names)
-    return replace(outlet, partition_by=columns)
+    """The outlet with the columns that lay out its files."""
+    return replace(outlet, partition_by=layout(outlet.contract, outlet.partition_by))

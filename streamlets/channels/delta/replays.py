@@ -47,6 +47,7 @@ class Replay:
         port: the outlet whose contract the letters broke.
         topic: the name of the topic they go to; contract: what they are written with, as Avro JSON.
         letters: which ones.
+        partition_by: how the outlet lays its records out; with another layout the table is another one.
     """
 
     number: int
@@ -54,6 +55,7 @@ class Replay:
     topic: str
     contract: str
     letters: tuple[Run, ...]
+    partition_by: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:
@@ -76,7 +78,12 @@ class Replays:
         number = 0
         while (data := store.read(self._path(number))) is not None:
             content = json.loads(data)
-            yield Replay(**content | {"number": number, "letters": tuple(Run(*run) for run in content["letters"])})
+            exact = {
+                "number": number,
+                "letters": tuple(Run(*run) for run in content["letters"]),
+                "partition_by": tuple(content.get("partition_by", ())),
+            }
+            yield Replay(**content | exact)
             number += 1
 
     def decide(self, replay: Replay) -> bool:

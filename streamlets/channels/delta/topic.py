@@ -87,9 +87,11 @@ class DeltaTopic:
         reader = session.readStream.format(FORMAT).schema(schema).options(**reading.to_options())
         return (reader.name(name) if name else reader).load()
 
-    def append(self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn) -> Position:
+    def append(
+        self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn, *, partition_by: tuple[str, ...] = ()
+    ) -> Position:
         """Write records without Spark, in one commit; a `txn` already seen writes nothing, and `rows` is not asked."""
-        append_batches(self.path, rows, contract, txn, self._clock)
+        append_batches(self.path, rows, contract, txn, self._clock, partition_by)
         return self.end()
 
     def scan(

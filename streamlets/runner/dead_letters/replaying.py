@@ -120,6 +120,7 @@ def _deliver(topic: DeltaTopic, letters: list[DeadLetter], outlets: Outlets) -> 
             topic=outlets.name(plan),
             contract=plan.contract.json,
             letters=runs(letter.place for letter in letters),
+            partition_by=tuple(plan.partition_by),
         )
         if topic.replays.decide(decision):
             crash_point("after-replay-decision")
@@ -138,7 +139,9 @@ def _again(topic: DeltaTopic, decision: Replay, outlets: Outlets) -> None:
 
 def _carry_out(topic: DeltaTopic, decision: Replay, letters: Iterable[DeadLetter], outlets: Outlets) -> None:
     contract = parse_contract(decision.contract)
-    outlets.topic(decision.topic).append(_batches(letters, contract), contract, topic.replays.txn(decision))
+    outlets.topic(decision.topic).append(
+        _batches(letters, contract), contract, topic.replays.txn(decision), partition_by=decision.partition_by
+    )
 
 
 def _batches(letters: Iterable[DeadLetter], contract: Contract) -> Iterator[pa.RecordBatch]:

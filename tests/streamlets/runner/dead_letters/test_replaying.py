@@ -6,11 +6,13 @@ import datetime
 import json
 import signal
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.avro.model import Contract
@@ -100,6 +102,25 @@ def test_letters_that_keep_the_contract_by_now_are_written_once(tmp_path: Path) 
     assert replay(topic, outlets(tmp_path, coloured("RED", "GREEN", "PINK")), every).records == {"writer.out": 1}
     assert sorted(ids_of(out.scan())) == [*range(5), 100]
     assert waiting(topic) == 0
+
+
+def test_replayed_records_lie_where_their_outlet_puts_records(tmp_path: Path) -> None:
+    """In the table of its layout, a file for each value, and no table beside it; a decision of the time before layouts
+    were kept is carried out as it was made."""
+    topic, of = bury(tmp_path, 0, range(4)), coloured("GREEN", "PINK")
+    bury(tmp_path, 1, [9], "PINK")
+    out = made(tmp_path, "out")
+    laid = replace(outlets(tmp_path, of), plans={"writer.out": outlet("out", of, partition_by=("Colour",))})
+    assert replay(topic, laid, every).records == {"writer.out": 5}
+    (table,) = [log.parent for log in out.path.glob("*/_delta_log")]
+    opened = DeltaTable(table)
+    assert opened.metadata().partition_columns == ["colour"]
+    added = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
+    assert sorted((each["partition.colour"], each["num_records"]) for each in added) == [("GREEN", 4), ("PINK", 1)]
+    assert sorted(ids_of(out.scan())) == [0, 1, 2, 3, 9]
+    kept = next((topic.path / "_replays").glob("*.json"))
+    kept.write_text(json.dumps({k: v for k, v in json.loads(kept.read_text()).items() if k != "partition_by"}))
+    assert [decision.partition_by for decision in topic.replays.all()] == [()]
 
 
 def test_a_dry_replay_changes_nothing(tmp_path: Path) -> None:
