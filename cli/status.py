@@ -19,6 +19,9 @@ _WELL = 0
 _ILL = 1
 _NOT_RUNNING = 3
 
+# A runner writes its status every five seconds, whatever else happens. Seconds until silence means something.
+_SILENT_AFTER = 30.0
+
 # Columns that are left out where they would say nothing.
 _SPARE = ("for", "rows/s", "behind", "restarts", "dead letters")
 _NONE = ("", "0")
@@ -36,7 +39,8 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     ended or was killed, then as of its last word.
 
     PATH is the application's blueprint or folder (left out: this folder). The exit code is 0 when it runs well; 1 when
-    a streamlet has failed for good, or it ended with a failure or was killed; 3 when it ended in order or never ran.
+    a streamlet has failed for good, when nothing was told for half a minute, or when it ended with a failure or was
+    killed; 3 when it ended in order or never ran.
     """
     from streamlets.runner.state_folder.folder import read_status
 
@@ -53,8 +57,8 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
 
 
 def look(state: StateFolder, told: Status | None) -> dict[str, Any]:
-    """What a run last wrote down, with what is true now: `alive`, its `process`, and a `health` of `died` when it ended
-    without a word."""
+    """What a run last wrote down, with what is true now: `alive`, its `process`, whether it is `silent`, and a `health`
+    of `died` when it ended without a word."""
     owner = state.owner()
     seen: dict[str, Any] = dict(told or {})
     # Others own the folder, too, for a moment: what resets checkpoints, say. The run is whose process wrote the status.
@@ -63,7 +67,8 @@ def look(state: StateFolder, told: Status | None) -> dict[str, Any]:
         seen["health"] = "died"
     if told is None:
         seen["health"] = "starting" if alive else "never ran"
-    return {"alive": alive} | seen
+    silent = alive and told is not None and time.time() - seen["told"] > _SILENT_AFTER
+    return {"alive": alive, "silent": silent} | seen
 
 
 def _code(all_seen: Any) -> int:
@@ -72,7 +77,7 @@ def _code(all_seen: Any) -> int:
 
 
 def _code_of(seen: Status) -> int:
-    if seen["health"] in ("degraded", "died") or seen.get("exit_code"):
+    if seen["health"] in ("degraded", "died") or seen["silent"] or seen.get("exit_code"):
         return _ILL
     return _WELL if seen["alive"] else _NOT_RUNNING
 
@@ -117,7 +122,13 @@ def _headline(name: str, seen: Status) -> str:
             return f"{name} is not running; {told}"
         case "died":
             return f"{name} is not running: it died without a word, the last is of {_clock(seen['told'])}"
-    told = f"{name} is {seen['health']}, process {seen['process']}, up for {span(now - seen['started'])}"
+    up = f"process {seen['process']}, up for {span(now - seen['started'])}"
+    if seen["silent"]:
+        return (
+            f"{name} was {seen['health']} at {_clock(seen['told'])} and has told nothing since, {up}: the disk of its "
+            "state folder is full or read-only, or the machine does not get round to it"
+        )
+    told = f"{name} is {seen['health']}, {up}"
     return f"{told}; {seen['reason']}" if seen.get("reason") else told
 
 

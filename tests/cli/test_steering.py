@@ -139,6 +139,21 @@ def test_status_of_a_run_that_died(flow: Flow, runner: Runner, tmp_path: Path) -
     assert (found["alive"], found["health"]) == (False, "died")
 
 
+def test_status_of_a_runner_that_cannot_write_it(flow: Flow, tmp_path: Path) -> None:
+    """An old word of a runner that lives is not passed off for the present; the code is 1."""
+    state = StateFolder(tmp_path / ".flow", "plant")
+    with state.locked():
+        file = StatusFile(state.status_file)
+        file.event(RunStarted(time.time() - 100, "plant", ("mean",)))
+        file.write(time.time() - 40)
+        said = flow("status", str(tmp_path))
+        found = json.loads(flow("status", str(tmp_path), "--format", "json").out)["plant"]
+    assert (said.code, found["alive"], found["silent"]) == (1, True, True)
+    assert re.match(
+        r"plant was \w+ at [\d:]+ and has told nothing since, process \d+, up for 1 min 40 s: the disk", said.out
+    )
+
+
 def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> None:
     """A streamlet that failed for good: the user's place first, then what was raised; the code is 1."""
     state, failure = StateFolder(tmp_path / ".flow", "plant"), Failure("ValueError: bad", ("plant.py:3 in mean",))
@@ -146,6 +161,7 @@ def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> Non
         file = StatusFile(state.status_file)
         file.event(RunStarted(1.0, "plant", ("mean",)))
         file.event(UnitChanged(2.0, unit_id("mean.out"), "failed", failure.cause, failure.frames))
+        file.write(time.time())
         said = flow("status", str(tmp_path))
     assert said.code == 1
     assert said.out.startswith("plant is degraded, process ")
