@@ -25,6 +25,7 @@ from blueprint.resolved import topic_facts
 from blueprint.rules.contracts import alike_pairs
 from blueprint.rules.draft import Draft
 from blueprint.rules.every import RULES
+from blueprint.rules.settings import settings_of_no_query
 from blueprint.settings import stray_findings
 from blueprint.uninterrupted import uninterrupted
 from blueprint.wiring import wire
@@ -114,6 +115,7 @@ def verify(
         application = buildable(draft)
         built = logic(application)
         found += built.findings
+        found += settings_of_no_query(draft, built.queries)
         checked = replace(checked, logic=len(application.streamlets))
     judge = Judge(draft, _texts(layers, blueprint), sources)
     found = judge.judged(found)

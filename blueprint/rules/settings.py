@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from blueprint.buildable import Queries
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model import DEAD_LETTERS
@@ -38,6 +39,12 @@ def settings_of_nothing(draft: Draft) -> Iterator[Diagnostic]:
         for section, ports in (("inlets", descriptor.inlets), ("outlets", descriptor.outlets)):
             names = [port.name for port in ports]
             yield from _strays(draft, ("streamlets", ref, section), names, section[:-1], f" of `{ref}`")
+
+
+def settings_of_no_query(draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
+    """Settings are given to queries that exist; those of logic that could not be built are not known."""
+    for ref, known in queries.items():
+        yield from _strays(draft, ("streamlets", ref, "queries"), known, "query", f" of `{ref}`")
 
 
 def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:

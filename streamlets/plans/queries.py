@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,13 +18,14 @@ from streamlets.plans.places import Places, span_of
 from streamlets.plans.raised import message_of
 from streamlets.plans.real_time import refused_operators
 from streamlets.plans.state import Unbounded, holds, unbounded
-from streamlets.plans.tree import PlanNode, plan_tree
+from streamlets.plans.tree import PlanNode, lists, plan_tree
 from streamlets.plans.writer import WriterFacts, facts, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+_SESSION_WINDOW = re.compile(r"session_window#\d+(-T\d+ms)?")
 _MODES = ("append", "update", "complete")
 
 
@@ -77,6 +79,15 @@ def query_findings(query: CheckedQuery, streamlet: Buildable, places: Places) ->
     if refusal:
         yield _refused(query, rows, told.mode, refusal, places)
         return
+    if any(_lonely_session(node) for node in query.plan.all()):
+        alone = _made_at(first_with(rows, lambda frame: any(map(_lonely_session, plan_tree(frame).all()))), places)
+        yield finding(
+            "unsupported-operator",
+            "Spark refuses this in a stream: session windows without another column to group by",
+            span_of(alone or place),
+            help=("group by a column beside the window",),
+        )
+        return
     for found in unbounded(query.plan, told.mode):
         yield _grows(found, rows, told.mode, place, places)
     yield from _real_time(query, rows, told.mode, streamlet)
@@ -101,6 +112,12 @@ def _checker(jvm: Any) -> tuple[Any, dict[str, Any]]:
     modes = jvm.org.apache.spark.sql.streaming.OutputMode
     checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
     return checker, {"append": modes.Append(), "update": modes.Update(), "complete": modes.Complete()}
+
+
+def _lonely_session(node: PlanNode) -> bool:
+    """Whether a node groups by session windows alone, which Spark refuses only once it plans the first batch."""
+    keys = lists(node.rest) if node.name == "Aggregate" and node.streaming else []
+    return len(keys) > 1 and _SESSION_WINDOW.fullmatch(keys[0]) is not None
 
 
 def _refused(query: CheckedQuery, rows: DataFrame, mode: str, refusal: str, places: Places) -> Diagnostic:

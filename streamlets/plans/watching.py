@@ -22,6 +22,7 @@ _GIVING = ("collect", "count", "first", "head", "isEmpty", "rdd", "show", "tail"
            "toLocalIterator", "toPandas")  # fmt: skip
 _DOING = ("checkpoint", "foreach", "foreachPartition", "localCheckpoint")
 _KEEPING = ("cache", "persist")  # on what is no stream they run nothing
+_NOT_TRACED = {*_GIVING, *_DOING, *_KEEPING, "transform"}  # they give no frame, the same, or one of the author's making
 _WRITING = ("csv", "insertInto", "jdbc", "json", "orc", "parquet", "save", "saveAsTable", "text", "xml")
 _WRITING_TABLES = ("append", "create", "createOrReplace", "overwrite", "overwritePartitions", "replace")
 _COMMAND = re.compile(
@@ -89,7 +90,8 @@ class Watch:
 
         frames = (DataFrame, GroupedData)
         tracing: list[tuple[type, str]] = [(DataStreamReader, "load"), (DataStreamReader, "table")]
-        tracing += [(owner, name) for owner in frames for name in _transformations(owner)]
+        tracing += [(DataFrame, name) for name in _methods(DataFrame) if name not in _NOT_TRACED]
+        tracing += [(GroupedData, name) for name in _methods(GroupedData)]
         with ExitStack() as patches:
 
             def patch(owner: type, name: str, make: Callable[[Any, str], Any]) -> None:
@@ -187,9 +189,8 @@ class Watch:
         return call
 
 
-def _transformations(owner: type) -> list[str]:
-    quiet = {*_GIVING, *_DOING, *_KEEPING, "transform"}
-    return [name for name, each in vars(owner).items() if callable(each) and name[0] != "_" and name not in quiet]
+def _methods(owner: type) -> list[str]:
+    return [name for name, each in vars(owner).items() if callable(each) and name[0] != "_"]
 
 
 def _effect(name: str, place: Declared | None) -> StreamletError:
