@@ -43,11 +43,11 @@ class Next(SparkStreamlet):
 '''
 
 
-def application(folder: Path) -> None:
-    """Write down a chain of streamlets whose first one finds nothing."""
+def application(folder: Path, count: int = STREAMLETS) -> None:
+    """Write down a chain of `count` streamlets whose first one finds nothing."""
     (folder / "empty").mkdir(parents=True)
     (folder / "idle.py").write_text(_MODULE.replace("FOLDER", str(folder / "empty")))
-    names = [f"s{number}" for number in range(STREAMLETS)]
+    names = [f"s{number}" for number in range(count)]
     streamlets = [f"{name} = idle.{'Next' if number else 'First'}" for number, name in enumerate(names)]
     topics = [f"t{number} {{ producers = [{name}.out], consumers = [{after}.in] }}"
               for number, (name, after) in enumerate(itertools.pairwise(names))]  # fmt: skip
@@ -56,14 +56,14 @@ def application(folder: Path) -> None:
     (folder / "blueprint.conf").write_text(text % ("\n  ".join(streamlets), "\n  ".join(topics)))
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    """Run it, and wait until every streamlet has finished its first, empty batch or has been up for a while."""
+def start(folder: Path, *options: str, count: int = STREAMLETS) -> subprocess.Popen[bytes]:
+    """Run it, with more options, and wait until all of its `count` streamlets are up."""
     out = (folder / "run.out").open("wb")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from cli.main import main; main()", "run", str(folder), "--format", "json"],
+        [sys.executable, "-c", "from cli.main import main; main()", "run", str(folder), "--format", "json", *options],
         stdout=out, stderr=out, cwd=Path(__file__).resolve().parent.parent,
     )  # fmt: skip
-    while (folder / "run.out").read_text().count('"state":"running"') < STREAMLETS:
+    while (folder / "run.out").read_text().count('"state":"running"') < count:
         if process.poll() is not None:
             raise SystemExit((folder / "run.out").read_text())
         time.sleep(0.2)
