@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,7 @@ def test_spark_settings_and_the_rest(app: Application) -> None:
     assert (archive.inlets[0].max_records, archive.inlets[0].starting, archive.group) == (100, "latest", "g")
     assert sensors.volume_mounts == {"tables": str(app.folder / "data")}
     assert (sensors.source_evolution, archive.source_evolution) == (False, True)
+    assert pickle.loads(pickle.dumps(plan)) == plan, "it is handed to other processes"
 
 
 def test_a_mount_without_a_folder_stays_where_it_is_declared(app: Application) -> None:
