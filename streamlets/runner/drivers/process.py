@@ -20,6 +20,7 @@ from typing import IO, Protocol
 from streamlets.runner.drivers.messages import Order, Up
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.spark.host import how_it_ended
+from streamlets.runner.supervision.facts import Lost
 
 PROGRAM = (sys.executable, "-P", "-u", "-m", "streamlets.runner.drivers.program")
 """-P: what lies in the working folder is not taken for Python's own modules; -u: what is printed is seen at once."""
@@ -100,6 +101,7 @@ class Process:
         self._thread("output", lambda: self._forward(self._process.stdout, self._print))
         self._thread("orders", self._send_all)
         self._thread("facts", self._listen)
+        self._thread("end", self._watch)
 
     @property
     def pid(self) -> int:
@@ -139,19 +141,25 @@ class Process:
                 if isinstance(message, Up):
                     self._java = message.java
                     self._settled.set()
+                elif isinstance(message, Lost):
+                    self._java = None
                 self._hear(message)
         except Exception as error:  # noqa: BLE001 - else its units would wait for ever for what it says
             why = f"what it said made no sense: {error}"
             self._process.kill()
         self._settled.set()
         code = self._ended()
-        if self._java is not None:
+        if code and self._java is not None:  # else it has ended Java itself, and the number may be another process's
             _end_java(self._java)
         self._complaints.join(_DYING)
         self._orders.put(None)
         self._wire.close()
         self._gone(Demise(why or how_it_ended(code), "\n".join(self._words)))
         self._over.set()
+
+    def _watch(self) -> None:
+        self._process.wait()
+        self._wire.end()
 
     def _ended(self) -> int:
         try:

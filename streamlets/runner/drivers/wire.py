@@ -69,6 +69,12 @@ class Wire:
         except Exception as error:
             raise BrokenWireError(f"a message cannot be read: {error}") from error
 
+    def end(self) -> None:
+        """No more is to come: `receive` gives what has, then None. The other process is dead, but one that it had
+        forked may hold its end open."""
+        with suppress(OSError):
+            self._end.shutdown(socket.SHUT_RD)
+
     def close(self) -> None:
         """Close this end; a `receive` that waits gets None."""
         with suppress(OSError):  # the other end is closed already

@@ -77,8 +77,11 @@ class _SparkUnit:
         if not self._site.alive:
             return  # that is told to all
         for run_id, up in list(self._queries.items()):
-            if not up.alive or not is_down(up.query):
-                continue
+            try:
+                if not up.alive or not is_down(up.query):
+                    continue
+            except Exception:  # noqa: BLE001 - Spark has gone meanwhile, which is told to all
+                return
             if up.seen_down:  # for the second time: the event had its chance
                 error = up.query.exception()
                 self._over(run_id, self._run, str(error) if error else None)

@@ -42,6 +42,11 @@ class FakeDriver:
         match unit.streamlet:
             case "killed" if run == 1:
                 os.kill(os.getpid(), signal.SIGKILL)
+            case "forks" if run == 1:
+                if os.fork() == 0:
+                    time.sleep(20)
+                    os._exit(0)
+                self.wire.send(Started(unit, run))
             case "garbage" if run == 1:
                 self.wire._end.sendall(b"Traceback (most recent call last): and so on, for ever and ever")
             case "split" if not unit.query:

@@ -194,6 +194,19 @@ def test_noise_on_the_wire_ends_the_driver(run: Run) -> None:
     assert cause.startswith("its driver process is gone (what it said made no sense")
 
 
+def test_a_driver_whose_fork_lives_on_is_dead(run: Run) -> None:
+    """A process that the author's code has forked holds the wire open; the driver's end is heard all the same."""
+    run.driver("forks")
+    run.up("forks")
+    driver = psutil.Process(run.process("forks"))
+    (fork,) = [child for child in driver.children() if str(FAKE) in " ".join(child.cmdline())]
+    driver.kill()
+    run.until(lambda: run.states("forks")[-1] == "backing-off")
+    assert fork.is_running()
+    fork.kill()
+    run.up("forks")
+
+
 def test_a_driver_whose_java_died_is_left_alone(run: Run) -> None:
     """It starts Java again by itself: only its units have failed."""
     run.driver("lost")
