@@ -17,7 +17,7 @@ from blueprint.resolved import isolation, spark_places, spark_settings
 from blueprint.rules.draft import Draft
 
 if TYPE_CHECKING:
-    from blueprint.comparison import DescribedQuery
+    from blueprint.comparison.descriptor import DescribedQuery
 
 
 @dataclass(frozen=True, slots=True)

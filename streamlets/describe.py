@@ -26,6 +26,7 @@ from blueprint.catalog import (
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.parameters import ParameterError, parameter_values
+from streamlets.attributes import attributes
 from streamlets.loading import found_at, load_streamlet, raised
 from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
@@ -33,7 +34,7 @@ from streamlets.ports import AvroInlet, AvroOutlet
 from streamlets.project import Project, project_at
 from streamlets.scanning import streamlet_classes, unused_classes
 from streamlets.shape import StreamletShape
-from streamlets.streamlet import SparkStreamlet, declared
+from streamlets.streamlet import SparkStreamlet
 
 
 class ProjectCatalog:
@@ -114,8 +115,8 @@ def descriptor(
         return LoadFailure(LoadFailureKind.SHAPE_DIFFERS, differs, declared=found_at(own))
     inlets = [_inlet(inlet, request.inlets.get(inlet.name), project) for inlet in shape.inlets]
     outlets = [_outlet(outlet, request.outlets.get(outlet.name), project) for outlet in shape.outlets]
-    parameters = [_parameter(parameter) for parameter in declared(streamlet, Parameter)]
-    mounts = [_mount(mount) for mount in declared(streamlet, VolumeMount)]
+    parameters = [_parameter(parameter) for parameter in attributes(streamlet, Parameter)]
+    mounts = [_mount(mount) for mount in attributes(streamlet, VolumeMount)]
     return StreamletDescriptor(
         class_name=request.class_name,
         description=description,
@@ -182,7 +183,7 @@ def _differs(streamlet: SparkStreamlet, shape: object) -> str | None:
     owner = type(streamlet).__name__
     if not isinstance(shape, StreamletShape):
         return f"the shape of `{owner}` is a `{type(shape).__name__}`, not a `StreamletShape`"
-    ports = (*declared(streamlet, AvroInlet), *declared(streamlet, AvroOutlet))
+    ports = (*attributes(streamlet, AvroInlet), *attributes(streamlet, AvroOutlet))
     unknown = [port for port in shape.ports if port not in ports]
     if unknown:
         return f"the shape of `{owner}` holds {unknown[0]!r}, which is no attribute of the class"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, Union, overload
 
+from streamlets.attributes import attributes
 from streamlets.building import Build, check_source_name, check_streaming
 from streamlets.context import SparkStreamletContext, StreamingWrite, all_rows
 from streamlets.declared import authors_call
@@ -260,7 +261,5 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         raise StreamletError(f"{port!r} is no {wanted} of `{owner}`: {has}")
 
     def _declared(self, thing: object, kind: type[object], word: str) -> None:
-        from streamlets.streamlet import declared
-
-        if not any(thing is known for known in declared(self.streamlet, kind)):
+        if not any(thing is known for known in attributes(self.streamlet, kind)):
             raise StreamletError(f"{thing!r} is no {word} of `{type(self.streamlet).__name__}`")

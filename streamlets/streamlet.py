@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.catalog import ParameterProblem
+from streamlets.attributes import attributes
 from streamlets.errors import StreamletError
-from streamlets.mounts import VolumeMount
-from streamlets.parameters import Parameter
 from streamlets.ports import AvroInlet, AvroOutlet
 from streamlets.shape import StreamletShape
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from streamlets.context import SparkStreamletContext
     from streamlets.execution import StreamletExecution
     from streamlets.logic import SparkStreamletLogic
-
-D = TypeVar("D")
 
 
 class SparkStreamlet:
@@ -44,7 +41,7 @@ class SparkStreamlet:
     @property
     def shape(self) -> StreamletShape:
         """Its inlets and outlets: all ports that are attributes, in the order of their declaration."""
-        return StreamletShape(*declared(self, AvroInlet), *declared(self, AvroOutlet))
+        return StreamletShape(*attributes(self, AvroInlet), *attributes(self, AvroOutlet))
 
     def check_parameters(self, values: Mapping[str, Any]) -> Iterable[ParameterProblem]:
         """What is wrong with the values of its config parameters: what their types cannot say, or how they go together.
@@ -92,22 +89,3 @@ class SparkStreamlet:
         from streamlets.execution import run
 
         return run(self, context)
-
-
-def declared(streamlet: SparkStreamlet, kind: type[D]) -> tuple[D, ...]:
-    """The attributes of a streamlet that are of a kind (ports, parameters, mounts), base classes first.
-
-    A name that a subclass declares anew hides the inherited one, as with any attribute.
-    """
-    found = {name: value for name, value in _attributes(streamlet) if isinstance(value, kind)}
-    visible = {name: value for name, value in found.items() if getattr(streamlet, name, None) is value}
-    return tuple({id(value): value for value in visible.values()}.values())
-
-
-def _attributes(streamlet: SparkStreamlet) -> Iterator[tuple[str, object]]:
-    for owner in reversed(type(streamlet).__mro__):
-        yield from vars(owner).items()
-    for name, value in vars(streamlet).items():
-        if isinstance(value, (AvroInlet, AvroOutlet, Parameter, VolumeMount)):
-            value.__set_name__(type(streamlet), name)
-        yield name, value

@@ -5,10 +5,10 @@ nodes of `reading`, `changes.apply_edit`, `spark_types`, `spark_problems`.
 """
 
 from blueprint.avro.canonical import canonical_form, fingerprint
+from blueprint.avro.checking import check
 from blueprint.avro.loading import Loaded, load_contract, parse_contract
 from blueprint.avro.model import Contract
 from blueprint.avro.reasons import Place, Reason, Resolution, Rule
-from blueprint.avro.resolution import check
 
 __all__ = [
     "Contract",

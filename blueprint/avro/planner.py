@@ -22,7 +22,7 @@ from blueprint.avro.reading import (
     Take,
 )
 from blueprint.avro.reasons import Resolution
-from blueprint.avro.resolution import check
+from blueprint.avro.resolution import compared
 
 
 class IncompatibleError(ValueError):
@@ -38,7 +38,7 @@ def resolve_plan(writer: Contract, reader: Contract) -> ReadRecord:
 
     Raises `IncompatibleError` when `check` finds an error.
     """
-    resolution = check(writer, reader, suggest=False)
+    resolution = compared(writer, reader)
     if not resolution.compatible:
         raise IncompatibleError(resolution)
     return _Planner(writer, reader).record(writer.record, reader.record)

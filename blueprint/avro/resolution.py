@@ -1,4 +1,4 @@
-"""Can a reader read all that a writer may write? `check` says so with every reason why not, and where.
+"""Can a reader read all that a writer may write? `compared` says so with every reason why not, and where.
 
 The rules are those of the Avro specification 1.12, "Schema Resolution", applied to every record the writer's schema
 allows; beyond them come warnings, for pairs that the specification lets pass and that still may surprise.
@@ -30,22 +30,15 @@ from blueprint.avro.reasons import WARNINGS, Place, Reason, Resolution, Rule
 from blueprint.diagnostics import Severity
 
 
-def check(writer: Contract, reader: Contract, *, suggest: bool = True) -> Resolution:
+def compared(writer: Contract, reader: Contract) -> Resolution:
     """Every reason why the reader cannot read some record of the writer, and every warning.
 
     A named type used in several places is compared once per pair of names, at its first place, so that one mistake
     gives one reason.
-
-    Arguments:
-        suggest: whether to look for changes that would do; each was tried, and takes its reason away without a new one.
     """
     walk = _Walk(writer, reader)
     walk.compare(writer.record, reader.record, _At("", None, None))
-    if not suggest or not any(reason.severity is Severity.ERROR for reason in walk.reasons):
-        return Resolution(tuple(walk.reasons))
-    from blueprint.avro.suggestions import with_changes
-
-    return Resolution(with_changes(writer, reader, tuple(walk.reasons)))
+    return Resolution(tuple(walk.reasons))
 
 
 @dataclass(frozen=True, slots=True)

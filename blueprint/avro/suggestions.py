@@ -38,7 +38,7 @@ from blueprint.avro.model import (
     type_text,
 )
 from blueprint.avro.reasons import Place, Reason, Rule
-from blueprint.avro.resolution import check
+from blueprint.avro.resolution import compared
 from blueprint.diagnostics import Severity
 
 
@@ -71,9 +71,9 @@ class _Pair:
         """Whether the change takes the reason away and brings no other."""
         try:
             if change.side == "reader":
-                after = check(self.writer, apply_edit(change.edit, self.reader), suggest=False)
+                after = compared(self.writer, apply_edit(change.edit, self.reader))
             else:
-                after = check(apply_edit(change.edit, self.writer), self.reader, suggest=False)
+                after = compared(apply_edit(change.edit, self.writer), self.reader)
         except InapplicableError:
             return False
         return {one.key for one in after.errors} <= self.errors - {reason.key}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from blueprint.avro.canonical import canonical_form, fingerprint
+from blueprint.avro.checking import check
 from blueprint.avro.model import Contract, Field, type_text
 from blueprint.avro.reasons import Reason
-from blueprint.avro.resolution import check
+from blueprint.avro.resolution import compared
 from blueprint.avro.spark_types import spark_json
 
 _MOST = 4
@@ -50,7 +51,7 @@ def unread(writers: Iterable[Contract], reader: Contract) -> list[Unread]:
 
 def risks(writers: Iterable[Contract], reader: Contract) -> list[str]:
     """What the reader may take for something else in records that it can read, one sentence each."""
-    found = (reason for writer in writers for reason in check(writer, reader, suggest=False).warnings)
+    found = (reason for writer in writers for reason in compared(writer, reader).warnings)
     return list(dict.fromkeys(f"`{one.path}`: {one.message}" if one.path else one.message for one in found))
 
 

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from blueprint.avro.checking import check
 from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union, type_text
 from blueprint.avro.reasons import Reason
-from blueprint.avro.resolution import check
 from blueprint.catalog import PortDescriptor
 from blueprint.diagnostics import Diagnostic, Label, Span, finding
 from blueprint.diagnostics.report import counted
