@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import shutil
 import tempfile
 import time
@@ -182,6 +183,11 @@ def do_rounds(shop: Shop, journal: Journal, dice: random.Random, most: int) -> N
         print(f"{len(journal.told):3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
 
 
+def _kind(told: str) -> str:
+    """What a round hit, without its numbers."""
+    return re.sub(r", passage \d+: killed|batch \d+: ", "", told)
+
+
 def main() -> None:
     """Run the rounds and print the ledger."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -189,6 +195,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=60, help="times it is killed in a batch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1_000_000, help="begin no more than so many in this call")
+    parser.add_argument("--compare", action="store_true", help="compare now, even if rounds are still to be done")
     parser.add_argument("--folder", type=Path, help="keep all there, and go on with what an earlier call has left")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="shop-"))
@@ -201,8 +208,12 @@ def main() -> None:
     do_rounds(disturbed, journal, random.Random(options.seed * 1000 + len(journal.told)), options.rounds)
     if journal.todo:
         print(f"{len(journal.todo)} rounds are still to be done")
-        return
+        if not options.compare:
+            return
     clean = settle_up(disturbed, undisturbed)
+    journal.files = disturbed.files
+    journal.keep()
+    print("hit:", dict(sorted(Counter(map(_kind, journal.told)).items())))
     if options.folder is None:
         shutil.rmtree(folder)
     raise SystemExit(not clean)
