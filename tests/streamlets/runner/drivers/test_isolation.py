@@ -1,0 +1,55 @@
+"""How the streamlets of a plan are spread over drivers. Nothing is started here: all are resting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
+from streamlets.runner.drivers.isolation import DriverProcesses, drivers_of
+from streamlets.runner.spark.session import SessionError
+from streamlets.runner.state_folder.folder import StateFolder
+
+
+def _drivers(folder: Path, groups: dict[str, str | None]) -> DriverProcesses:
+    descriptor: Any = None
+    streamlets = (
+        StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}, group=group)
+        for ref, group in groups.items()
+    )
+    plan = ApplicationPlan("app", "blueprint.conf", str(folder), tuple(streamlets), (), {})
+    made = drivers_of(
+        plan, StateFolder(folder, "app"), "process", master="local[1]", bounded=True, resting=groups,
+        report=lambda fact: None, log=lambda unit, text: None, print_line=print,
+    )  # fmt: skip
+    assert isinstance(made, DriverProcesses)
+    return made
+
+
+def test_units_keep_the_order_of_the_plan(tmp_path: Path) -> None:
+    """However they are grouped; the end of drivers that never began is quick, and they hold nothing."""
+    drivers = _drivers(tmp_path, {"a": None, "b": "io", "c": None, "d": "io"})
+    assert [str(unit.id) for unit in drivers.units] == ["a", "b", "c", "d"]
+    assert all(unit.bounded for unit in drivers.units)
+    assert list(drivers.held({unit.id: None for unit in drivers.units})) == []
+    drivers.stop()
+
+
+def test_each_driver_has_folders_and_a_share_of_its_own(tmp_path: Path) -> None:
+    """Logs and temporary files by the driver's name, Spark's name tells which part of the application it is."""
+    drivers = _drivers(tmp_path, {"a": None, "b": "io"})
+    sessions = [process._assignment.session for process in drivers._processes]
+    assert [session.application for session in sessions] == ["app.a", "app.io"]
+    assert [session.logs for session in sessions] == [tmp_path / "app" / "logs" / name for name in ("a", "io")]
+    assert len({session.scratch for session in sessions}) == 2
+    assert {(session.sparks, session.master) for session in sessions} == {(2, "local[1]")}
+
+
+def test_without_java_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said once, and not by each driver."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SessionError, match="Spark needs Java"):
+        _drivers(tmp_path, {"a": None})
