@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from blueprint.buildable import BuiltLogic, BuiltQuery
+from blueprint.comparison import DescribedQuery
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
 
@@ -37,6 +40,37 @@ def test_a_description_is_data_and_the_same_each_time(flow: Flow, described: Pat
     assert document["streamlets"]["average"]["inlets"]["readings"]["schema"]["type"] == "record"
     assert document["topics"]["readings"]["consumers"] == ["average.readings"]
     assert [each.name for each in described.parent.iterdir()] == ["old.json"]
+
+
+def test_queries_are_told_where_the_logic_is_built(
+    flow: Flow, described: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `--plans` the queries stand in the file, and are compared with those of a newer version."""
+    logic = {"report": DescribedQuery(("averages",)), "sums": DescribedQuery(("averages",), ("stateStoreSave",))}
+
+    def built(*names: str) -> None:
+        queries = {"console": {name: BuiltQuery(logic[name]) for name in names}}
+        monkeypatch.setattr("streamlets.plans.check_logic", lambda application: BuiltLogic((), queries))
+
+    built("report", "sums")
+    assert flow("describe", SENSORS, "--plans", "-o", str(described)).code == 0
+    streamlets = json.loads(described.read_text(encoding="utf-8"))["streamlets"]
+    assert streamlets["console"]["queries"]["sums"] == {"sources": ["averages"], "operators": ["stateStoreSave"]}
+    assert "queries" not in streamlets["average"]
+    assert flow("verify", SENSORS, "--plans", "--against", str(described)).code == 0
+    built("report")
+    said = flow("verify", SENSORS, "--plans", "--against", str(described), "--format", "concise")
+    assert said.code == 1
+    assert "error[change-query-removed]: the query `console.sums` is gone (state-loss)" in said.out
+    assert flow("verify", SENSORS, "--against", str(described)).code == 0  # without logic nobody knows
+
+
+def test_without_java_no_queries_are_described(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written that only looks whole."""
+    monkeypatch.setenv("JAVA_HOME", "/no/such/folder")
+    said = flow("describe", SENSORS, "--plans")
+    assert (said.code, said.out) == (2, "")
+    assert "JAVA_HOME is /no/such/folder" in said.err
 
 
 def test_against_itself_there_is_nothing(flow: Flow, described: Path) -> None:
