@@ -104,6 +104,7 @@ def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:
     """What the JVM and, through it, the Python workers inherit."""
     os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PIN_THREAD"] = "true"  # to drain is to take a lock in the JVM and give it back in one thread
     kept = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     wanted = [*plan.python_path, *(entry for entry in kept if entry not in plan.python_path)]
     if wanted:
