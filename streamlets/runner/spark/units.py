@@ -241,8 +241,9 @@ class StreamletUnit(_SparkUnit):
         if last:
             self._report(Ended(self.id, run, failure or self._first_failure))
             self._first_failure = None
-        elif failure is not None or not self._site.bounded:
-            self._first_failure = self._first_failure or failure
+            return
+        self._first_failure = self._first_failure or failure
+        if not self._stopping and (failure is not None or not self._site.bounded):  # else the others are ending, too
             self.stop()
 
 

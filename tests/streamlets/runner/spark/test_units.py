@@ -16,6 +16,7 @@ import pytest
 from blueprint.plan import Retry, StreamletPlan
 from streamlets.channels.base import BatchWritten
 from streamlets.context import StreamingWrite
+from streamlets.runner.checkpoints.reading import latest
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.spark.listening import Listening
 from streamlets.runner.spark.session import Spark
@@ -180,7 +181,7 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
 @pytest.mark.spark
 def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) -> None:
     """A streamlet that starts a query itself is never split: one failing query ends all, a restart builds all anew, and
-    a drain ends all cleanly."""
+    a drain ends each of them on a commit."""
     facts: SimpleQueue[Fact] = SimpleQueue()
     unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(2), facts.put, lambda _, text: None)
     unit.start(1)
@@ -200,6 +201,8 @@ def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) ->
     unit.drain()
     assert _next(facts, Ended) == Ended(unit.id, 2)
     assert _active(site) == set()
+    for query in (tmp_path / "checkpoints" / "rates").iterdir():
+        assert latest(query / "offsets") == latest(query / "commits")
 
 
 @pytest.mark.spark
