@@ -23,6 +23,12 @@ _TASK = re.compile(
 _QUERY_DUMP = "\n=== Streaming Query ==="
 # Spark tells this of every query that changed its sources without names; the assertion has no condition of its own.
 _SOURCES_CHANGED = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
+# Spark says no more than that the state cannot be loaded; that a file of it is damaged stands in the last cause.
+_STATE_NOT_LOADED = "[CANNOT_LOAD_STATE_STORE."
+_UNREADABLE = re.compile(
+    r"^Caused by: (?:\w+\.)*(?P<why>(?:(?:EOF|LZ4|Zip|Checksum)Exception|IOException: Stream is corrupted).*)",
+    re.MULTILINE,
+)
 
 _HERE = Path(__file__).parents[3]
 _LIBRARIES = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
@@ -63,6 +69,9 @@ def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] =
     names = {match["name"] for match in _CLASS.finditer(told)} | set(_CONDITION.findall(told))
     if _SOURCES_CHANGED.search(told):
         names.add("CHECKPOINT_SOURCES_CHANGED")
+    if _STATE_NOT_LOADED in told and (damage := _UNREADABLE.search(text)):
+        names.add("STATE_FILE_DAMAGED")
+        cause = f"a file of its state is damaged: {damage['why']}"
     once = tuple(dict.fromkeys(places))  # Java repeats in each cause what Python said
     return Failure(_clean(cause), once, fatal(names, building=building))
 

@@ -42,6 +42,12 @@ FATAL = (
     Fatal("STREAMING_OUTPUT_MODE.*|UNSUPPORTED_STREAMING.*|UNSUPPORTED_OPERATION.*", "Spark refuses the plan"),
     Fatal("DATA_SOURCE_NOT_FOUND", "the package that has the format is not installed"),
     Fatal("PARTITIONS_.*|COLUMN_NOT_DEFINED_IN_TABLE|STREAMING_REAL_TIME_MODE.*", "Spark refuses the plan"),
+    Fatal(
+        "STATE_FILE_DAMAGED|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED|CANNOT_LOAD_STATE_STORE\\.(CANNOT_READ_.*"
+        "|CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT|AUTO_SNAPSHOT_REPAIR_FAILED|UNEXPECTED_FILE_SIZE)",
+        "the state's files are as they are; put the checkpoint back from a backup, or let the query begin anew with "
+        "`flow checkpoints reset`",
+    ),
     # What a checkpoint remembers and the query no longer is. Not among these: a log that could not be written
     # (STREAMING_CHECKPOINT_LOG_WRITE_FAILURE) and a store in the wrong state of its own (STATE_STORE_INVALID_STAMP,
     # STATE_STORE_INVALID_STATE_MACHINE_TRANSITION), which a task that is cut off leaves behind.

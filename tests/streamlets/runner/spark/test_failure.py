@@ -123,6 +123,36 @@ def test_of_a_failed_task_the_last_attempt_is_told() -> None:
     )
 
 
+UNLOADED = """org.apache.spark.sql.streaming.StreamingQueryException: [CANNOT_LOAD_STATE_STORE.{kind}] An error \
+occurred during loading state. SQLSTATE: 58030
+=== Streaming Query ===
+Identifier: [id = 87ccc286, runId = 58b26623]
+Caused by: org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.{kind}] An error occurred during loading state.
+\t... 1 more
+Caused by: java.io.{cause}
+\tat java.base/java.io.DataInputStream.readFully(DataInputStream.java:201)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "fatal"),
+    [
+        ("UNCATEGORIZED", "EOFException: Stream ended prematurely", True),
+        ("UNCATEGORIZED", "EOFException", True),
+        ("UNCATEGORIZED", "IOException: Stream is corrupted", True),
+        ("CANNOT_READ_STREAMING_STATE_FILE", "FileNotFoundException: File 5.changelog does not exist", True),
+        ("UNCATEGORIZED", "IOException: No space left on device", False),
+    ],
+)
+def test_state_that_cannot_be_loaded(kind: str, cause: str, fatal: bool) -> None:
+    """Files that are damaged or gone fail for good, with what to do; a full disk is waited for."""
+    failure = failure_of_text(UNLOADED.format(kind=kind, cause=cause), building=False)
+    assert bool(failure.fatal) is fatal
+    assert ("`flow checkpoints reset`" in failure.fatal) is fatal
+    damaged = fatal and kind == "UNCATEGORIZED"
+    assert (failure.cause == f"a file of its state is damaged: {cause}") is damaged
+
+
 def test_users_files() -> None:
     """Libraries, Python's own files, archives and this project are not the user's."""
     import json
