@@ -1,0 +1,240 @@
+"""What befalls a machine while an application runs: `python -m benchmarks.accidents_running` (as root, on Linux).
+
+The ledger application runs without an end on a small disk of its own, and is fed all the time. One after the other its
+Python workers are killed, its disk runs full, its topics and checkpoints become read-only; each accident passes, and
+then everything must be `running` and worked off again. The status is looked at from outside meanwhile. Drained at the
+end, the ledger must be exact. Last a topic's folder is deleted, and those who need it must fail for good, at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.dataset as ds
+
+from benchmarks.kill_ledger import BATCH, Ledger, differences, expected
+
+PATIENCE = 600.0
+_DISK = "192m"
+# Failures on purpose are many: waits that double would make hours of them. The limit makes a Python function of it.
+_MORE = (
+    "double.parameters.fail-at=1000000000",
+    *(f"{ref}.retry.max-backoff=2s" for ref in Ledger.queries),
+)
+
+
+@dataclass
+class Running:
+    """The ledger application while it runs.
+
+    Arguments:
+        ledger: what it is; disk: the folder that has a file system of its own.
+    """
+
+    ledger: Ledger
+    disk: Path
+    process: subprocess.Popen[bytes]
+    seen: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def state(self) -> Path:
+        """The application's folder."""
+        return self.ledger.folder / "state" / "ledger"
+
+    def status(self) -> dict[str, Any]:
+        """What another terminal is told; {} before there is anything to tell."""
+        command = [sys.executable, "-c", "from cli.main import main; main()", "status", str(self.ledger.blueprint)]
+        told = subprocess.run(
+            [*command, "--state-dir", str(self.ledger.folder / "state"), "--format", "json"],
+            capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )  # fmt: skip
+        return json.loads(told.stdout)["ledger"] if told.stdout else {}
+
+    def states(self) -> dict[str, str]:
+        """Each streamlet's, as the status tells it, or `silent` for all."""
+        found = self.status()
+        assert found["alive"], found
+        return {each["ref"]: "silent" if found["silent"] else each["state"] for each in found["streamlets"]}
+
+    def settle(self, *, feed: int = 2) -> float:
+        """Feed, and wait until all of it has come out at the other end and everything runs; seconds it took."""
+        self.ledger.feed(feed)
+        begun = time.monotonic()
+        while self._archived() < self.ledger.files * BATCH or set(self.states().values()) != {"running"}:
+            assert time.monotonic() - begun < PATIENCE, (self._archived(), self.ledger.files * BATCH, self.states())
+            assert self.process.poll() is None, "the runner has ended"
+            time.sleep(0.5)
+        return time.monotonic() - begun
+
+    def _archived(self) -> int:
+        """How many records the egress is told to have written."""
+        with contextlib.suppress(OSError, ValueError):  # a file may vanish, or be there by half
+            return int(ds.dataset(self.ledger.folder / "out", format="parquet").count_rows())
+        return 0
+
+    def workers(self) -> list[tuple[str, psutil.Process]]:
+        """The Python processes that Spark has started, each with what it is for."""
+        found = []
+        for each in psutil.Process(self.process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                command = " ".join(each.cmdline())
+                if "pyspark.daemon" in command or "pyspark.worker" in command or "pyspark.sql" in command:
+                    found.append((_role(each, command), each))
+        return found
+
+
+def _role(process: psutil.Process, command: str) -> str:
+    last = command.split()[-1]
+    of = last.removeprefix("pyspark.sql.worker.").removeprefix("pyspark.sql.streaming.").removeprefix("pyspark.")
+    parent = process.parent()
+    forked = parent is not None and "pyspark.daemon" in " ".join(parent.cmdline())
+    return f"{of}, forked" if forked else of
+
+
+def kill_workers(running: Running, dice: random.Random, times: int) -> Counter[str]:
+    """Kill Python workers, one at a time, while batches run; what they were for."""
+    killed: Counter[str] = Counter()
+    while killed.total() < times:
+        running.ledger.feed(killed.total() % 2)
+        time.sleep(dice.uniform(0.5, 2.5))
+        those = running.workers()
+        if not those:
+            continue
+        # By role first: there are many more readers than workers of functions.
+        role = dice.choice(sorted({role for role, _ in those}))
+        victim = dice.choice([process for each, process in those if each == role])
+        with contextlib.suppress(psutil.NoSuchProcess):
+            victim.kill()
+            killed[role] += 1
+    return killed
+
+
+@contextlib.contextmanager
+def full_disk(running: Running) -> Iterator[None]:
+    """No space on the application's disk."""
+    filler = running.disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(b"\0" * 2**16)
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(b"\0")
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+@contextlib.contextmanager
+def read_only(running: Running) -> Iterator[None]:
+    """Topics and checkpoints cannot be written; what is open stays open."""
+    folders = [running.state / name for name in ("topics", "checkpoints")]
+    for folder in folders:
+        subprocess.run(["mount", "--bind", folder, folder], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def outage(running: Running, accident: Callable[[Running], Any], seconds: float) -> Counter[str]:
+    """Let an accident last while the application is fed; the states that were told meanwhile."""
+    told: Counter[str] = Counter()
+    with accident(running):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            running.ledger.feed(1)
+            told.update(running.states().values())
+            time.sleep(4)
+    return told
+
+
+def deleted_topic(running: Running) -> dict[str, str]:
+    """Delete a topic's folder; the states in the end."""
+    shutil.rmtree(running.state / "topics" / "doubled")
+    running.ledger.feed(1)
+    begun = time.monotonic()
+    while (states := running.states())["archive"] != "failed" or states["double"] != "failed":
+        assert time.monotonic() - begun < PATIENCE, states
+        time.sleep(0.5)
+    return states
+
+
+def _disk(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", folder], check=True)
+    return folder
+
+
+def main() -> None:
+    """Let it all happen, then print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=50, help="Python workers to kill")
+    parser.add_argument("--seconds", type=float, default=40, help="of an outage")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    dice = random.Random(options.seed)
+    folder = Path(tempfile.mkdtemp(prefix="accidents-"))
+    ledger = Ledger(folder, batch=50 * BATCH)
+    disk = _disk(folder / "state")
+    try:
+        ledger.feed(2)
+        running = Running(ledger, disk, ledger.start(bounded=False, more=_MORE))
+        wrong = _all_of_it(running, dice, options.kills, options.seconds)
+    finally:
+        with contextlib.suppress(UnboundLocalError):
+            running.process.kill()
+            running.process.wait()
+        subprocess.run(["umount", "--lazy", disk], check=False)
+    shutil.rmtree(folder)
+    raise SystemExit(wrong)
+
+
+def _all_of_it(running: Running, dice: random.Random, kills: int, seconds: float) -> bool:
+    ledger = running.ledger
+    while not running.status().get("streamlets"):
+        time.sleep(0.5)
+    print(f"up and worked off after {running.settle():.0f} s", flush=True)
+    killed = kill_workers(running, dice, kills)
+    print(
+        f"{killed.total()} Python workers killed: {dict(killed)}; worked off {running.settle():.0f} s later", flush=True
+    )
+    for name, accident in (("full disk", full_disk), ("read-only", read_only)):
+        told = outage(running, accident, seconds)
+        print(f"{name} for {seconds:.0f} s: told {dict(told)}; worked off {running.settle():.0f} s later", flush=True)
+    members = psutil.Process(running.process.pid).children(recursive=True)
+    running.process.send_signal(signal.SIGTERM)
+    code = running.process.wait()
+    left = sum(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in members)
+    found = differences(ledger.records(), expected(ledger.files))
+    print(f"drained: exit code {code}, {left} processes left; ledger of {ledger.files} files, lost and doubled {found}")
+    running.process = ledger.start(bounded=False, more=_MORE)
+    running.settle()
+    states = deleted_topic(running)
+    running.process.send_signal(signal.SIGTERM)
+    last = running.process.wait()
+    print(f"a topic deleted: {states}; drained with exit code {last}")
+    return bool(code or left or any(map(any, found.values())) or last != 1)
+
+
+if __name__ == "__main__":
+    main()
