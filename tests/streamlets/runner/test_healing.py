@@ -83,7 +83,7 @@ class Run:
         plan = StreamletPlan("ticks", "healing_ticks.Ticks", descriptor, {}, (), (), None, Retry(), {}, {}, {})
         process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
         running = Spark(spark, process)
-        host: Any = SimpleNamespace(spark=lambda: running, failure=lambda: None)
+        host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
         self.site = Site(
             "app", str(folder), plan, host=host, topics={}, channels={}, checkpoints=folder / "checkpoints",
             listening=Listening(), bounded=False,

@@ -109,7 +109,7 @@ def test_nothing_is_started_on_a_checkpoint_that_does_not_fit(spark: Any, tmp_pa
     before = sorted((tmp_path / "checkpoints").rglob("*"))
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
     running = Spark(spark, process)
-    host: Any = SimpleNamespace(spark=lambda: running, failure=lambda: None)
+    host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
     descriptor: Any = None
     plan = StreamletPlan("s", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     site = Site(

@@ -167,7 +167,7 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
     plan = StreamletPlan("rates", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
     running = Spark(spark, process)
-    host: Any = SimpleNamespace(spark=lambda: running, failure=lambda: None)
+    host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
     made = Site(
         "app", str(tmp_path), plan, host=host, topics={}, channels={},
         checkpoints=tmp_path / "checkpoints", listening=Listening(), bounded=False,
