@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from streamlets.runner.spark.callbacks import Callbacks
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -46,6 +48,7 @@ class Listening:
         self._lock = threading.RLock()
         self._claims: dict[str, Claim] = {}
         self._unclaimed: dict[str, list[Callable[[Claim], None]]] = {}
+        self._callbacks = Callbacks()
 
     def attach(self, session: SparkSession) -> None:
         """Hear of the session's queries from now on."""
@@ -66,9 +69,11 @@ class Listening:
                 tell(claim)
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Spark's call; the query is claimed by whoever started it."""
+        """Spark's call, in the query's own thread; the query is claimed by whoever started it."""
+        run_id = str(event.runId())
         with self._lock:
-            self._unclaimed.setdefault(str(event.runId()), [])
+            self._unclaimed.setdefault(run_id, [])
+        self._callbacks.calling(run_id)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """Spark's call after each batch."""
@@ -86,6 +91,7 @@ class Listening:
         self._tell(run_id, lambda claim: claim.ended(text))
         with self._lock:
             self._claims.pop(run_id, None)
+        self._callbacks.ended(run_id)
 
     def _tell(self, run_id: str, tell: Callable[[Claim], None]) -> None:
         with self._lock:

@@ -1,0 +1,56 @@
+"""What queries call on is closed with them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from streamlets.runner.spark.listening import Claim, Listening
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATIENCE = 30
+
+
+@pytest.mark.spark
+def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tmp_path: Path) -> None:
+    """However often a query runs, whether its batches succeed or fail, what its calls needed goes with it."""
+    session = spark.newSession()
+    listening = Listening()
+    listening.attach(session)
+    java = psutil.Process(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
+
+    def run(number: int) -> None:
+        serving: list[threading.Thread] = []
+        ended = threading.Event()
+
+        def batch(rows: Any, _: int) -> None:
+            serving.append(threading.current_thread())
+            if number % 2:
+                raise RuntimeError("it fails")
+
+        writer = session.readStream.name("rate").format("rate").load().writeStream.foreachBatch(batch)
+        query = writer.option("checkpointLocation", str(tmp_path / str(number))).start()
+        listening.claim(str(query.runId), Claim(lambda report: None, lambda text: ended.set()))
+        before = time.monotonic()
+        while not serving:
+            assert time.monotonic() - before < PATIENCE
+            time.sleep(0.02)
+        query.stop()
+        assert ended.wait(PATIENCE)
+        serving[0].join(PATIENCE)
+        assert not serving[0].is_alive()
+
+    run(0)
+    run(1)
+    threads, sockets = threading.active_count(), len(java.net_connections())
+    for number in range(2, 8):
+        run(number)
+    assert threading.active_count() < threads + 3
+    assert len(java.net_connections()) < sockets + 3
