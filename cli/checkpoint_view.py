@@ -35,7 +35,7 @@ def print_list(state: StateFolder, found: Sequence[Checkpoint]) -> None:
     rows = []
     for each in found:
         behind = [standing.behind for standing in _standings(each, state) if standing.behind is not None]
-        held = _held(each, state)
+        held = _state_rows(each, state)
         rows.append(
             (
                 each.name,
@@ -76,7 +76,7 @@ def print_one(state: StateFolder, found: Checkpoint) -> None:
             ],
             right=("batches", "partitions", "size"),
         )
-        held = _held(found, state)
+        held = _state_rows(found, state)
         if held is not None:
             click.echo(f"\n{count(held, 'row')} of state after the last batch of the last run")
 
@@ -110,7 +110,7 @@ def as_data(found: Checkpoint, state: StateFolder) -> dict[str, object]:
             }
             for operator in found.operators
         ],
-        "state_rows": _held(found, state),
+        "state_rows": _state_rows(found, state),
         "settings": dict(found.latest.settings) if found.latest else {},
         "bytes": found.bytes,
         "damage": list(found.damage),
@@ -142,14 +142,14 @@ def _standings(found: Checkpoint, state: StateFolder) -> tuple[Standing, ...]:
     return standings(found, topics_of(state))
 
 
-def _held(found: Checkpoint, state: StateFolder) -> int | None:
+def _state_rows(found: Checkpoint, state: StateFolder) -> int | None:
     """Rows of state after the last batch, as the last run told; None when it is not known."""
     status = read_status(state) or {}
     streamlets = status.get("streamlets")
     for streamlet in streamlets if isinstance(streamlets, list) else ():
         for unit in streamlet.get("units", ()) if streamlet.get("ref") == found.streamlet else ():
-            if unit.get("query") == found.query and unit.get("batch") is not None:
-                return int(unit["held"])
+            if unit.get("query") == found.query and unit.get("batch") is not None and "state_rows" in unit:
+                return int(unit["state_rows"])
     return None
 
 

@@ -34,7 +34,7 @@ def topic(tmp_path: Path) -> DeltaTopic:
         watermark=1_700_000_000_000,
     )
     written(root, "gone.q", {0: {"in": position(topic, 2)}}, 0)
-    status = {"streamlets": [{"ref": "average", "units": [{"query": "averages", "batch": 6, "held": 42}]}]}
+    status = {"streamlets": [{"ref": "average", "units": [{"query": "averages", "batch": 6, "state_rows": 42}]}]}
     (tmp_path / "app" / "status").mkdir()
     (tmp_path / "app" / "status" / "status.json").write_text(json.dumps(status))
     return topic

@@ -55,9 +55,10 @@ class UnitProgressed:
         dead_letters: rows of this batch that broke a contract.
         late: rows dropped because they came after the watermark.
         backlog: records not yet read, by inlet, where known.
-        held: rows held in state (windows, joins) after this batch.
+        held: rows held back in state (windows, joins) after this batch, which are still to come out.
         seconds: how long the batch took.
         watermark: ISO time, where the query has one.
+        state_rows: all rows of state after this batch, as Spark counts them.
     """
 
     time: float
@@ -71,6 +72,7 @@ class UnitProgressed:
     held: int = 0
     seconds: float = 0.0
     watermark: str | None = None
+    state_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class UnitStatus:
         restarts: all that were made in this run.
         retry_at: when the next restart is due.
         rows_in, rows_out, dead_letters, late: since the run began; rows_out by outlet.
-        held, backlog, batch, watermark, seconds: as of the last batch.
+        held, state_rows, backlog, batch, watermark, seconds: as of the last batch.
         recent: time and rows in of the last batches, as far back as `RATE_WINDOW`.
     """
 
@@ -49,6 +49,7 @@ class UnitStatus:
     dead_letters: int = 0
     late: int = 0
     held: int = 0
+    state_rows: int = 0
     backlog: Mapping[str, int] = field(default_factory=dict)
     batch: int | None = None
     seconds: float = 0.0
@@ -199,6 +200,7 @@ def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
         dead_letters=unit.dead_letters + event.dead_letters,
         late=unit.late + event.late,
         held=event.held,
+        state_rows=event.state_rows,
         backlog=event.backlog,
         batch=event.batch,
         seconds=event.seconds,
@@ -259,6 +261,7 @@ def _unit_json(unit: UnitStatus, now: float) -> dict[str, object]:
         "dead_letters": unit.dead_letters,
         "late": unit.late,
         "held": unit.held,
+        "state_rows": unit.state_rows,
         "backlog": dict(unit.backlog),
         "batch": unit.batch,
         "batch_seconds": unit.seconds,

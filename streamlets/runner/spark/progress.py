@@ -42,6 +42,7 @@ def progressed(
         late=sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators),
         backlog=backlog or {},
         held=sum(int(operator.get("numRowsTotal") or 0) for operator in operators if _holds(operator, output_mode)),
+        state_rows=sum(int(operator.get("numRowsTotal") or 0) for operator in operators),
         seconds=float(report.get("batchDuration") or 0) / 1000,
         watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,
     )

@@ -39,6 +39,11 @@ def test_what_is_held_depends_on_the_output_mode() -> None:
     assert held == {"append": 12, "update": 5, "": 5}
 
 
+def test_all_rows_of_state_are_counted_whatever_the_output_mode() -> None:
+    """What state holds is told beside what is held back: groups and keys that are merely remembered are state, too."""
+    assert progressed(REPORT, UNIT, 1.0, output_mode="update", rows_out={}).state_rows == 1012
+
+
 def test_rows_out_of_sinks() -> None:
     """Where no channel told, Spark's own count of its sink is taken, and none when Spark does not know."""
     known = REPORT | {"sink": {"numOutputRows": 0}}
