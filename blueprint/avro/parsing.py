@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from blueprint.avro.attributes import NAME, Attributes, is_full_name
+from blueprint.avro.attributes import NAME
 from blueprint.avro.defaults import why_not
 from blueprint.avro.model import (
     NO_DEFAULT,
@@ -25,14 +25,11 @@ from blueprint.avro.model import (
     Schema,
     Union,
     namespace_of,
-    short_name,
 )
+from blueprint.avro.naming import Naming, definitions
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain, span_of
-
-_DEFINED = ("record", "enum", "fixed")
-_COMPLEX = (*_DEFINED, "array", "map")
 
 Files = Callable[[str], "Value | Diagnostic | None"]
 """What a file says of a full name that the schema itself does not define; None when there is no such file."""
@@ -49,24 +46,20 @@ class _Default:
 
 
 @dataclass(slots=True)
-class Parser(Attributes):
+class Parser(Naming):
     """One schema and everything it names.
 
     Arguments:
         files: asked for names that are defined nowhere before their use.
-        names: every definition so far, by full name; complete after `parse`.
+        names: every definition, by full name; complete after `parse`.
     """
 
     files: Files = lambda name: None
-    names: dict[str, Definition] = field(default_factory=dict)
-    _open: dict[str, Span] = field(default_factory=dict)
     _defaults: list[_Default] = field(default_factory=list)
-    _later: dict[str, Span] = field(default_factory=dict)
-    _broken: set[str] = field(default_factory=set)
 
     def parse(self, value: Value) -> Schema | None:
         """The schema of `value`; None when something is wrong with it that leaves no schema."""
-        self._later = dict(_definitions(value))
+        self.later = dict(definitions(value))
         schema = self._type(value, "")
         for default in self._defaults:
             self._check_default(default)
@@ -115,47 +108,30 @@ class Parser(Attributes):
         # Within a namespace a bare name means one of that namespace; Java's fall-back to a name without one is kept.
         candidates = [f"{namespace}.{name}", name] if namespace and "." not in name else [name]
         for full in candidates:
-            if full in self.names or full in self._open:
+            if full in self.names or full in self.opened:
                 return Named(full, span_of(value))
-            if full in self._broken:  # defined, but wrongly, which has been said
+            if full in self.broken:  # defined, but wrongly, which has been said
                 return None
         for full in candidates:
             if all(NAME.fullmatch(part) for part in full.split(".")) and (found := self.files(full)) is not None:
                 return self._from_file(full, found, value)
-        self._unknown(name, candidates, value)
+        self.unknown(name, candidates, value)
         return None
 
     def _from_file(self, full: str, found: Value | Diagnostic, use: Scalar) -> Schema | None:
         if isinstance(found, Diagnostic):
             self.problems.append(replace(found, secondary=(*found.secondary, Label(span_of(use), "named here"))))
-            self._give_up(full)
+            self.give_up(full)
             return None
         before = len(self.problems)
         schema = self._type(found, "")
         if full in self.names:
             return schema if isinstance(schema, Definition) else Named(full, span_of(use))
-        self._give_up(full)
+        self.give_up(full)
         if len(self.problems) == before:
             headline = f"the file beside the schema does not define `{full}`"
             self.bad("schema-wrong-file", headline, found, also=[Label(span_of(use), "named here")])
         return None
-
-    def _unknown(self, name: str, candidates: list[str], value: Scalar) -> None:
-        import difflib
-
-        later = next((full for full in candidates if full in self._later), None)
-        also = []
-        if later:
-            also = [Label(self._later[later], "defined here")]
-            advice = f"move the definition of `{later}` to its first use"
-        elif name in _COMPLEX:
-            advice = f'write {{"type": "{name}", ...}} with what belongs to it'
-        else:
-            known = [*PRIMITIVES, *self.names, *self._open, *map(short_name, self.names)]
-            near = difflib.get_close_matches(name, known, n=1)
-            looked = " or ".join(f"`{full}.avsc`" for full in candidates)
-            advice = f"did you mean `{near[0]}`?" if near else f"define it here, or in {looked} in the same folder"
-        self.bad("schema-unknown-type", f"there is no type `{name}`", value, also=also, help=[advice])
 
     def _union(self, value: ListValue, namespace: str) -> Schema | None:
         branches: list[Schema] = []
@@ -184,21 +160,21 @@ class Parser(Attributes):
     # Named types
 
     def _record(self, value: ObjectValue, namespace: str) -> Schema | None:
-        name = self._name(value, "record", namespace)
+        name = self.full_name(value, "record", namespace)
         fields = value.fields.get("fields")
         if not isinstance(fields, ListValue):
             self.missing(value, "fields", f"record `{name or '?'}`", "a list of fields")
-            self._give_up(name)
+            self.give_up(name)
             return None
         if name is None:
             for item in fields.items:  # what is wrong inside is said all the same
                 self._field(item, "?", namespace)
             return None
-        self._open[name] = span_of(value)
+        self.opened[name] = span_of(value)
         found = [self._field(item, name, namespace_of(name)) for item in fields.items]
-        del self._open[name]
+        del self.opened[name]
         self._check_field_names(name, found)
-        aliases = self._type_aliases(value, name)
+        aliases = self.type_aliases(value, name)
         doc = self.doc(value)
         record = Record(name, tuple(one for one in found if one is not None), aliases, doc, span_of(value))
         self.names[name] = record
@@ -248,11 +224,11 @@ class Parser(Attributes):
                     self.problems.append(finding(code, headline, one.span, also=[Label(other.span, "the first")]))
 
     def _enum(self, value: ObjectValue, namespace: str) -> Schema | None:
-        name = self._name(value, "enum", namespace)
+        name = self.full_name(value, "enum", namespace)
         owner = f"enum `{name or '?'}`"
         if "symbols" not in value.fields:
             self.missing(value, "symbols", owner)
-            self._give_up(name)
+            self.give_up(name)
             return None
         symbols: dict[str, Span] = {}
         for text, at in self.texts(value, "symbols", owner):
@@ -270,13 +246,13 @@ class Parser(Attributes):
         if name is None:
             return None
         text_default = None if default is None else str(plain(default))
-        aliases = self._type_aliases(value, name)
+        aliases = self.type_aliases(value, name)
         enum = Enum(name, tuple(symbols), text_default, aliases, self.doc(value), span_of(value))
         self.names[name] = enum
         return enum
 
     def _fixed(self, value: ObjectValue, namespace: str) -> Schema | None:
-        name = self._name(value, "fixed", namespace)
+        name = self.full_name(value, "fixed", namespace)
         size = value.fields.get("size")
         number = None if size is None else plain(size)
         if size is None:
@@ -284,56 +260,12 @@ class Parser(Attributes):
         elif not isinstance(number, int) or isinstance(number, bool) or number < 0:
             self.bad("schema-bad-attribute", f"the size of fixed `{name or '?'}` is no whole number, 0 or more", size)
         if name is None or not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            self._give_up(name)
+            self.give_up(name)
             return None
         logical = self.logical(value, "fixed", number)
-        fixed = Fixed(name, number, self._type_aliases(value, name), logical, span_of(value))
+        fixed = Fixed(name, number, self.type_aliases(value, name), logical, span_of(value))
         self.names[name] = fixed
         return fixed
-
-    def _give_up(self, name: str | None) -> None:
-        if name is not None:
-            self._broken.add(name)
-
-    # Names and attributes
-
-    def _name(self, value: ObjectValue, kind: str, namespace: str) -> str | None:
-        """The full name, when it is well formed and new."""
-        name = value.fields.get("name")
-        if name is None:
-            self.missing(value, "name", f"the {kind}")
-            return None
-        text = plain(name)
-        own = value.fields.get("namespace")
-        space = namespace if own is None else plain(own)
-        if own is not None and not (space == "" or (isinstance(space, str) and is_full_name(space))):
-            self.bad_name(own, f"the namespace of the {kind}")
-            space = ""
-        if not isinstance(text, str) or not is_full_name(text):
-            self.bad_name(name, f"the {kind}")
-            return None
-        full = text if "." in text or not space else f"{space}.{text}"
-        if short_name(full) in PRIMITIVES or full in _COMPLEX:
-            self.bad("schema-bad-name", f"`{full}` is a type of Avro's own and names nothing else", name)
-            return None
-        first = self._open.get(full) or (self.names[full].span if full in self.names else None)
-        if first is not None:
-            headline = f"`{full}` is defined twice"
-            advice = [f'define it once and write "{full}" where it is used again']
-            also = [Label(first, "the first")]
-            self.bad("schema-duplicate-name", headline, name, also=also, help=advice)
-            return None
-        return full
-
-    def _type_aliases(self, value: ObjectValue, name: str) -> tuple[str, ...]:
-        space = namespace_of(name)
-        found = []
-        for text, at in self.texts(value, "aliases", f"`{name}`"):
-            if is_full_name(text):
-                found.append(text if "." in text or not space else f"{space}.{text}")
-            else:
-                self.bad_name(at, f"an alias of `{name}`", text)
-        return tuple(found)
 
     def _check_default(self, default: _Default) -> None:
         try:
@@ -359,20 +291,3 @@ def _branch_name(schema: Schema) -> str:
         case Primitive():
             return schema.type
     return type(schema).__name__.lower()
-
-
-def _definitions(value: Value, namespace: str = "") -> Iterable[tuple[str, Span]]:
-    """Every full name that a schema seems to define anywhere, with its place; for advice only."""
-    if isinstance(value, ListValue):
-        for item in value.items:
-            yield from _definitions(item, namespace)
-    elif isinstance(value, ObjectValue):
-        keys = ("type", "name", "namespace")
-        kind, name, own = (plain(value.fields[key]) if key in value.fields else None for key in keys)
-        if kind in _DEFINED and isinstance(name, str):
-            space = own if isinstance(own, str) else namespace
-            full = name if "." in name or not space else f"{space}.{name}"
-            namespace = namespace_of(full)
-            yield full, span_of(value)
-        for part in value.fields.values():
-            yield from _definitions(part, namespace)
