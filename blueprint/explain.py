@@ -14,7 +14,8 @@ from blueprint.hocon import ObjectValue, Scalar, Value, path_text, resolve, show
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.layers import ARGUMENTS, read_layers
 from blueprint.load import load
-from blueprint.settings import SETTINGS, Setting, setting_findings, setting_of, stray_findings
+from blueprint.setting_checks import setting_findings, stray_findings
+from blueprint.settings import SETTINGS, Setting, setting_of
 from blueprint.spelling import near
 
 Kind = Literal["default", "blueprint", "file", "argument"]

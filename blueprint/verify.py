@@ -26,7 +26,7 @@ from blueprint.rules.contracts import alike_pairs
 from blueprint.rules.draft import Draft
 from blueprint.rules.every import RULES
 from blueprint.rules.settings import settings_of_no_query
-from blueprint.settings import stray_findings
+from blueprint.setting_checks import stray_findings
 from blueprint.uninterrupted import uninterrupted
 from blueprint.wiring import wire
 

@@ -12,7 +12,7 @@ from blueprint.plan import RealTime
 from blueprint.resolved import retry_options, streamlet_settings
 from blueprint.retry import RetryOptionError, option
 from blueprint.rules.draft import Draft
-from blueprint.settings import setting_findings
+from blueprint.setting_checks import setting_findings
 from blueprint.spelling import alternatives, near
 
 

@@ -13,7 +13,8 @@ from blueprint.hocon import ObjectValue, parse_text, plain, resolve
 from blueprint.plan import Retention, Retry
 from blueprint.quantities import duration, memory_size
 from blueprint.resolved import streamlet_settings, topic_retention
-from blueprint.settings import SETTINGS, SettingType, setting_findings, setting_of
+from blueprint.setting_checks import setting_findings
+from blueprint.settings import SETTINGS, SettingType, setting_of
 
 BLUEPRINT = """base = 5 minutes
 blueprint {
