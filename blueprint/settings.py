@@ -1,7 +1,7 @@
 """Which settings exist, what each must be, and where a value comes from.
 
-The table `SETTINGS` is the only list: the checks (`setting_checks.py`), the suggestions, the docs and `flow config` read
-it. A streamlet's or topic's block in the blueprint takes what `flow.streamlets.<ref>` and `flow.topics.<id>` take.
+The table `SETTINGS` is the only list: checks (`setting_checks.py`), suggestions, docs and `flow config` read it. A
+streamlet's or topic's block in the blueprint takes what `flow.streamlets.<ref>` and `flow.topics.<id>` take.
 """
 
 from __future__ import annotations
