@@ -96,8 +96,8 @@ class TopicLog:
         """
         complete = True
         for path in sorted(self.path.iterdir()):
-            if path.name in self.tables or not path.is_dir():
-                continue
+            if path.name in self.tables or path.name.startswith("_") or not path.is_dir():
+                continue  # known, or no table: notes of the topic begin with `_`
             if commit_path(path, 0).exists():
                 after = self.start.place(path.name).version - 1 if self.start is not None else 0
                 self.tables[path.name] = open_table(path, files=True, after=after)

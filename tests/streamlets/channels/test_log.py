@@ -196,6 +196,7 @@ def test_looking_for_news_lists_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     """A reader that knows the topic, whose folder has rested for a while, finds news without listing a folder."""
     topic = made(tmp_path)
     add(topic, 1, [1])
+    (topic.path / "_missed").mkdir()
     log = TopicLog(topic.path, clock=lambda: topic.path.stat().st_mtime + 10)
     log.refresh()
     add(topic, 2, [2])
