@@ -165,9 +165,15 @@ def replay(
 
 
 def _report(name: str, total: Sequence[Replayed], form: str, *, dry: bool) -> None:
-    records = {port: number for each in total for port, number in each.records.items()}
-    broken = {key: number for each in total for key, number in each.broken.items()}
-    homeless = {port: number for each in total for port, number in each.homeless.items()}
+    from collections import Counter
+
+    records: Counter[str] = Counter()
+    broken: Counter[tuple[str, str]] = Counter()
+    homeless: Counter[str] = Counter()
+    for each in total:  # a port may have letters in several topics
+        records.update(each.records)
+        broken.update(each.broken)
+        homeless.update(each.homeless)
     if form == "json":
         still = [{"port": port, "reason": why, "letters": number} for (port, why), number in broken.items()]
         found = {"done": not dry, "replayed": records, "broken": still, "without_outlet": homeless}

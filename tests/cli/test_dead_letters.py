@@ -102,6 +102,20 @@ def test_dead_letters_are_replayed_once(flow: Flow, folder: Path) -> None:
     )
 
 
+def test_letters_in_several_topics_are_counted_together(flow: Flow, folder: Path) -> None:
+    """Where the topic of dead letters was renamed a port has letters in two: the report has all of them, and all go."""
+    topics = folder / ".flow" / "app" / "topics"
+    bury(topics, 0, range(10, 13), name="older")
+    bury(topics, 1, [101, 102], "PINK", name="older")
+    bury(topics, 2, [200], port="writer.gone", name="older")
+    bury(topics, 2, [201], port="writer.gone")
+    said = flow("dead-letters", "replay", "writer", str(folder), "--format", "json")
+    told = json.loads(said.out)
+    assert (said.code, told["replayed"], told["without_outlet"]) == (1, {"writer.out": 8}, {"writer.gone": 2})
+    assert [(each["port"], each["letters"]) for each in told["broken"]] == [("writer.out", 3)]
+    assert sorted(ids_of(made(topics, "out").scan())) == [*range(5), *range(10, 13)]
+
+
 def test_a_broken_blueprint_replays_nothing(flow: Flow, folder: Path) -> None:
     """Which contract holds is not known then; the findings are shown."""
     (folder / "blueprint.conf").write_text("blueprint {")

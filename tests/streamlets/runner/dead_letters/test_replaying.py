@@ -34,9 +34,11 @@ def coloured(*symbols: str) -> Contract:
     return contract(("id", "long"), ("colour", enum), name="Coloured")
 
 
-def bury(root: Path, number: int, ids: Iterable[int], colour: str = "GREEN", port: str = "writer.out") -> DeltaTopic:
-    """One commit of dead letters: records whose colour their outlet did not know."""
-    topic = made(root, "dead")
+def bury(
+    root: Path, number: int, ids: Iterable[int], colour: str = "GREEN", port: str = "writer.out", name: str = "dead"
+) -> DeltaTopic:
+    """One commit of dead letters to a topic: records whose colour their outlet did not know."""
+    topic = made(root, name)
     of = dead_letter_contract()
     rows = [
         {
