@@ -1,0 +1,118 @@
+"""A streamlet that asks for more memory than its Java process has: only its own driver suffers, and heals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from blueprint.plan import TopicPlan
+from streamlets.channels.delta import DeltaChannel
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+_MODULE = '''
+from pathlib import Path
+from pyspark.sql import functions as F
+from streamlets import AvroOutlet, SparkStreamlet, SparkStreamletLogic
+
+class Modest(SparkStreamlet):
+    """Numbers."""
+    out = AvroOutlet(schema="n bigint")
+
+    class Logic(SparkStreamletLogic):
+        def build_streaming_queries(self):
+            ticks = self.source("ticks", format="rate", options={"rowsPerSecond": 10})
+            return self.write_stream(self.rows(ticks), self.streamlet.out)
+
+        def rows(self, ticks):
+            return ticks.select(F.col("value").alias("n"))
+
+class Greedy(Modest):
+    """Numbers, and once, when a file says so, an array of 6 GiB in Spark's heap."""
+    class Logic(Modest.Logic):
+        def rows(self, ticks):
+            hunger = Path("FOLDER/hunger")
+
+            @F.udf("bigint")
+            def wanted(n):
+                if not hunger.exists():
+                    return 1
+                hunger.unlink()
+                return 800_000_000
+
+            size = F.size(F.sequence(F.lit(1).cast("bigint"), wanted("value")))
+            return ticks.select("value", size.alias("size")).where("size > 0").select(F.col("value").alias("n"))
+'''
+_BLUEPRINT = """
+blueprint {
+  streamlets { modest = appetites.Modest, greedy = appetites.Greedy }
+  topics { plain { producers = [modest.out] }, large { producers = [greedy.out] } }
+}
+flow { isolation = process, trigger.processing-time = 500 ms, retry.min-backoff = 500 ms }
+flow.runtimes.spark.driver.memory = 1g
+"""
+
+
+def _changes(folder: Path) -> list[tuple[str, str, str]]:
+    """What the run told of its queries: streamlet, state, cause."""
+    events = [json.loads(line) for line in (folder / "run.out").read_text().splitlines() if line.startswith("{")]
+    told = [event for event in events if event.get("query") and event.get("state")]
+    return [(event["streamlet"], event["state"], event.get("cause") or "") for event in told]
+
+
+def _numbers(folder: Path, topic: str) -> Counter[int]:
+    """How often each number is in a topic."""
+    resource = DeltaChannel(folder / ".flow" / folder.name / "topics").topic(
+        TopicPlan(topic, topic, "delta", True, (), (), {})
+    )
+    found: Counter[int] = Counter()
+    for batch in resource.scan():
+        found.update(batch.column("n").to_pylist())
+    return found
+
+
+def test_out_of_memory_in_one_driver_leaves_the_other_running(tmp_path: Path) -> None:
+    """Spark's Java process of one streamlet runs out of memory and ends: the cause says so and names the setting, the
+    streamlet is started again, the other's processes stay as they are, and no number is lost or doubled in either."""
+    (tmp_path / "appetites.py").write_text(_MODULE.replace("FOLDER", str(tmp_path)))
+    (tmp_path / "blueprint.conf").write_text(_BLUEPRINT)
+    command = [sys.executable, "-c", "from cli.main import main; main()", "run", str(tmp_path), "--format", "json"]
+    with (tmp_path / "run.out").open("wb") as out:
+        process = psutil.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
+
+    def until(what: str, reached: Callable[[], bool]) -> None:
+        end = time.monotonic() + 240
+        while not reached():
+            said = (tmp_path / "run.out").read_text()
+            assert process.poll() is None, said
+            assert time.monotonic() < end, f"{what}: {said[-3000:]}"
+            time.sleep(0.2)
+
+    def ups(streamlet: str) -> int:
+        return sum(change[:2] == (streamlet, "running") for change in _changes(tmp_path))
+
+    until("both are up", lambda: bool(ups("modest") and ups("greedy")))
+    modest = [each for each in process.children() if each.cmdline()[-1:] == ["modest"]]
+    modest += [each for each in modest[0].children() if "java" in each.name()]
+    (tmp_path / "hunger").touch()
+    until("it was too much", lambda: not (tmp_path / "hunger").exists())
+    until("it is up again", lambda: ups("greedy") == 2)
+    assert all(each.is_running() for each in modest)
+    until("it goes on", lambda: len(_numbers(tmp_path, "large")) > 200)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 0, (tmp_path / "run.out").read_text()
+
+    causes = {(streamlet, cause) for streamlet, state, cause in _changes(tmp_path) if state == "backing-off"}
+    why = "exit code 3, out of memory; see `spark.driver.memory` in `flow.runtimes.spark`"
+    assert causes == {("greedy", f"Spark's Java process is gone ({why})")}
+    for topic in ("plain", "large"):
+        found = _numbers(tmp_path, topic)
+        assert found == Counter(range(len(found))), topic
