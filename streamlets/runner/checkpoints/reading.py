@@ -32,24 +32,49 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A stateful operator.
+    """A stateful operator. What its files tell is read when it is asked for: they may be many.
 
     Arguments:
         number, name: Spark's.
-        version: of its state: the number of batches that went into it; None when none has.
-        partitions: into how many it is divided; bytes: of its files.
+        folder: of its state.
     """
 
     number: int
     name: str
-    version: int | None
-    partitions: int
-    bytes: int
+    folder: Path
+
+    @property
+    def version(self) -> int | None:
+        """Of its state: the number of batches that went into it; None when none has."""
+        versions = (
+            int(head)
+            for partition in self._partitions()
+            for _, _, files in os.walk(partition)
+            for file in files
+            if (head := file.partition(".")[0].partition("_")[0]).isdigit() and file.endswith(_STATES)
+        )
+        return max(versions, default=None)
+
+    @property
+    def partitions(self) -> int:
+        """Into how many it is divided."""
+        return len(self._partitions())
+
+    @property
+    def bytes(self) -> int:
+        """Of all its files."""
+        return _size(self.folder)
+
+    def _partitions(self) -> list[Path]:
+        try:
+            return [entry for entry in self.folder.iterdir() if entry.name.isdigit()]
+        except OSError:  # it has none yet, or they are being forgotten
+            return []
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The checkpoint of one query.
+    """The checkpoint of one query, as of one moment; sizes are read when they are asked for.
 
     Arguments:
         folder: its own.
@@ -58,7 +83,6 @@ class Checkpoint:
         planned: the batch that was begun and is not done, which the next start replays; None when there is none.
         watermark: of the next batch, in seconds since the epoch; None when the query has none (yet).
         operators: its stateful ones, by number.
-        bytes: of all its files.
         damage: what is wrong with its files, one sentence each.
     """
 
@@ -70,7 +94,6 @@ class Checkpoint:
     planned: Batch | None
     watermark: float | None
     operators: tuple[Operator, ...]
-    bytes: int
     damage: tuple[str, ...]
 
     @property
@@ -82,6 +105,11 @@ class Checkpoint:
     def latest(self) -> Batch | None:
         """The last batch that is known at all."""
         return self.planned or self.committed
+
+    @property
+    def bytes(self) -> int:
+        """Of all its files."""
+        return _size(self.folder)
 
 
 def checkpoints_in(root: Path) -> tuple[Checkpoint, ...]:
@@ -112,8 +140,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         committed=committed,
         planned=planned,
         watermark=watermark / 1000 if isinstance(watermark, int | float) and watermark > 0 else None,
-        operators=tuple(_operator(folder, number, name) for number, name in operators(folder)),
-        bytes=_size(folder),
+        operators=tuple(Operator(number, name, folder / "state" / str(number)) for number, name in operators(folder)),
         damage=tuple(damage),
     )
 
@@ -172,18 +199,6 @@ def _number(value: object) -> float:
 
 def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
-
-
-def _operator(folder: Path, number: int, name: str) -> Operator:
-    state = folder / "state" / str(number)
-    partitions = [entry for entry in state.iterdir() if entry.name.isdigit()] if state.is_dir() else []
-    versions = [
-        int(head)
-        for partition in partitions
-        for file in partition.rglob("*")
-        if (head := file.name.partition(".")[0].partition("_")[0]).isdigit() and file.suffix in _STATES
-    ]
-    return Operator(number, name, max(versions, default=None), len(partitions), _size(state))
 
 
 _STATES = (".changelog", ".zip", ".delta", ".snapshot")
