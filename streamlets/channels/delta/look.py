@@ -93,19 +93,6 @@ def contracts(topic: Path) -> tuple[Contract, ...]:
     return tuple(sorted(map(parse_contract, texts), key=lambda contract: contract.fingerprint))
 
 
-def places(topic: Path) -> dict[str, list[tuple[int, int]]]:
-    """Where the records of a topic stand, as `_meta` gives it: first number and count of each stretch, by position
-    (`table/version`); no data is read.
-
-    Raises:
-        TopicLostError: the topic is gone.
-    """
-    found: dict[str, list[tuple[int, int]]] = {}
-    for piece in _all(_opened(topic)):
-        found.setdefault(f"{piece.table}/{piece.version}", []).append((piece.first, piece.count))
-    return found
-
-
 def last(topic: Path, count: int) -> Iterator[pa.RecordBatch]:
     """The last `count` records, oldest first, as written; only the files that hold them are read.
 

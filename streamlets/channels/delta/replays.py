@@ -57,11 +57,6 @@ class Replay:
     letters: tuple[Run, ...]
     partition_by: tuple[str, ...] = ()
 
-    @property
-    def records(self) -> int:
-        """How many letters it is about."""
-        return sum(run.length for run in self.letters)
-
     def holds(self, letter: Letter) -> bool:
         """Whether a letter is one of them."""
         return any(run.has(letter) for run in self.letters)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from blueprint.avro.dead_letters import dead_letter_contract
-from streamlets.channels.delta.look import contracts, places
+from streamlets.channels.delta.look import contracts
 from streamlets.channels.delta.replays import Letter, Run
 
 if TYPE_CHECKING:
@@ -89,15 +89,3 @@ def tallies(letters: Iterable[DeadLetter]) -> list[Tally]:
             last=max(known.last, letter.time),
         )
     return sorted(found.values(), key=lambda tally: (-tally.waiting, -tally.replayed, tally.port, tally.reason))
-
-
-def waiting(topic: DeltaTopic) -> int:
-    """How many dead letters of a topic have not been replayed; no data is read, so it may be asked often."""
-    there = places(topic.path)
-    replayed = sum(
-        max(0, min(run.first + run.length, first + count) - max(run.first, first))
-        for replay in topic.replays.all()
-        for run in replay.letters
-        for first, count in there.get(run.position, ())
-    )
-    return sum(count for spans in there.values() for _, count in spans) - replayed

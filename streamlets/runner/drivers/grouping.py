@@ -23,11 +23,6 @@ class DriverPlan:
     name: str
     plan: ApplicationPlan
 
-    @property
-    def refs(self) -> tuple[str, ...]:
-        """Its streamlets, producers first."""
-        return tuple(streamlet.ref for streamlet in self.plan.streamlets)
-
 
 def driver_plans(plan: ApplicationPlan) -> tuple[DriverPlan, ...]:
     """The drivers of an application: one for each group, and one for each streamlet that names none. A streamlet's

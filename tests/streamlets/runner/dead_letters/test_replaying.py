@@ -20,7 +20,7 @@ from streamlets.channels.base import TopicLostError, Txn
 from streamlets.channels.delta import DeltaTopic
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import JsonValues, RecordError
-from streamlets.runner.dead_letters.reading import DeadLetter, holds_dead_letters, letters_in, tallies, waiting
+from streamlets.runner.dead_letters.reading import DeadLetter, holds_dead_letters, letters_in, tallies
 from streamlets.runner.dead_letters.replaying import Outlets, Replayed, replay
 from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import add, contract, ids_of, made, outlet
@@ -58,6 +58,11 @@ def bury(
 def outlets(root: Path, of: Contract) -> Outlets:
     """`writer.out`, joined to the topic `out`."""
     return Outlets({"writer.out": outlet("out", of)}, lambda name: made(root, name), lambda plan: plan.topic)
+
+
+def waiting(topic: DeltaTopic) -> int:
+    """How many letters of a topic have not been replayed."""
+    return sum(tally.waiting for tally in tallies(letters_in(topic)))
 
 
 def every(_: DeadLetter) -> bool:
