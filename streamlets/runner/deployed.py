@@ -6,9 +6,9 @@ their checkpoints; which schemas records were written with, from the tables of t
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from blueprint.avro.model import Contract
 from blueprint.comparison import (
@@ -24,7 +24,8 @@ from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.look import contracts
 from streamlets.runner.checkpoints.held import operators
-from streamlets.runner.state_folder.folder import StateError, StateFolder, write_atomically
+from streamlets.runner.checkpoints.reading import latest
+from streamlets.runner.state_folder.folder import StateError, StateFolder, read_status, write_atomically
 
 DESCRIPTOR = "descriptor.json"
 
@@ -81,10 +82,10 @@ def as_run(descriptor: ApplicationDescriptor, state: StateFolder) -> Application
 
 def _ran(state: StateFolder) -> dict[str, set[str]]:
     """The queries of the last run by streamlet, as far as its status tells."""
+    told: Any = read_status(state) or {}
     try:
-        told = json.loads(state.status_file.read_text(encoding="utf-8"))
         queries = {each["ref"]: {unit["query"] for unit in each["units"]} - {""} for each in told["streamlets"]}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):  # no run has told any, or one of another release
         return {}
     return {ref: names for ref, names in queries.items() if names}
 
@@ -98,10 +99,10 @@ def _queries(folder: Path) -> dict[str, DescribedQuery]:
 def _sources(checkpoint: Path) -> tuple[str, ...] | None:
     """The names of a query's sources, read from the last batch that it planned; None when they have none."""
     offsets = checkpoint / "offsets"
-    batches = sorted(int(one.name) for one in offsets.iterdir() if one.name.isdecimal()) if offsets.is_dir() else []
-    if not batches:
+    batch = latest(offsets)
+    if batch is None:
         return None
-    version, *lines = (offsets / str(batches[-1])).read_text(encoding="utf-8").splitlines() or [""]
+    version, *lines = (offsets / str(batch)).read_text(encoding="utf-8").splitlines() or [""]
     if version != "v2":  # by their order, without names
         return None
     return tuple(sorted(line.partition(":")[0] for line in lines[1:] if line))  # the first is about the batch
