@@ -15,6 +15,7 @@ from cli.following import Follower, Status, fail, send, shown_state, streamlets,
 from cli.state import state_options
 
 if TYPE_CHECKING:
+    from blueprint.comparison.findings import Against
     from blueprint.plan import ApplicationPlan
     from streamlets.runner.state_folder.folder import StateFolder
 
@@ -57,7 +58,8 @@ def upgrade(
     if process is None:
         fail(f"{state.application} is not running", "`flow run` starts the new version on the same state")
     app = _with_running(app, state)
-    verification = app.verify(against=against(state.folder, allow))
+    running = against(state.folder, allow)
+    verification = app.verify(against=running)
     click.echo(report(verification), nl=False)
     if not verification.ok or verification.plan is None:
         click.echo("the running version is left as it is", err=True)
@@ -68,7 +70,7 @@ def upgrade(
         return
     follower = Follower(state)
     started = follower.status().get("started")
-    lost = _lost(state, verification.plan)
+    lost = _lost(running, verification.plan)
     send(state, request("upgrade", within=timeout, arguments=arguments_of(app), reset=lost))
     if lost:
         click.echo(f"begins anew, without its checkpoint: {', '.join(lost)}")
@@ -98,14 +100,12 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(given), tuple(conf)
 
 
-def _lost(state: StateFolder, plan: ApplicationPlan) -> tuple[str, ...]:
+def _lost(running: Against, plan: ApplicationPlan) -> tuple[str, ...]:
     """The queries whose checkpoints the new version cannot go on with; that they are lost has been allowed."""
-    from blueprint.comparison import compare, describe_plan
-    from streamlets.runner.deployed import deployed
+    from blueprint.comparison import Described, compare, describe_plan
 
-    described = deployed(state)
-    assert described is not None, "it was compared with"
-    changes = compare(described.descriptor, describe_plan(plan))
+    assert isinstance(running.described, Described), "it was compared with"
+    changes = compare(running.described.descriptor, describe_plan(plan))
     return tuple(sorted({query for change in changes for query in change.queries}))
 
 
