@@ -1,6 +1,6 @@
 """A pass-through chain of three streamlets over two Delta topics, beside the same in plain PySpark with Parquet files.
 
-    python benchmarks/chain.py [ROWS] [--rounds N] [--parts]
+    python -m benchmarks.chain [ROWS] [--rounds N] [--parts]
 
 Each round runs both, one after the other, in one Spark session; the ratio is that of the best rounds, once for the wall
 time and once for the processor time of all processes (which a busy machine does not change much). Every stage is one
@@ -23,10 +23,10 @@ from typing import Any
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
-import psutil
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from benchmarks.processes import processor_time
 from blueprint.avro.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Branch
@@ -167,13 +167,6 @@ def timed(run: Callable[[], None]) -> float:
     started = time.perf_counter()
     run()
     return time.perf_counter() - started
-
-
-def processor_time() -> float:
-    """Seconds that this process and all it started have worked, those that have ended included."""
-    process = psutil.Process()
-    times = [p.cpu_times() for p in [process, *process.children(recursive=True)]]
-    return sum(t.user + t.system + t.children_user + t.children_system for t in times)
 
 
 def check(session: SparkSession, out: Path, rows: int) -> None:

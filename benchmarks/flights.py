@@ -1,6 +1,6 @@
 """The flights application (`flow run --available-now`) beside the same stages in plain PySpark over Parquet files.
 
-    python benchmarks/flights.py [--small] [--rounds N] [--parts] [--warm]
+    python -m benchmarks.flights [--small] [--rounds N] [--parts] [--warm]
 
 Each round of each side runs in a process and a Spark of its own, as users run both, in turns; `--warm` runs all rounds
 in one Spark instead, which by its third round is about twice as fast. The settings of Spark are the runner's. The clock
@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import psutil
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from benchmarks.processes import processor_time
 from blueprint.verify import verify
 from streamlets.describe import ProjectCatalog
 from streamlets.runner import run as runner
@@ -134,9 +134,8 @@ def timed(side: str, spark: Spark, root: Path) -> Round:
 def apart(side: str, root: Path, folder: Path, *, small: bool) -> Round:
     """A round in a process of its own."""
     of = ["--round-of", side, "--folder", str(root), *(["--small"] if small else [])]
-    subprocess.run(
-        [sys.executable, __file__, *of], check=True, env={**os.environ, "FLIGHTS_DATA": str(folder / "data")}
-    )
+    command = [sys.executable, "-m", "benchmarks.flights", *of]
+    subprocess.run(command, check=True, env={**os.environ, "FLIGHTS_DATA": str(folder / "data")})
     return Round(**json.loads((root / "round.json").read_text()))
 
 
@@ -303,13 +302,6 @@ def check(plain_: dict[str, pd.DataFrame], ours_: dict[str, pd.DataFrame]) -> No
     for sink in SINKS:
         assert len(plain_[sink]), sink
         pd.testing.assert_frame_equal(plain_[sink], ours_[sink][plain_[sink].columns], rtol=1e-12)
-
-
-def processor_time() -> float:
-    """Seconds that this process and all it started have worked, those that have ended included."""
-    process = psutil.Process()
-    times = [p.cpu_times() for p in [process, *process.children(recursive=True)]]
-    return sum(t.user + t.system + t.children_user + t.children_system for t in times)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What an idle application costs: `python benchmarks/idle.py`.
+"""What an idle application costs: `python -m benchmarks.idle`.
 
 Eight streamlets (a chain of topics) without news: cores used by the runner and everything it started, processes and
 memory, two minutes after the start; then whether repeated starts and stops leave anything behind.
@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import psutil
+from benchmarks.processes import cpu_seconds, events, family, left_behind, wait_until
 
 STREAMLETS = 8
 _MODULE = '''
@@ -63,42 +63,23 @@ def start(folder: Path, *options: str, count: int = STREAMLETS) -> subprocess.Po
         [sys.executable, "-c", "from cli.main import main; main()", "run", str(folder), "--format", "json", *options],
         stdout=out, stderr=out, cwd=Path(__file__).resolve().parent.parent,
     )  # fmt: skip
-    while (folder / "run.out").read_text().count('"state":"running"') < count:
-        if process.poll() is not None:
-            raise SystemExit((folder / "run.out").read_text())
-        time.sleep(0.2)
+    wait_until(process, folder / "run.out", lambda: len(ups(folder)) >= count)
     return process
 
 
-def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """The runner and everything it started."""
-    runner = psutil.Process(process.pid)
-    return [runner, *runner.children(recursive=True)]
-
-
-def cpu_seconds(processes: list[psutil.Process]) -> float:
-    """Processor time that these processes and their ended children have used."""
-    total = 0.0
-    for each in processes:
-        try:
-            times = each.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-    return total
+def ups(folder: Path) -> list[float]:
+    """When streamlets came up."""
+    return [event["time"] for event in events(folder / "run.out") if event.get("state") == "running"]
 
 
 def stop(process: subprocess.Popen[bytes]) -> float:
     """Drain it; seconds until it and everything it started was gone."""
     begun = time.monotonic()
-    members = family(process)
+    members = family(process.pid)
     process.send_signal(signal.SIGTERM)
     process.wait()
-    while alive := [each for each in members if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]:
-        if time.monotonic() - begun > 60:
-            print(f"LEFT BEHIND: {alive}")
-            break
-        time.sleep(0.1)
+    if left := left_behind(members):
+        print(f"LEFT BEHIND: {left}")
     return time.monotonic() - begun
 
 
@@ -113,9 +94,9 @@ def main() -> None:
     application(folder)
     process = start(folder)
     time.sleep(options.settle)
-    before = cpu_seconds(family(process))
+    before = cpu_seconds(family(process.pid))
     time.sleep(options.measure)
-    members = family(process)
+    members = family(process.pid)
     cores = (cpu_seconds(members) - before) / options.measure
     memory = sum(each.memory_info().rss for each in members) / 2**20
     print(f"{STREAMLETS} idle streamlets: {cores:.3f} cores, {len(members)} processes, {memory:,.0f} MiB", flush=True)
@@ -123,7 +104,7 @@ def main() -> None:
     for cycle in range(options.cycles):
         process = start(folder)
         time.sleep(2)
-        members = family(process)
+        members = family(process.pid)
         memory = sum(each.memory_info().rss for each in members) / 2**20
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
         count, took = len(members), stop(process)

@@ -9,7 +9,6 @@ streamlets failed, and how long until all were up again.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import tempfile
@@ -18,18 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.idle import application, cpu_seconds, family, start, stop
-
-
-def events(folder: Path) -> list[dict[str, object]]:
-    """What a run has told so far."""
-    lines = (folder / "run.out").read_text().splitlines()
-    return [json.loads(line) for line in lines if line.startswith("{")]
-
-
-def ups(folder: Path) -> list[float]:
-    """When streamlets came up."""
-    return [float(str(e["time"])) for e in events(folder) if e.get("state") == "running"]
+from benchmarks.idle import application, start, stop, ups
+from benchmarks.processes import cpu_seconds, events, family, wait_until
 
 
 def memory(processes: list[psutil.Process]) -> float:
@@ -44,16 +33,19 @@ def javas(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 def heal(folder: Path, process: subprocess.Popen[bytes]) -> tuple[int, float]:
     """Kill the last Java process; how many streamlets failed, and seconds until all were up again."""
-    seen = len(ups(folder))
-    javas(family(process))[-1].kill()
+    out, seen = folder / "run.out", len(ups(folder))
+    javas(family(process.pid))[-1].kill()
     killed = time.time()
-    while not (failed := sum(e.get("state") == "backing-off" for e in events(folder))):
-        time.sleep(0.1)
+    wait_until(process, out, lambda: failures(folder) > 0)
     time.sleep(1.0)  # the others' failures follow at once
-    failed = sum(e.get("state") == "backing-off" for e in events(folder))
-    while len(ups(folder)) < seen + failed:
-        time.sleep(0.2)
+    failed = failures(folder)
+    wait_until(process, out, lambda: len(ups(folder)) >= seen + failed)
     return failed, ups(folder)[-1] - killed
+
+
+def failures(folder: Path) -> int:
+    """How many times a streamlet has failed."""
+    return sum(event.get("state") == "backing-off" for event in events(folder / "run.out"))
 
 
 def measure(what: str, options: list[str], count: int, settle: float, seconds: float) -> None:
@@ -62,11 +54,11 @@ def measure(what: str, options: list[str], count: int, settle: float, seconds: f
     application(folder, count)
     begun = time.time()
     process = start(folder, *options, count=count)
-    used, came = cpu_seconds(family(process)), ups(folder)
+    used, came = cpu_seconds(family(process.pid)), ups(folder)
     time.sleep(settle)
-    before = cpu_seconds(family(process))
+    before = cpu_seconds(family(process.pid))
     time.sleep(seconds)
-    members = family(process)
+    members = family(process.pid)
     cores = (cpu_seconds(members) - before) / seconds
     one = max(javas(members), key=lambda each: each.memory_info().rss)
     print(f"{what}: first up {came[0] - begun:.1f} s, all up {came[-1] - begun:.1f} s, {used:.0f} s of processor time")

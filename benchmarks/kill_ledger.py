@@ -1,4 +1,4 @@
-"""Kills a running application over and over and counts what was lost or doubled: `python benchmarks/kill_ledger.py`.
+"""Kills a running application over and over and counts what was lost or doubled: `python -m benchmarks.kill_ledger`.
 
 Each round feeds new numbers, runs the application and has it killed: at a named crash point, or by `kill -9` of the
 driver alone or of all its processes while a batch is active (the phase hit is printed). Then it runs undisturbed to the

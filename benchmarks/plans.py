@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.processes import cpu_seconds
 from blueprint.buildable import BuildableApplication, BuiltLogic
 from blueprint.verify import verify
 from streamlets.describe import ProjectCatalog
@@ -41,8 +42,7 @@ def _cpu(pid: int | None) -> float:
     own = time.process_time()
     if pid is None:
         return own
-    jvm = psutil.Process(pid).cpu_times()
-    return float(own + jvm.user + jvm.system)
+    return own + cpu_seconds([psutil.Process(pid)])
 
 
 def one_round() -> dict[str, tuple[float, float]]:
@@ -56,8 +56,7 @@ def one_round() -> dict[str, tuple[float, float]]:
         start = time.perf_counter()
         with spark_for_checks(application) as (spark, folder):
             jvm = psutil.Process(spark.process.pid)
-            cpu = jvm.cpu_times()
-            parts["start of the session"] = (time.perf_counter() - start, cpu.user + cpu.system)
+            parts["start of the session"] = (time.perf_counter() - start, cpu_seconds([jvm]))
             with measured(parts, "building, first time", jvm.pid):
                 built = LogicChecker(spark.session, folder)(application)
             with measured(parts, "building, once more", jvm.pid):

@@ -22,7 +22,8 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.idle import STREAMLETS, family, start, stop
+from benchmarks.idle import STREAMLETS, start, stop
+from benchmarks.processes import command_line, family
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
 
@@ -120,7 +121,7 @@ def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psut
 
     def kill(word: str) -> Callable[[list[psutil.Process]], str]:
         def one(members: list[psutil.Process]) -> str:
-            found = [each for each in members if word in _command(each)]
+            found = [each for each in members if word in command_line(each)]
             if not found:
                 return "nobody there"
             victim = dice.choice(found)
@@ -134,13 +135,6 @@ def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psut
         "a reader's process killed": kill("python_streaming_source_runner"),
         "a worker killed": kill("pyspark.daemon"),
     }
-
-
-def _command(process: psutil.Process) -> str:
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:  # it has just ended
-        return ""
 
 
 def ledger(folder: Path) -> str:
@@ -177,7 +171,7 @@ def main() -> None:
     kinds, done, samples = failures(folder, dice), Counter[str](), list[Sample]()
     try:
         while (minute := (time.monotonic() - begun) / 60) < options.minutes and process.poll() is None:
-            members = family(process)
+            members = family(process.pid)
             samples.append(sample(runner, members, minute))
             kind = dice.choice(list(kinds))
             hit = kinds[kind](members)

@@ -1,4 +1,4 @@
-"""A supervisor of many units whose common ground gives way, with simulated time: `python benchmarks/supervisor.py`.
+"""A supervisor of many units whose common ground gives way, with simulated time: `python -m benchmarks.supervisor`.
 
 All units are up when something all of them need breaks, and stays broken for a while: each restart in that time fails
 after a second. Then it works again, and at the end all are drained. Printed are, with and without a random factor, how

@@ -1,6 +1,6 @@
 """What looking for news and committing cost after 100 commits and after 10,000, with the maintenance a run does.
 
-    python benchmarks/topic_growth.py [COMMITS]
+    python -m benchmarks.topic_growth [COMMITS]
 
 Measured on a topic that was written before, as a run meets it: one committer and one reader that stay open, the reader
 looking once before and once after each commit; the median of 200, and a restart of both (open, look, commit).

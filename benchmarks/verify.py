@@ -2,7 +2,7 @@
 
 Both are called as a user calls them, cold, in turns; the pipeline has the same stages. Needs the extra `bench`.
 
-    python benchmarks/verify.py [--small]
+    python -m benchmarks.verify [--small]
 
 The bar: `flow verify` answers at least 20 times faster, in at most half a second of CPU time.
 """
