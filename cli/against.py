@@ -31,7 +31,7 @@ def against(path: Path, allow: str) -> Against:
     from blueprint.hocon import shown_name
 
     state = _state(existing(path))
-    file = state.folder / "descriptor.json" if state is not None else path
+    file = state.descriptor_file if state is not None else path
     shown = shown_name(file)
     described: Described | None
     try:
@@ -53,13 +53,14 @@ def against(path: Path, allow: str) -> Against:
 
 def _state(path: Path) -> StateFolder | None:
     """The application's folder that is meant: the folder itself, or the only one in it; None for a file."""
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_folder.folder import DESCRIPTOR, StateFolder
 
     if not path.is_dir():
         return None
-    inside = sorted(one.parent for one in path.glob("*/descriptor.json"))
-    if len(inside) > 1 and not (path / "descriptor.json").exists():
+    inside = sorted(one.parent for one in path.glob(f"*/{DESCRIPTOR}"))
+    own = (path / DESCRIPTOR).exists()
+    if len(inside) > 1 and not own:
         names = ", ".join(f"`{one}`" for one in inside)
         raise click.UsageError(f"`{path}` holds several applications: name the folder of one, such as {names}")
-    folder = inside[0] if inside and not (path / "descriptor.json").exists() else path
+    folder = inside[0] if inside and not own else path
     return StateFolder(folder.absolute().parent, folder.absolute().name)

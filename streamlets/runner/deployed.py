@@ -27,8 +27,6 @@ from streamlets.runner.checkpoints.held import operators
 from streamlets.runner.checkpoints.reading import latest
 from streamlets.runner.state_folder.folder import StateError, StateFolder, read_status, write_atomically
 
-DESCRIPTOR = "descriptor.json"
-
 
 def store_descriptor(state: StateFolder, plan: ApplicationPlan) -> None:
     """Keep what the application is, for whoever upgrades it; to be called by the owner of the folder.
@@ -36,7 +34,7 @@ def store_descriptor(state: StateFolder, plan: ApplicationPlan) -> None:
     Raises:
         StateError: the folder cannot be written.
     """
-    file = state.folder / DESCRIPTOR
+    file = state.descriptor_file
     try:
         write_atomically(file, to_json(describe_plan(plan)))
     except OSError as error:
@@ -51,7 +49,7 @@ def deployed(state: StateFolder) -> Described | None:
         DescriptorError: the descriptor in the folder is none.
         OSError: it cannot be read.
     """
-    file = state.folder / DESCRIPTOR
+    file = state.descriptor_file
     if not file.is_file():
         return None
     read = read_descriptor(file.read_text(encoding="utf-8"), shown_name(file))

@@ -9,12 +9,15 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 STATE_FOLDER = ".flow"
 """Beside the blueprint, unless `--state-dir` says otherwise."""
+
+DESCRIPTOR = "descriptor.json"
+"""What the application was when it last ran, in its folder."""
 
 HANDED_OVER = "STREAMLETS_STATE_LOCK"
 """The environment variable that gives the next version of a runner, in the same process, the lock's descriptor."""
@@ -58,6 +61,11 @@ class StateFolder:
     def status_file(self) -> Path:
         """The run's status as JSON, replaced atomically."""
         return self.folder / "status" / "status.json"
+
+    @property
+    def descriptor_file(self) -> Path:
+        """What the application was when it last ran, for whoever upgrades it."""
+        return self.folder / DESCRIPTOR
 
     @property
     def logs(self) -> Path:
@@ -203,8 +211,13 @@ def _taken(lock: int) -> bool:
 def write_atomically(file: Path, text: str) -> None:
     """Replace a file's text; a reader sees the old or the new one, never a part."""
     draft = file.with_name(f".{file.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(file)
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(file)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def read_status(state: StateFolder) -> Mapping[str, object] | None:

@@ -14,7 +14,7 @@ from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_js
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel
-from streamlets.runner.deployed import DESCRIPTOR, as_run, deployed
+from streamlets.runner.deployed import as_run, deployed
 from streamlets.runner.state_folder.folder import StateFolder
 from tests.blueprint.comparison.described import application, unknown_queries
 
@@ -27,7 +27,7 @@ def state(tmp_path: Path) -> StateFolder:
     """The folder of an application that was described before it ran."""
     folder = StateFolder(tmp_path, "weather")
     folder.folder.mkdir(parents=True)
-    (folder.folder / DESCRIPTOR).write_text(to_json(unknown_queries(application())), encoding="utf-8")
+    folder.descriptor_file.write_text(to_json(unknown_queries(application())), encoding="utf-8")
     return folder
 
 
@@ -49,7 +49,7 @@ def test_nothing_has_run_where_no_descriptor_lies(tmp_path: Path) -> None:
     state = StateFolder(tmp_path, "weather")
     assert deployed(state) is None
     state.folder.mkdir()
-    (state.folder / DESCRIPTOR).write_text("{", encoding="utf-8")
+    state.descriptor_file.write_text("{", encoding="utf-8")
     with pytest.raises(DescriptorError):
         deployed(state)
 
