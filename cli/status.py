@@ -22,6 +22,9 @@ _NOT_RUNNING = 3
 # A runner writes its status every five seconds, whatever else happens. Seconds until silence means something.
 _SILENT_AFTER = 30.0
 
+# Seconds from which on a status is told with its age: two of those writings are missing.
+_OLD_AFTER = 12.0
+
 # Columns that are left out where they would say nothing.
 _SPARE = ("for", "rows/s", "behind", "restarts", "dead letters")
 _NONE = ("", "0")
@@ -125,10 +128,12 @@ def _headline(name: str, seen: Status) -> str:
     up = f"process {seen['process']}, up for {span(now - seen['started'])}"
     if seen["silent"]:
         return (
-            f"{name} was {seen['health']} at {_clock(seen['told'])} and has told nothing since, {up}: the disk of its "
-            "state folder is full or read-only, or the machine does not get round to it"
+            f"{name} was {seen['health']} at {_clock(seen['told'])} and has told nothing since, {up}: its state folder "
+            "cannot be written, or the machine does not get round to it"
         )
-    told = f"{name} is {seen['health']}, {up}"
+    age = now - seen["told"]
+    as_of = f" as of {span(age)} ago" if age > _OLD_AFTER else ""
+    told = f"{name} is {seen['health']}{as_of}, {up}"
     return f"{told}; {seen['reason']}" if seen.get("reason") else told
 
 

@@ -150,8 +150,20 @@ def test_status_of_a_runner_that_cannot_write_it(flow: Flow, tmp_path: Path) -> 
         found = json.loads(flow("status", str(tmp_path), "--format", "json").out)["plant"]
     assert (said.code, found["alive"], found["silent"]) == (1, True, True)
     assert re.match(
-        r"plant was \w+ at [\d:]+ and has told nothing since, process \d+, up for 1 min 40 s: the disk", said.out
+        r"plant was \w+ at [\d:]+ and has told nothing since, process \d+, up for 1 min 40 s: its state", said.out
     )
+
+
+def test_status_tells_its_age(flow: Flow, tmp_path: Path) -> None:
+    """A word that is not of just now says so, before it is old enough to be doubted."""
+    state = StateFolder(tmp_path / ".flow", "plant")
+    with state.locked():
+        file = StatusFile(state.status_file)
+        file.event(RunStarted(time.time() - 100, "plant", ("mean",)))
+        file.write(time.time() - 20)
+        said = flow("status", str(tmp_path))
+    assert said.code == 0
+    assert re.match(r"plant is running as of 2\d s ago, process \d+, up for 1 min 40 s\n", said.out)
 
 
 def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> None:

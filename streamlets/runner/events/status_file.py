@@ -8,17 +8,18 @@ from pathlib import Path
 
 from streamlets.runner.events.model import Event, RunEnded, UnitChanged
 from streamlets.runner.events.status import RunStatus, fold, to_json
-from streamlets.runner.state_folder.folder import write_atomically
+from streamlets.runner.state_folder.reserve import ReservedFile
 
 EVERY = 1.0
 """Seconds between two writings, unless a state changes."""
 
 
 class StatusFile:
-    """Folds events and writes the status. A full disk leaves an old status, never a broken one."""
+    """Folds events and writes the status, also on a full disk. A folder that is read-only leaves an old status, never a
+    broken one."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self._file = ReservedFile(file)
         self._written = 0.0
         self.status = RunStatus()
 
@@ -32,8 +33,6 @@ class StatusFile:
         """Write the status as it is."""
         self._written = now
         try:
-            write_atomically(
-                self._file, json.dumps({"process": os.getpid()} | to_json(self.status, now), indent=1) + "\n"
-            )
+            self._file.write(json.dumps({"process": os.getpid()} | to_json(self.status, now), indent=1) + "\n")
         except OSError:
             return
