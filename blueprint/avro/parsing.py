@@ -240,14 +240,13 @@ class Parser(Naming):
             else:
                 symbols[text] = at
         default = value.fields.get("default")
-        if default is not None and plain(default) not in symbols:
+        taken = default.text if isinstance(default, Scalar) and default.value in symbols else None
+        if default is not None and taken is None:
             self.bad("schema-bad-default", f"the default of {owner} is none of its symbols", default)
-            default = None
         if name is None:
             return None
-        text_default = None if default is None else str(plain(default))
         aliases = self.type_aliases(value, name)
-        enum = Enum(name, tuple(symbols), text_default, aliases, self.doc(value), span_of(value))
+        enum = Enum(name, tuple(symbols), taken, aliases, self.doc(value), span_of(value))
         self.names[name] = enum
         return enum
 

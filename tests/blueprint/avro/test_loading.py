@@ -296,3 +296,10 @@ def test_text_that_travelled_wrongly_is_refused() -> None:
     """`parse_contract` raises for text that is no record's schema."""
     with pytest.raises(ValueError, match="no type `x`"):
         parse_contract(json.dumps(of_type("x")))
+
+
+@pytest.mark.parametrize("default", [["OPEN"], {"OPEN": 1}, "LOST", 5, True])
+def test_the_default_of_an_enum_is_one_of_its_symbols(default: object) -> None:
+    """Any other default is a finding, also one that is no text."""
+    loaded = load(of_type({"type": "enum", "name": "State", "symbols": ["OPEN"], "default": default}))
+    assert [problem.code for problem in loaded.problems] == ["schema-bad-default"]
