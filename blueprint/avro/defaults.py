@@ -71,7 +71,10 @@ def _is_int(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return False
 
 
 def _is_byte_text(value: object) -> bool:
@@ -109,6 +112,5 @@ def _first(clauses: Iterable[str | None]) -> str | None:
 
 
 def _shown(value: object) -> str:
-
     text = json.dumps(value, ensure_ascii=False)
     return f"`{text if len(text) <= 40 else text[:37] + '...'}`"

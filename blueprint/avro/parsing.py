@@ -34,6 +34,9 @@ from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain,
 Files = Callable[[str], "Value | Diagnostic | None"]
 """What a file says of a full name that the schema itself does not define; None when there is no such file."""
 
+_MOST_BYTES = 2**31 - 1
+"""Of a fixed: what Java's Avro and Arrow can hold."""
+
 
 @dataclass(slots=True)
 class _Default:
@@ -253,12 +256,14 @@ class Parser(Naming):
     def _fixed(self, value: ObjectValue, namespace: str) -> Schema | None:
         name = self.full_name(value, "fixed", namespace)
         size = value.fields.get("size")
-        number = None if size is None else plain(size)
+        number = size.value if isinstance(size, Scalar) and type(size.value) is int else None
+        known = number is not None and 0 <= number <= _MOST_BYTES
         if size is None:
             self.missing(value, "size", f"fixed `{name or '?'}`")
-        elif not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            self.bad("schema-bad-attribute", f"the size of fixed `{name or '?'}` is no whole number, 0 or more", size)
-        if name is None or not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        elif not known:
+            headline = f"the size of fixed `{name or '?'}` is no whole number from 0 to {_MOST_BYTES}"
+            self.bad("schema-bad-attribute", headline, size)
+        if name is None or number is None or not known:
             self.give_up(name)
             return None
         logical = self.logical(value, "fixed", number)

@@ -303,3 +303,17 @@ def test_the_default_of_an_enum_is_one_of_its_symbols(default: object) -> None:
     """Any other default is a finding, also one that is no text."""
     loaded = load(of_type({"type": "enum", "name": "State", "symbols": ["OPEN"], "default": default}))
     assert [problem.code for problem in loaded.problems] == ["schema-bad-default"]
+
+
+@pytest.mark.parametrize("size", [-1, 2**31, 10**400, 1.0, True, "4", None, [4]])
+def test_the_size_of_a_fixed_is_a_whole_number_that_bytes_can_have(size: object) -> None:
+    """Any other size is a finding, also beside a logical type that counts digits."""
+    fixed = {"type": "fixed", "name": "F", "size": size, "logicalType": "decimal", "precision": 4}
+    assert [problem.code for problem in load(of_type(fixed)).problems] == ["schema-bad-attribute"]
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_a_whole_number_is_a_default_of_a_number_unless_no_number_is_that_large(kind: str) -> None:
+    """A default that a reader could never take is refused."""
+    assert load(of_type(kind, default=10**300)).contract is not None
+    assert [problem.code for problem in load(of_type(kind, default=10**400)).problems] == ["schema-bad-default"]
