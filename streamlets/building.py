@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 QUERY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
+SOURCE_EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+"""Spark's setting by which a checkpoint knows sources by their names; with it each one needs a name."""
 
 
 class Build:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, Union, overload
 
 from streamlets.attributes import attributes
-from streamlets.building import Build, check_source_name, check_streaming
+from streamlets.building import SOURCE_EVOLUTION, Build, check_source_name, check_streaming
 from streamlets.context import SparkStreamletContext, StreamingWrite, all_rows
 from streamlets.declared import authors_call
 from streamlets.errors import StreamletError
@@ -36,8 +36,6 @@ _NONE_GIVEN = object()
 Queries = Union["StreamingWrite", "StreamingQuery", Sequence["StreamingWrite | StreamingQuery"]]
 """What `build_streaming_queries` may give: one, or several, of what `write_stream`, `write_streams` and `query` gave.
 A `StreamingQuery` that the author started is taken too; then the whole streamlet is restarted when one fails."""
-
-ENFORCED = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
 class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
@@ -113,7 +111,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
             StreamletError: the name cannot be one.
         """
         reader = self.session.readStream.format(format).options(**(options or {}))
-        if self.session.conf.get(ENFORCED, "false") == "true":
+        if self.session.conf.get(SOURCE_EVOLUTION, "false") == "true":
             reader = reader.name(check_source_name(name))
         return (reader.schema(schema) if schema is not None else reader).load()
 

@@ -13,6 +13,7 @@ from blueprint.buildable import Buildable, BuildableApplication, BuiltLogic, Bui
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.plan import Isolation
 from blueprint.spelling import listing
+from streamlets.building import SOURCE_EVOLUTION
 from streamlets.plans.places import Places
 from streamlets.plans.quiet import quiet
 from streamlets.plans.streamlet_check import StreamletCheck
@@ -25,7 +26,6 @@ from streamlets.testkit.session import active
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
 """Plans are read as Spark prints them, so nothing may be left out."""
 
@@ -80,7 +80,7 @@ class LogicChecker:
         plan = streamlet.plan
         settings = session_settings(plan.spark) if isolation == "process" else dict(plan.spark)
         if not plan.source_evolution:
-            settings[_EVOLUTION] = "false"
+            settings[SOURCE_EVOLUTION] = "false"
         try:
             session = child_session(self._root, settings | _WHOLE_PLANS)
         except SessionError as error:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamlets.building import SOURCE_EVOLUTION
 from streamlets.runner.spark.settings import SessionPlan, defaults
 from streamlets.runner.spark.spark_home import without_zip
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+    SOURCE_EVOLUTION: "true",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamlets.building import SOURCE_EVOLUTION
 from streamlets.errors import StreamletError
 from streamlets.runner.checkpoints.reading import Checkpoint
 
@@ -31,7 +32,6 @@ _WANTED = {
 }
 _UNSURE = ("Distinct", "GlobalLimit", "FlatMapGroupsInPandasWithState", "FlatMapGroupsWithState")
 """What the optimizer makes of these is not known before it does."""
-EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
 class CheckpointMisfitError(StreamletError):
@@ -51,7 +51,7 @@ def fit(checkpoint: Checkpoint, plan: PlanNode, *, source_evolution: bool) -> No
     """
     if checkpoint.committed is None:
         return
-    named = checkpoint.committed.settings.get(EVOLUTION, "false") == "true"
+    named = checkpoint.committed.settings.get(SOURCE_EVOLUTION, "false") == "true"
     if named is not source_evolution:
         was, now = ("on", "off") if named else ("off", "on")
         raise _misfit(checkpoint, f"it was made with `source-evolution` {was}, and now that is {now}")

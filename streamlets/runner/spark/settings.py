@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamlets.building import SOURCE_EVOLUTION
+
 # An idle query asks its sources for news this often. Spark's own 10 ms cost 0.13 cores for 4 queries, 500 ms 0.02.
 _POLLING_DELAY = "250ms"
 # Spark's own default is to wait for ever; a batch that cannot be interrupted would hang the runner.
@@ -69,7 +71,7 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
         "spark.python.authenticate.socketTimeout": _WORKER_TIMEOUT,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+        SOURCE_EVOLUTION: "true",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         ),

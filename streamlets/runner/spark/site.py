@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import LoadFailure
 from blueprint.plan import AvailableNow, StreamletPlan, Trigger
+from streamlets.building import SOURCE_EVOLUTION
 from streamlets.channels.base import BatchWritten, Channel, Position, TopicLostError, TopicResource
 from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.runner.checkpoints.fitting import EVOLUTION, fit
+from streamlets.runner.checkpoints.fitting import fit
 from streamlets.runner.checkpoints.mending import mend
 from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
 from streamlets.runner.spark.binding import TopicBinding, context_of
@@ -163,7 +164,7 @@ class Site:
             from streamlets.plans.tree import plan_tree
 
             plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer does not tell
-            fit(checkpoint, plan, source_evolution=session.conf.get(EVOLUTION, "false") == "true")
+            fit(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
 
     def _may_have_written(self, write: StreamingWrite) -> Callable[[Checkpoint, int], bool]:
         """Topics, and the files of the framework's own sinks, take a batch anew; of other sinks nobody knows."""
@@ -180,7 +181,7 @@ class Site:
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)
         if not self.plan.source_evolution:
-            settings[EVOLUTION] = "false"
+            settings[SOURCE_EVOLUTION] = "false"
         session = spark.child(settings)
         self._activate(session)  # first: Spark looks for sources of a name in the active session, too
         for channel in self._channels.values():

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from blueprint.plan import Retry, StreamletPlan
+from streamlets.building import SOURCE_EVOLUTION
 from streamlets.context import StreamingWrite
 from streamlets.plans.tree import PlanNode, parse_tree
-from streamlets.runner.checkpoints.fitting import EVOLUTION, CheckpointMisfitError, fit
+from streamlets.runner.checkpoints.fitting import CheckpointMisfitError, fit
 from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
 from streamlets.runner.spark.fatal import fatal
 from streamlets.runner.spark.listening import Listening
@@ -32,7 +33,7 @@ LIMITED = f"~GlobalLimit 5\n{SOURCE}"
 
 def checkpoint(root: Path, *operators: str, committed: int = 0, evolution: bool = True) -> Checkpoint:
     """A checkpoint of `s.q` with the state of these operators."""
-    CONF[EVOLUTION] = str(evolution).lower()
+    CONF[SOURCE_EVOLUTION] = str(evolution).lower()
     folder = written(root, "s.q", {0: {"a": "{}"}}, committed)
     for number, name in enumerate(operators):
         metadata = folder / "state" / str(number) / "_metadata"
