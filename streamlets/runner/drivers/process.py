@@ -13,13 +13,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Protocol
+from typing import Protocol
 
 from streamlets.runner.drivers.messages import Order, Up
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.spark.host import how_it_ended
+from streamlets.runner.spark.output import forward
 from streamlets.runner.supervision.facts import Lost
 
 PROGRAM = (sys.executable, "-P", "-u", "-m", "streamlets.runner.drivers.program")
@@ -78,7 +80,7 @@ class Process:
         gone: Callable[[Demise], None],
         print_line: Callable[[str], None],
     ) -> None:
-        self._hear, self._gone, self._print = hear, gone, print_line
+        self._hear, self._gone = hear, gone
         ours, its = socket.socketpair()
         with its:
             try:
@@ -97,8 +99,10 @@ class Process:
         self._java: int | None = None
         self._words: deque[str] = deque(maxlen=_WORDS)
         self._over = threading.Event()
-        self._complaints = self._thread("complaints", lambda: self._forward(self._process.stderr, self._complain))
-        self._thread("output", lambda: self._forward(self._process.stdout, self._print))
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._complaints = self._thread("complaints", partial(forward, self._process.stderr, self._complain))
+        self._thread("output", partial(forward, self._process.stdout, print_line))
         self._thread("orders", self._send_all)
         self._thread("facts", self._listen)
         self._thread("end", self._watch)
@@ -171,13 +175,6 @@ class Process:
     def _complain(self, line: str) -> None:
         self._words.append(line)
         sys.stderr.write(f"{line}\n")  # as if it had been written here: a live table makes room for it
-
-    @staticmethod
-    def _forward(stream: IO[bytes] | None, take: Callable[[str], None]) -> None:
-        assert stream is not None
-        for line in stream:
-            with suppress(OSError, ValueError):  # nobody sees it, but the process must not wait for somebody to read
-                take(line.decode("utf-8", errors="replace").rstrip("\r\n"))
 
 
 def _end_java(process: int) -> None:

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from streamlets.runner.spark.java import launch_failure, require_java
+from streamlets.runner.spark.output import forward
 from streamlets.runner.spark.session import SessionError, Spark
 from streamlets.runner.spark.settings import SessionPlan, defaults, log_settings, machine_memory
 from streamlets.runner.spark.spark_home import without_zip
@@ -58,7 +59,7 @@ def start(
     with without_zip(plan.scratch) if ours else contextlib.nullcontext():
         gateway = _launch(conf, plan)
     process: subprocess.Popen[bytes] = gateway.proc
-    threading.Thread(target=_forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
+    threading.Thread(target=forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
     if meanwhile is not None:
         threading.Thread(target=meanwhile, args=(gateway.jvm,), name="jvm-meanwhile", daemon=True).start()
     try:
@@ -111,8 +112,3 @@ def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join(wanted)
     if settings["spark.master"].startswith("local"):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-
-
-def _forward(stream: IO[bytes], print_line: Callable[[str], None]) -> None:
-    for line in stream:
-        print_line(line.decode("utf-8", errors="replace").rstrip("\r\n"))
