@@ -133,10 +133,26 @@ def _near_files(path: Path) -> list[str]:
 
 def _from_json(text: str, folder: Path | None, declared: Span) -> Loaded:
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_object)
+    except _TwiceError as error:
+        headline = f"the key `{error}` stands twice in one object of the schema"
+        return _refused("duplicate-key", headline, declared, help=["keep one of the two"])
     except ValueError as error:
         return _refused("schema-syntax", f"the schema is no JSON: {error}", declared)
     return _from_data(data, folder, declared)
+
+
+class _TwiceError(ValueError):
+    """An object of JSON text has this key twice."""
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _TwiceError(key)
+        found[key] = value
+    return found
 
 
 def _from_data(data: object, folder: Path | None, declared: Span) -> Loaded:

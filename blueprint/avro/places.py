@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -22,14 +23,22 @@ def value_at(data: object, span: Span) -> Value:
             for key in data:
                 if not isinstance(key, str):
                     raise TypeError(f"the key {key!r}, which is no string")
+                _check_text(key)
             return ObjectValue({key: value_at(part, span) for key, part in data.items()}, origins)
         case list() | tuple():
             return ListValue(tuple(value_at(part, span) for part in data), origins)
         case str():
+            _check_text(data)
             return Scalar(data, data, True, origins)
         case bool() | int() | float() | None:
-            return Scalar(data, str(data), False, origins)
+            return Scalar(data, json.dumps(data), False, origins)
     raise TypeError(f"{data!r} of type `{type(data).__name__}`")
+
+
+def _check_text(text: str) -> None:
+    """A schema travels as UTF-8, which has no halves of surrogate pairs."""
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise TypeError(f"{text!a}, in which half of a surrogate pair is no character")
 
 
 def shown_path(path: Path) -> str:

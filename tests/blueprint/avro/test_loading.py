@@ -317,3 +317,28 @@ def test_a_whole_number_is_a_default_of_a_number_unless_no_number_is_that_large(
     """A default that a reader could never take is refused."""
     assert load(of_type(kind, default=10**300)).contract is not None
     assert [problem.code for problem in load(of_type(kind, default=10**400)).problems] == ["schema-bad-default"]
+
+
+def test_a_key_that_stands_twice_in_json_text_is_a_finding() -> None:
+    """As in a file: no reader can know which of the two is meant."""
+    loaded = load('{"type": "record", "name": "A", "name": "B", "fields": []}')
+    assert [(problem.code, problem.headline) for problem in loaded.problems] == [
+        ("duplicate-key", "the key `name` stands twice in one object of the schema")
+    ]
+
+
+@pytest.mark.parametrize("place", ["doc", "default"])
+@pytest.mark.parametrize("as_text", [True, False])
+def test_half_of_a_surrogate_pair_is_refused_wherever_it_stands(place: str, as_text: bool) -> None:
+    """A schema travels with its records as UTF-8, which cannot say it."""
+    schema = of_type("string", **{place: "\ud83d"})
+    loaded = load(json.dumps(schema) if as_text else schema)
+    assert [problem.code for problem in loaded.problems] == ["schema-no-schema"]
+    assert loaded.problems[0].headline.encode()
+    assert load(of_type("string", **{place: "\U0001f600"})).contract is not None
+
+
+@pytest.mark.parametrize(("given", "shown"), [(None, "null"), (True, "true"), (1.5, "1.5")])
+def test_what_is_no_type_is_shown_as_json_has_it(given: object, shown: str) -> None:
+    """Python's spelling of a value says nothing to whoever wrote JSON."""
+    assert load(json.dumps(of_type(given))).problems[0].headline == f"`{shown}` is no Avro type"
