@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,8 +19,8 @@ from streamlets.runner.spark.session import Spark
 from streamlets.runner.spark.site import Site
 from streamlets.runner.spark.units import StreamletUnit
 from streamlets.runner.supervision.facts import Fact, StopNow
-from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.runner.supervision.workers import Workers
+from tests.streamlets.runner.supervision.bench import real_time, supervise
 
 PATIENCE = 120.0
 _MODULE = '''
@@ -91,26 +90,11 @@ class Run:
         self.inbox: SimpleQueue[Fact] = SimpleQueue()
         self.events: list[Event] = []
         unit = StreamletUnit(UnitId("ticks", ""), self.site, Retry(), Workers(2), self.inbox.put, lambda _, text: None)
-        self.supervisor = Supervisor(
-            [unit],
-            {},
-            in_order=False,
-            clock=time.time,
-            timer=time.monotonic,
-            uniform=lambda: 0.0,
-            emit=self.events.append,
-        )
+        self.supervisor = real_time([unit], self.events.append)
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Supervise until something is so."""
-        end = time.monotonic() + PATIENCE
-        while not reached():
-            assert time.monotonic() < end, self.events[-1]
-            due = self.supervisor.tick()
-            try:
-                self.supervisor.handle(self.inbox.get(timeout=min(0.2, due or 0.2)))
-            except Empty:
-                self.supervisor.check()
+        supervise(self.supervisor, self.inbox, reached, seconds=PATIENCE, told=self.events)
 
     def progress_after(self, event: Event) -> bool:
         """Whether a batch with rows was finished after an event."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 import psutil
@@ -24,6 +23,7 @@ from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.supervision.facts import Drain, Fact, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
+from tests.streamlets.runner.supervision.bench import real_time, supervise
 
 FAKE = Path(__file__).with_name("fake.py")
 PATIENCE = 60.0
@@ -67,27 +67,12 @@ class Run:
         """Over all that there is by now."""
         if self._supervisor is None:
             units = [unit for driver in self.drivers for unit in driver.units]
-            self._supervisor = Supervisor(
-                units,
-                {},
-                in_order=False,
-                clock=time.time,
-                timer=time.monotonic,
-                uniform=lambda: 0.0,
-                emit=self.events.append,
-            )
+            self._supervisor = real_time(units, self.events.append)
         return self._supervisor
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Supervise until something is so."""
-        end = time.monotonic() + PATIENCE
-        while not reached():
-            assert time.monotonic() < end, (self.events[-1:], self.logged)
-            due = self.supervisor.tick()
-            try:
-                self.supervisor.handle(self.inbox.get(timeout=min(0.2, 0.2 if due is None else due)))
-            except Empty:
-                self.supervisor.check()
+        supervise(self.supervisor, self.inbox, reached, seconds=PATIENCE, told=(self.events, self.logged))
 
     def states(self, unit: str) -> list[str]:
         """What a unit has been, one after another."""

@@ -1,14 +1,16 @@
-"""A supervisor over units that only note what they are asked for, with time in hand."""
+"""A supervisor over units that only note what they are asked for, with time in hand; and one in real time."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 from blueprint.plan import Retry
 from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
-from streamlets.runner.supervision.facts import Ended, Failure, Progressed, Started
+from streamlets.runner.supervision.facts import Ended, Fact, Failure, Progressed, Started, Unit
 from streamlets.runner.supervision.supervisor import Supervisor
 
 BROKEN = Failure("it broke")
@@ -101,3 +103,30 @@ class Bench:
     def passes(self, seconds: float) -> float | None:
         self.now += seconds
         return self.supervisor.tick()
+
+
+def real_time(units: Iterable[Unit], emit: Callable[[Event], None]) -> Supervisor:
+    """A supervisor over units that take their time; none waits for another."""
+    return Supervisor(
+        units,
+        {},
+        in_order=False,
+        clock=time.time,
+        timer=time.monotonic,
+        uniform=lambda: 0.0,
+        emit=emit,
+    )
+
+
+def supervise(
+    supervisor: Supervisor, inbox: SimpleQueue[Fact], reached: Callable[[], bool], *, seconds: float, told: object
+) -> None:
+    """Supervise until something is so; when it is not after so many seconds, `told` says what was instead."""
+    end = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < end, told
+        due = supervisor.tick()
+        try:
+            supervisor.handle(inbox.get(timeout=0.2 if due is None else min(0.2, due)))
+        except Empty:
+            supervisor.check()
