@@ -32,6 +32,7 @@ _TYPES: dict[str, Any] = {
     "timestamp_ltz": {"type": "long", "logicalType": "timestamp-micros"},
     "timestamp_ntz": {"type": "long", "logicalType": "local-timestamp-micros"},
 }
+_NUMBER = re.compile(r"[0-9]{1,18}")
 _DECIMAL = ("decimal", "dec", "numeric")
 _NO_AVRO = ("interval", "variant", "geometry", "geography")
 
@@ -110,7 +111,7 @@ class _Reader:
             comment = self._next()
             if comment.kind != "text":
                 raise DdlError(f"{_shown(comment)} stands where the comment's text should", comment.column)
-            column["doc"] = comment.text[1:-1]
+            column["doc"] = re.sub(r"\\(['\"\\])", r"\1", comment.text[1:-1])
         return column
 
     def _type(self, place: str) -> Any:
@@ -164,7 +165,7 @@ class _Reader:
         numbers: list[int] = []
         while len(numbers) < most:
             token = self._next()
-            if not token.text.isdigit():
+            if not _NUMBER.fullmatch(token.text):
                 raise DdlError(f"{_shown(token)} stands where a number should", token.column)
             numbers.append(int(token.text))
             if self._peek().text != ",":

@@ -163,3 +163,15 @@ def without_comments(kind: Any) -> Any:
     if isinstance(kind, dict):
         return {key: {} if key == "metadata" else without_comments(part) for key, part in kind.items()}
     return [without_comments(one) for one in kind] if isinstance(kind, list) else kind
+
+
+@pytest.mark.parametrize("number", ["1²", "1" * 5000, "x", "1.5", "-1"])
+def test_a_precision_is_written_in_plain_digits(number: str) -> None:
+    """Anything else is a finding, also what Python takes for a digit and no number."""
+    loaded = load_contract(f"a decimal({number})", base_folder=".", declared=HERE)
+    assert [problem.code for problem in loaded.problems] == ["schema-ddl"]
+
+
+def test_a_comment_is_kept_without_its_escapes() -> None:
+    """Its text is what Spark keeps of it."""
+    assert load(r"a int comment 'it\'s \\ so'").record.fields[0].doc == r"it's \ so"
