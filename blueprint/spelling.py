@@ -31,6 +31,13 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     return (f"did you mean {alternatives(found)}?",) if found else ()
 
 
+def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """What a name was meant to be, as the end of a message: the nearest of those that are known; where none is near,
+    what is said otherwise, and if nothing is, all of them."""
+    known = tuple(known)
+    return " ".join(did_you_mean(name, known)) or otherwise or f"there are: {', '.join(known) or 'none'}"
+
+
 def alternatives(names: Iterable[str]) -> str:
     """`a`, `b` or `c`, each in back-quotes."""
     return _joined(names, "or")

@@ -51,9 +51,9 @@ def config(given: Sequence[str], conf: Sequence[str], explain: str | None) -> No
     if not found:
         found = _unset(wanted)
     if not found:
-        from blueprint.spelling import did_you_mean
+        from blueprint.spelling import suggestion
 
-        hint = " ".join(did_you_mean(wanted, settings)) or "`flow config` shows all that are"
+        hint = suggestion(wanted, settings, "`flow config` shows all that are")
         raise click.UsageError(f"nothing sets `{wanted}`; {hint}")
     click.echo("\n\n".join("\n".join(_explained(key, layers)) for key, layers in found.items()))
 

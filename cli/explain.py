@@ -26,11 +26,11 @@ def explain(code: str | None, form: str) -> None:
         return
     from blueprint.diagnostics.codes import CODES
     from blueprint.diagnostics.manual import code_of, page
-    from blueprint.spelling import did_you_mean
+    from blueprint.spelling import suggestion
 
     name = code_of(code)
     if name not in CODES:
-        hint = " ".join(did_you_mean(name, CODES)) or "`flow explain` lists all there are"
+        hint = suggestion(name, CODES, "`flow explain` lists all there are")
         raise click.UsageError(f"there is no code `{name}`; {hint}")
     if form == "json":
         click.echo(_as_json({**_facts(name), "page": page(name)}), nl=False)

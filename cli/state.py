@@ -90,10 +90,9 @@ def named_topic(name: str, state: StateFolder) -> DeltaTopic:
     Raises:
         click.UsageError: there is none.
     """
-    from blueprint.spelling import did_you_mean
+    from blueprint.spelling import suggestion
 
     there = {topic.plan.name: topic for topic in topics_of(state)}
     if name not in there:
-        hint = " ".join(did_you_mean(name, there)) or f"there are: {', '.join(there) or 'none'}"
-        raise click.UsageError(f"there is no topic `{name}`; {hint}")
+        raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, there)}")
     return there[name]

@@ -82,10 +82,10 @@ def steer(
 
 
 def _known(refs: Sequence[str], status: Status, application: str) -> None:
-    from blueprint.spelling import did_you_mean
+    from blueprint.spelling import suggestion
 
     there = [each["ref"] for each in streamlets(status)]
     for ref in refs if there else ():
         if ref not in there:
-            hint = " ".join(did_you_mean(ref, there)) or f"there are {', '.join(there)}"
+            hint = suggestion(ref, there, f"there are {', '.join(there)}")
             raise click.UsageError(f"{application} has no streamlet `{ref}`; {hint}")

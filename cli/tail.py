@@ -52,7 +52,7 @@ def _find(topic: str, applications: dict[str, tuple[Path, ...]]) -> Path:
     Raises:
         click.UsageError: there is none, or several applications have one.
     """
-    from blueprint.spelling import did_you_mean
+    from blueprint.spelling import suggestion
 
     found = {name: each for name, folders in applications.items() for each in folders if each.name == topic}
     if len(found) == 1:
@@ -60,8 +60,7 @@ def _find(topic: str, applications: dict[str, tuple[Path, ...]]) -> Path:
     if found:
         raise click.UsageError(f"{', '.join(found)} each have a topic `{topic}`: choose with --application")
     names = sorted({each.name for folders in applications.values() for each in folders})
-    hint = " ".join(did_you_mean(topic, names)) or f"there are: {', '.join(names) or 'none'}"
-    raise click.UsageError(f"there is no topic `{topic}`; {hint}")
+    raise click.UsageError(f"there is no topic `{topic}`; {suggestion(topic, names)}")
 
 
 def _last(folder: Path, count: int) -> list[dict[str, Any]]:

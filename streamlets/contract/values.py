@@ -11,7 +11,7 @@ from decimal import Context, Decimal, InvalidOperation
 
 from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import member, optional
-from blueprint.spelling import did_you_mean
+from blueprint.spelling import suggestion
 from streamlets.contract.defaults import default_value
 
 _RANGES = {"int": 31, "long": 63}
@@ -36,7 +36,7 @@ class Values:
         for name in row:
             if name not in names:
                 listed = f"the fields are {', '.join(f'`{n}`' for n in names)}"
-                hint = " ".join(did_you_mean(str(name), names)) or listed
+                hint = suggestion(str(name), names, listed)
                 raise RecordError(f"{path}: `{record.name}` has no field `{name}`; {hint}")
         return {field.name: self._field(row, field, f"{path}, `{field.name}`") for field in record.fields}
 

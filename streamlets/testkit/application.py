@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.plan import ApplicationPlan, StreamletPlan
-from blueprint.spelling import did_you_mean
+from blueprint.spelling import suggestion
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.loading import StreamletNotLoadedError, streamlet_of
@@ -120,5 +120,4 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
 
 
 def _no(what: str, name: str, known: Mapping[str, object]) -> str:
-    hint = " ".join(did_you_mean(name, known)) or f"there are: {', '.join(sorted(known)) or 'none'}"
-    return f"there is no {what} `{name}`; {hint}"
+    return f"there is no {what} `{name}`; {suggestion(name, sorted(known))}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from blueprint.catalog import LoadFailure, PortDescriptor, PortSetting, StreamletDescriptor, StreamletRequest
 from blueprint.parameters import ParameterError, parameter_default, parameter_text
 from blueprint.plan import InletPlan, OutletPlan, Retry, StreamletPlan, TopicPlan
-from blueprint.spelling import did_you_mean
+from blueprint.spelling import suggestion
 from streamlets.declared import Declared
 from streamlets.describe import descriptor, problems_of
 from streamlets.parameters import as_text
@@ -140,5 +140,4 @@ def _known(what: str, given: Mapping[str, object], known: Iterable[str]) -> None
     names = sorted(known)
     for name in given:
         if name not in names:
-            hint = " ".join(did_you_mean(name, names)) or f"there are: {', '.join(names) or 'none'}"
-            raise TestkitError(f"there is no {what} `{name}`; {hint}")
+            raise TestkitError(f"there is no {what} `{name}`; {suggestion(name, names)}")

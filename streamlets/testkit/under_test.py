@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
-from blueprint.spelling import did_you_mean
+from blueprint.spelling import suggestion
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.context import SparkStreamletContext, StreamingWrite
@@ -142,5 +142,4 @@ class StreamletUnderTest:
             if port.name == name:
                 return port
         names = [port.name for port in ports]
-        hint = " ".join(did_you_mean(name, names)) or f"there are: {', '.join(names) or 'none'}"
-        raise TestkitError(f"`{self.plan.ref}` has no {what} `{name}`; {hint}")
+        raise TestkitError(f"`{self.plan.ref}` has no {what} `{name}`; {suggestion(name, names)}")

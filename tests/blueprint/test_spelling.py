@@ -2,7 +2,7 @@
 
 import pytest
 
-from blueprint.spelling import alternatives, did_you_mean, listing, near
+from blueprint.spelling import alternatives, did_you_mean, listing, near, suggestion
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,12 @@ def test_names_are_joined_as_one_says_them() -> None:
     assert alternatives(["a", "b", "c"]) == "`a`, `b` or `c`"
     assert listing(["a", "b"]) == "`a` and `b`"
     assert listing(["a"]) == "`a`"
+
+
+def test_a_suggestion_says_what_there_is_where_nothing_is_near() -> None:
+    """The nearest name, else what the caller says instead, else all names, else that there are none."""
+    names = ["readings", "orders"]
+    assert suggestion("readngs", names, "see the list") == "did you mean `readings`?"
+    assert suggestion("xyz", names, "see the list") == "see the list"
+    assert suggestion("xyz", iter(names)) == "there are: readings, orders"
+    assert suggestion("xyz", ()) == "there are: none"
