@@ -19,7 +19,7 @@ from streamlets.runner.checkpoints.resetting import reset
 from streamlets.runner.deployed import store_descriptor
 from streamlets.runner.drivers.isolation import Drivers, drivers_of
 from streamlets.runner.events.log import RunLog
-from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, UnitId, UnitProgressed
+from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, UnitId
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.orders import CheckUpgrade, Orders
@@ -208,13 +208,6 @@ def _supervised(
     status: StatusFile,
 ) -> tuple[int, str]:
     """Everything between the start of Spark and its end; gives the exit code and why it ended."""
-    held: dict[UnitId, int] = {}
-
-    def note(event: Event) -> None:
-        if isinstance(event, UnitProgressed):
-            held[event.unit] = event.held
-        emit(event)
-
     store_descriptor(options.state, plan)
     supervisor = Supervisor(
         drivers.units,
@@ -223,7 +216,7 @@ def _supervised(
         clock=time.time,
         timer=time.monotonic,
         uniform=random.random,
-        emit=note,
+        emit=emit,
         drain_within=options.drain_within,
         fail_fast=options.fail_fast,
         paused=orders.paused,
@@ -236,7 +229,8 @@ def _supervised(
     ):
         asked = _watch(supervisor, inbox, orders, status, SetBack(time.time, time.monotonic))
     if options.bounded:
-        for event in drivers.held({unit: held.get(unit) for unit in supervisor.units}):
+        last = {unit: status.status.units[unit] for unit in supervisor.units}
+        for event in drivers.held({unit: each.held if each.batch is not None else None for unit, each in last.items()}):
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
