@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import click
 
+from blueprint.hocon import shown_name
 from cli.quantities import count, moment, size
 from cli.state import topics_of
 from cli.tables import print_table
@@ -118,7 +118,7 @@ def as_data(found: Checkpoint, state: StateFolder) -> dict[str, object]:
 
 
 def _facts(found: Checkpoint) -> Iterator[tuple[str, str]]:
-    yield "folder", f"{_shown(found.folder)} ({size(found.bytes)})"
+    yield "folder", f"{shown_name(found.folder)} ({size(found.bytes)})"
     yield "query id", found.id or "none yet"
     done = found.committed
     yield "committed", f"batch {done.number:,}, planned {moment(done.time)} UTC" if done else "nothing yet"
@@ -166,11 +166,3 @@ def _place(position: str | None) -> str:
 
 def _number(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
-
-
-def _shown(folder: Path) -> str:
-    """The folder from here, where it lies below."""
-    try:
-        return str(folder.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(folder)

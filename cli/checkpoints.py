@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.following import fail
 from cli.groups import ListedGroup
 from cli.quantities import count
 from cli.state import path_argument, state_folder, state_folders, state_options
@@ -93,11 +94,9 @@ def reset(name: str, path: Path, state_dir: Path | None, application: str | None
             _confirm(found, yes)
             forget(state, found, [DeltaChannel(state.topics)])
     except StateError as error:
-        click.echo(f"error: {error}\n  help: {error.help}", err=True)
-        raise SystemExit(1) from None
+        fail(str(error), error.help)
     except OSError as error:
-        click.echo(f"error: the checkpoint cannot be reset: {error}", err=True)
-        raise SystemExit(1) from None
+        fail(f"the checkpoint cannot be reset: {error}")
     for each in found:
         click.echo(f"{each.name} begins anew at its next start")
 

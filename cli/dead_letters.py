@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.following import fail
 from cli.groups import ListedGroup
 from cli.quantities import count, moment
 from cli.state import path_argument, state_folder, state_folders, state_options, topics_of
@@ -158,8 +159,7 @@ def replay(
                 )
             )
         except (TopicLostError, TopicWriteError, OSError) as error:
-            click.echo(f"error: {error}\n  help: the rest follows when it is done again", err=True)
-            raise SystemExit(1) from None
+            fail(str(error), "the rest follows when it is done again")
     _report(name, total, form, dry=dry_run)
     raise SystemExit(1 if any(each.broken or each.homeless for each in total) else 0)
 

@@ -11,6 +11,7 @@ import click
 
 from cli.application import application, application_arguments
 from cli.durations import DurationType
+from cli.following import fail
 
 if TYPE_CHECKING:
     from blueprint.plan import Isolation
@@ -97,13 +98,11 @@ def run(
         arguments=arguments_of(app),
         check_upgrade=this.check,
     )
-    upgrade = None
     try:
         with view:
             code, upgrade = run_plan(plan, options, view.event, view.print_line)
     except (StateError, SessionError) as error:
-        click.echo(f"error: {error}\n  help: {error.help}", err=True)
-        code = 1
+        fail(str(error), error.help)
     if upgrade is not None:
         this.become(upgrade)
     raise SystemExit(code)
@@ -132,9 +131,10 @@ def _confirm(state: StateFolder) -> None:
 
 
 def _view(form: str, state: StateFolder) -> View:
+    from blueprint.hocon import shown_name
     from cli.live import JsonView, LineView, TableView
 
-    logs = _shown(state.logs)
+    logs = shown_name(state.logs)
     match form if form != "auto" else "table" if sys.stdout.isatty() else "lines":
         case "json":
             return JsonView()
@@ -142,13 +142,6 @@ def _view(form: str, state: StateFolder) -> View:
             return TableView(logs)
         case _:
             return LineView(logs)
-
-
-def _shown(folder: Path) -> str:
-    try:
-        return str(folder.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(folder)
 
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.following import fail
 from cli.groups import ListedGroup
 from cli.quantities import count, moment, size
 from cli.state import named_topic, path_argument, state_folder, state_options, topic_folders
@@ -145,8 +146,7 @@ def _carry_out(resource: DeltaTopic, state: StateFolder, drop: Callable[[], Drop
             resource.sweep()
             return dropped
     except (OSError, TopicLostError) as error:
-        click.echo(f"error: the topic cannot be purged: {error}", err=True)
-        raise SystemExit(1) from None
+        fail(f"the topic cannot be purged: {error}")
 
 
 def _confirm(topic: str, planned: Dropped, yes: bool) -> None:
