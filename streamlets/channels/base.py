@@ -162,8 +162,13 @@ class TopicResource(Protocol):
     def end(self) -> Position:
         """Where the topic ends now."""
 
-    def lag(self, at: Position | None) -> Lag:
-        """How much lies behind `at` (None: the beginning)."""
+    def lag(self, at: Position | None, *, reader: str = "") -> Lag:
+        """How much lies behind `at` (None: the beginning).
+
+        Arguments:
+            reader: whose place that is, by a name unique to this process, when it is asked for again and again as the
+                reader goes on: the topic then remembers what lies behind it, and only that.
+        """
 
     def owns(self, position: Position) -> bool:
         """Whether a position is one of this topic; False for those of other topics and other channels."""

@@ -144,8 +144,14 @@ class TopicLog:
         """How many records lie from `start` to `end`; no data is read."""
         return sum(piece.count for piece in self.slices(start, end))
 
+    def covers(self, start: Offset | None) -> bool:
+        """Whether what lies behind a place (None: the beginning) is known, and not let go."""
+        begun = self.start or Offset(self.id)
+        return all(place <= (start or Offset(self.id)).place(name) for name, (_, place) in begun.tables.items())
+
     def forget(self, before: Offset) -> None:
         """Let go of what lies before a place nobody will ask for again."""
+        self.start = before
         for name, table in self.tables.items():
             files, version = table.files or {}, before.place(name).version
             while files and (oldest := next(iter(files.values()))).segments[-1].version < version:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,17 +30,18 @@ def note(topic: Path, table: str, files: tuple[str, ...], missed: Missed) -> Non
     store.replace(topic / FOLDER / f"{key}.json", json.dumps(content).encode())
 
 
-def told(topic: Path, tables: Mapping[str, Table]) -> Iterator[Missed]:
+def told(topic: Path, tables: Callable[[], Mapping[str, Table]]) -> Iterator[Missed]:
     """What notes say of records that have left the log; a note goes when the next one is asked for.
 
     Arguments:
-        tables: the topic's, read with their files.
+        tables: gives the topic's, read with their files; asked only when there are notes.
     """
-    folder = topic / FOLDER
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+    notes = sorted((topic / FOLDER).glob("*.json"))
+    known = tables() if notes else {}
+    for path in notes:
         data = store.read(path)
         content = json.loads(data) if data else None
-        table = tables.get(content["table"]) if content else None
+        table = known.get(content["table"]) if content else None
         if content is not None and table is not None and not set(content["files"]) & set(table.files or {}):
             yield Missed(**content["missed"])
             path.unlink(missing_ok=True)

@@ -45,7 +45,8 @@ class DeltaTopic:
         self.path = channel.root / plan.name
         self._channel = channel
         self._clock = channel.clock
-        self._known: TopicLog | None = None
+        self._known: TopicLog | None = None  # its end; what it knew before is forgotten
+        self._followed: dict[str, TopicLog] = {}  # by reader, each from that one's place on
         self._looked_after: TopicLog | None = None  # maintenance has a thread of its own, and so a log of its own
 
     def create(self, contracts: Iterable[Contract] = ()) -> None:
@@ -65,6 +66,7 @@ class DeltaTopic:
         marker.unlink(missing_ok=True)  # first: half a topic is no topic
         shutil.rmtree(self.path, ignore_errors=True)
         self._known = self._looked_after = None
+        self._followed.clear()
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
@@ -113,18 +115,28 @@ class DeltaTopic:
 
     def end(self) -> Position:
         """Where the topic ends now."""
-        return self._log().end().to_position()
+        log = self._log()
+        end = log.end()
+        log.forget(end)
+        return end.to_position()
 
-    def lag(self, at: Position | None) -> Lag:
-        """How much lies behind `at`: records, and how long the oldest of them has been there.
+    def lag(self, at: Position | None, *, reader: str = "") -> Lag:
+        """How much lies behind `at`: records, and how long the oldest of them has been there; see `TopicResource.lag`.
 
         Raises:
             TopicLostError: the topic is gone, or the position is another one's.
         """
-        log = self._log()
-        start = Offset.from_position(at) if at is not None else Offset(log.id)
+        start = Offset.from_position(at) if at is not None else None
+        log = self._followed.pop(reader, None)
+        if log is None or not log.covers(start):
+            log = TopicLog(self.path, start)
+        log.refresh()
+        start = start or Offset(log.id)
         log.check(start)
         waiting = log.slices(start, log.end())
+        if reader:
+            log.forget(start)
+            self._followed[reader] = log
         if not waiting:
             return Lag(0, 0.0)
         return Lag(sum(piece.count for piece in waiting), max(0.0, self._clock() - waiting[0].time / 1000))
@@ -179,7 +191,7 @@ class DeltaTopic:
         """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""
         from streamlets.channels.delta.missed import told
 
-        return told(self.path, self._tables())
+        return told(self.path, self._tables)
 
     def _drop(self, tables: Mapping[str, Table], readers: Iterable[Reader], *, force: bool, cause: str) -> Drop:
         from streamlets.channels.delta.retention import Drop

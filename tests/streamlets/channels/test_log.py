@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from streamlets.channels.base import Lag, TopicLostError, Txn
 from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, last_checkpoint, maintain_topic
 from streamlets.channels.delta.offsets import Offset, Place
@@ -72,6 +74,34 @@ def test_lag_counts_what_lies_behind_a_position(tmp_path: Path) -> None:
     assert lag.records == 5
     assert lag.seconds is not None and lag.seconds > 0
     assert topic.lag(topic.end()) == Lag(0, 0.0)
+
+
+def test_the_lag_of_readers_that_go_on(tmp_path: Path) -> None:
+    """Asked for again and again by the name of a reader it is what it is when asked once: of two readers at two places,
+    and of one that goes back."""
+    topic = made(tmp_path)
+    places = [topic.end()]
+    for n in range(1, 9):
+        add(topic, n, range(n))
+        places.append(topic.end())
+        for reader, at in (("fast", places[-1]), ("slow", places[1 + n // 2])):
+            assert topic.lag(at, reader=reader).records == topic.lag(at).records
+    assert topic.lag(places[2], reader="fast").records == topic.lag(places[2]).records == 3 + 4 + 5 + 6 + 7 + 8
+    assert topic.lag(None, reader="fast").records == 36
+
+
+def test_what_all_have_passed_is_not_kept_in_memory(tmp_path: Path) -> None:
+    """A runner lives for months: of a topic whose readers keep up it remembers the last commits, not all of them."""
+    topic = made(tmp_path)
+    for n in range(40):
+        add(topic, n, [n])
+        assert topic.lag(topic.end(), reader="reader").records == 0
+        topic.maintain()
+        assert list(topic.missed()) == []
+    gc.collect()
+    kept = [each for each in gc.get_objects() if isinstance(each, DataFile)]
+    assert len(kept) < 5
+    assert topic.lag(None).records == 40
 
 
 def test_scan_between_two_positions(tmp_path: Path) -> None:
