@@ -43,7 +43,7 @@ class Attempts:
     Arguments:
         restarts: made since the unit was last stable.
         proved: when the present run first processed rows; None when it has not.
-        causes: of the failures since rows were last processed.
+        causes: of the last failures since rows were processed, as many as `hopeless` looks at.
     """
 
     restarts: int = 0
@@ -58,7 +58,7 @@ class Attempts:
 
     def failed(self, cause: str) -> Attempts:
         """It ended, for this cause; numbers in it (of tasks, ports, processes) do not make it another one."""
-        return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", cause)))
+        return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", cause))[-_ALL_FAILURES:])
 
     @property
     def hopeless(self) -> bool:

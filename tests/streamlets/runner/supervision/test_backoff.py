@@ -97,3 +97,11 @@ def test_many_kinds_of_failures_without_progress_are_hopeless() -> None:
         assert not attempts.hopeless
         attempts = attempts.failed("x" * n).restarted()
     assert attempts.hopeless
+
+
+def test_failures_without_end_are_not_all_remembered() -> None:
+    """A unit that fails for weeks costs no more than one that failed a dozen times."""
+    attempts = Attempts()
+    for n in range(1000):
+        attempts = attempts.failed(chr(0x4E00 + n)).restarted()
+    assert (len(attempts.causes), attempts.restarts) == (12, 1000)
