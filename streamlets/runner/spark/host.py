@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 from streamlets.runner.spark.session import SessionError, Spark
 from streamlets.runner.supervision.facts import Failure
 
-# What a dying process says last; read from the end of its log.
+# What a dying process says last: so many bytes at the end of its log, which may be long.
 _LAST_WORDS = 20_000
 # Between the moment its sockets close and the moment the system reports its end.
 _PATIENCE = 0.5
@@ -92,13 +93,18 @@ def how_it_ended(code: int) -> str:
 
 def _gone(code: int, log: Path) -> Failure:
     why = how_it_ended(code)
-    try:
-        words = log.read_text(errors="replace")[-_LAST_WORDS:]
-    except OSError:
-        words = ""
-    if "OutOfMemoryError" in words or code == OUT_OF_MEMORY:
+    if b"OutOfMemoryError" in _last_words(log) or code == OUT_OF_MEMORY:
         why += ", out of memory; see `spark.driver.memory` in `flow.runtimes.spark`"
     return Failure(f"Spark's Java process is gone ({why})")
+
+
+def _last_words(log: Path) -> bytes:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_WORDS))
+            return file.read()
+    except OSError:
+        return b""
 
 
 OUT_OF_MEMORY = 3

@@ -94,7 +94,7 @@ def test_the_first_one_must_start(tmp_path: Path) -> None:
 def test_lack_of_memory_is_said(tmp_path: Path, code: int, words: str) -> None:
     """An exit code or last words that speak of memory come with what to set."""
     told = SimpleQueue[Failure]()
-    (tmp_path / "jvm.log").write_text(words)
+    (tmp_path / "jvm.log").write_text(f"{'-' * 1_000_000}\n{words}\n")
     SparkHost(Starts(f"raise SystemExit({code})"), told.put, tmp_path / "jvm.log")
     assert told.get(timeout=30).cause == (
         f"Spark's Java process is gone (exit code {code}, out of memory; "
