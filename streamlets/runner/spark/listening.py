@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from streamlets.runner.spark.callbacks import Callbacks
@@ -21,6 +22,20 @@ class Claim:
 
     progress: Callable[[Mapping[str, Any]], None]
     ended: Callable[[str | None], None]
+
+
+# What is kept of queries that nobody claims, as of one that an author starts and gives to nobody: the last events of
+# the last runs. Of its reports Spark itself keeps as many.
+_EVENTS = 100
+_RUNS = 32
+
+
+@dataclass(slots=True)
+class _Early:
+    """What was heard of a query's run before somebody claimed it."""
+
+    events: deque[Callable[[Claim], None]] = field(default_factory=lambda: deque(maxlen=_EVENTS))
+    ended: bool = False
 
 
 def reports_after(query: StreamingQuery, batch: int) -> list[Mapping[str, Any]]:
@@ -46,16 +61,20 @@ class Listening:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._gateway: Any = None
         self._claims: dict[str, Claim] = {}
-        self._unclaimed: dict[str, list[Callable[[Claim], None]]] = {}
+        self._unclaimed: dict[str, _Early] = {}
         self._callbacks = Callbacks()
 
     def attach(self, session: SparkSession) -> None:
-        """Hear of the session's queries from now on."""
+        """Hear of the session's queries from now on; of those on a Spark that is gone nothing more will come."""
         from pyspark import SparkContext
         from pyspark.java_gateway import ensure_callback_server_started
 
         gateway = SparkContext._gateway  # noqa: SLF001 - as pyspark's own listener does
+        with self._lock:
+            if gateway is not self._gateway:
+                self._gateway, self._claims, self._unclaimed, self._callbacks = gateway, {}, {}, Callbacks()
         ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
         jvm: Any = SparkContext._jvm  # noqa: SLF001
         wrapped = jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(self)
@@ -64,16 +83,21 @@ class Listening:
     def claim(self, run_id: str, claim: Claim) -> None:
         """Hear of a query's run, also of what has already happened in it."""
         with self._lock:
-            self._claims[run_id] = claim
-            for tell in self._unclaimed.pop(run_id, ()):
+            early = self._unclaimed.pop(run_id, None) or _Early()
+            if not early.ended:
+                self._claims[run_id] = claim
+            for tell in early.events:
                 tell(claim)
+
+    def release(self, run_id: str) -> None:
+        """Let go of a query's run that has ended; to be called only where Spark did not tell the end."""
+        with self._lock:
+            self._claims.pop(run_id, None)
+        self._callbacks.ended(run_id)
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
         """Spark's call, in the query's own thread; the query is claimed by whoever started it."""
-        run_id = str(event.runId())
-        with self._lock:
-            self._unclaimed.setdefault(run_id, [])
-        self._callbacks.calling(run_id)
+        self._callbacks.calling(str(event.runId()))
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """Spark's call after each batch."""
@@ -90,14 +114,17 @@ class Listening:
         run_id = str(event.runId())
         self._tell(run_id, lambda claim: claim.ended(text))
         with self._lock:
-            self._claims.pop(run_id, None)
-        self._callbacks.ended(run_id)
+            if run_id in self._unclaimed:
+                self._unclaimed[run_id].ended = True
+        self.release(run_id)
 
     def _tell(self, run_id: str, tell: Callable[[Claim], None]) -> None:
         with self._lock:
             claim = self._claims.get(run_id)
             if claim is None:
-                self._unclaimed.setdefault(run_id, []).append(tell)
+                self._unclaimed.setdefault(run_id, _Early()).events.append(tell)
+                while len(self._unclaimed) > _RUNS:
+                    del self._unclaimed[next(iter(self._unclaimed))]
         if claim is not None:
             tell(claim)
 

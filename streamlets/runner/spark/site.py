@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from streamlets.runner.spark.listening import Listening
+
+
+# Of a batch whose report Spark has dropped nobody asks what it brought: only so many are remembered.
+_REMEMBERED = 1000
 
 
 class LoadError(Exception):
@@ -76,7 +81,8 @@ class Site:
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
         self.output_modes: dict[str, str] = {}
-        self._written: dict[tuple[str, int], BatchWritten] = {}
+        self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet asked for, oldest first
+        self._telling = threading.Lock()
 
     def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
         """Make the logic and its queries anew, not started.
@@ -125,7 +131,8 @@ class Site:
 
     def written(self, query: str, batch: int) -> BatchWritten | None:
         """What a finished batch brought to topics, as the channel told it."""
-        return self._written.pop((query, batch), None)
+        with self._telling:
+            return self._written.pop((query, batch), None)
 
     def backlog(self, report: Mapping[str, Any]) -> dict[str, int]:
         """Records not yet read by inlet, from the positions in a progress report."""
@@ -136,13 +143,12 @@ class Site:
                 continue  # a source of the author's own
             position = Position(json.dumps(end))
             for inlet in self.plan.inlets:
-                if inlet.name in found:
+                topic = self._topics[inlet.topic]
+                if inlet.name in found or not topic.owns(position):
                     continue
-                try:
-                    found[inlet.name] = self._topics[inlet.topic].lag(position).records
+                with suppress(TopicLostError, ValueError, KeyError, TypeError, OSError):  # the query itself will say so
+                    found[inlet.name] = topic.lag(position, reader=f"{report.get('name')}.{inlet.name}").records
                     break
-                except (TopicLostError, ValueError, KeyError, TypeError, OSError):
-                    continue  # the position is another topic's
         return found
 
     @property
@@ -192,7 +198,10 @@ class Site:
         )
 
     def _on_batch(self, written: BatchWritten) -> None:
-        self._written[written.query, written.batch] = written
+        with self._telling:
+            self._written[written.query, written.batch] = written
+            while len(self._written) > _REMEMBERED:
+                del self._written[next(iter(self._written))]
 
     @staticmethod
     def _activate(session: SparkSession) -> None:

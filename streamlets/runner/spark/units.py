@@ -85,6 +85,7 @@ class _SparkUnit:
             if up.seen_down:  # for the second time: the event had its chance
                 error = up.query.exception()
                 self._over(run_id, self._run, str(error) if error else None)
+                self._site.listening.release(run_id)
             up.seen_down = True
 
     def _begin(self, run: int) -> None:
