@@ -144,11 +144,13 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
+    rows = 0
     for batch in batches:
         held.append(batch)
-        if sum(each.num_rows for each in held) >= _ROW_GROUP:
+        rows += batch.num_rows
+        if rows >= _ROW_GROUP:
             yield pa.Table.from_batches(held)
-            held = []
+            held, rows = [], 0
     if held:
         yield pa.Table.from_batches(held)
 
