@@ -25,13 +25,12 @@ import uuid
 from typing import Any
 
 from blueprint.avro.class_source import ClassPlaces
+from blueprint.avro.dataclass_defaults import NoAvroError, default_json, default_of, symbol
 from blueprint.avro.logical import LOGICAL_TYPES
 from blueprint.avro.places import value_at
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.hocon.values import Value
-
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 _TYPES: dict[Any, Any] = {
     type(None): "null",
@@ -63,14 +62,6 @@ _ADVICE = {
     tuple: "use `list[...]`, or a dataclass",
     typing.Any: "name a type; a union such as `int | str` may hold several",
 }
-
-
-class _NoAvro(Exception):  # noqa: N818 - a signal between two functions here, no error anybody sees
-    """A hint that Avro has nothing for."""
-
-    def __init__(self, message: str, advice: str = "") -> None:
-        super().__init__(message)
-        self.advice = advice
 
 
 def schema_of_dataclass(source: type, declared: Span) -> tuple[Value, list[Diagnostic], str | None]:
@@ -121,17 +112,22 @@ class _Mapper:
         try:
             schema = self._type(hints[one.name], at)
             data: dict[str, Any] = {"name": one.name, "type": schema}
-            default = _default_of(one)
+            default = default_of(one)
             if default is not dataclasses.MISSING:
                 data["type"] = self._default_first(hints[one.name], schema, default, at)
-                data["default"] = self._default(default, data["type"])
-        except _NoAvro as error:
+                data["default"] = default_json(default, hints[one.name])
+        except NoAvroError as error:
             headline = f"field `{one.name}` of `{source.__qualname__}`: {error}"
             advice = [error.advice] if error.advice else []
             self.problems.append(finding("schema-unsupported-hint", headline, at, help=advice))
             return None
         data |= {key: one.metadata[key] for key in ("aliases", "doc") if key in one.metadata}
-        return value_at(data, at)
+        try:
+            return value_at(data, at)
+        except TypeError as error:
+            headline = f"field `{one.name}` of `{source.__qualname__}` holds {error}"
+            self.problems.append(finding("schema-unsupported-hint", headline, at))
+            return None
 
     # Types
 
@@ -147,21 +143,24 @@ class _Mapper:
             return {"type": "array", "items": self._type(arguments[0], at)}
         if origin is dict and len(arguments) == 2:
             if arguments[0] is not str:
-                raise _NoAvro("keys of a map are strings in Avro", "use `dict[str, ...]`, or a list of a dataclass")
+                raise NoAvroError("keys of a map are strings in Avro", "use `dict[str, ...]`, or a list of a dataclass")
             return {"type": "map", "values": self._type(arguments[1], at)}
+        if isinstance(hint, list | dict | set):
+            shown = type(hint).__name__
+            raise NoAvroError(f"`{hint!r}` is a {shown}, and no type hint", _ADVICE[type(hint)])
         if hint in _TYPES:
             return _TYPES[hint]
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
             return self._enum(hint)
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             return self.record(hint)
-        raise _NoAvro(f"Avro has nothing for `{_shown(hint)}`", _ADVICE.get(origin or hint, ""))
+        raise NoAvroError(f"Avro has nothing for `{_shown(hint)}`", _ADVICE.get(origin or hint, ""))
 
     def _annotated(self, hint: Any, extras: tuple[Any, ...], at: Span) -> Any:
         if hint is decimal.Decimal:
-            numbers = next((one for one in extras if isinstance(one, tuple) and len(one) == 2), None)
-            if numbers is None:
-                raise _NoAvro("a decimal needs precision and scale", _ADVICE[decimal.Decimal])
+            numbers = next((one for one in extras if isinstance(one, tuple) and len(one) == 2), ("", ""))
+            if not all(isinstance(number, int) for number in numbers):
+                raise NoAvroError("a decimal needs precision and scale", _ADVICE[decimal.Decimal])
             precision, scale = numbers
             return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
         names = [one for one in extras if isinstance(one, str) and hint in _NARROWED]
@@ -169,7 +168,7 @@ class _Mapper:
             return self._type(hint, at)
         if names[0] not in _NARROWED[hint]:
             choices = ", ".join(f'"{name}"' for name in _NARROWED[hint])
-            raise _NoAvro(f'`{_shown(hint)}` cannot be "{names[0]}"', f"it can be {choices}")
+            raise NoAvroError(f'`{_shown(hint)}` cannot be "{names[0]}"', f"it can be {choices}")
         if names[0] in LOGICAL_TYPES:
             return {"type": LOGICAL_TYPES[names[0]][0], "logicalType": names[0]}
         return names[0]
@@ -179,7 +178,7 @@ class _Mapper:
         if hint in self._known:
             return value_at(self._known[hint], at)
         self._known[hint] = hint.__name__
-        return value_at({"type": "enum", "name": hint.__name__, "symbols": [_symbol(one) for one in hint]}, at)
+        return value_at({"type": "enum", "name": hint.__name__, "symbols": [symbol(one) for one in hint]}, at)
 
     # Defaults
 
@@ -193,86 +192,6 @@ class _Mapper:
             if type(default) is (typing.get_origin(plain_hint) or plain_hint):
                 return [schema[number], *schema[:number], *schema[number + 1 :]]
         return schema
-
-    def _default(self, value: object, schema: Any) -> Any:
-        """A Python value as Avro's JSON form of a default."""
-        match value:
-            case enum.Enum():
-                return _symbol(value)
-            case None | bool() | int() | float() | str():
-                return value
-            case bytes():
-                return value.decode("latin-1")
-            case uuid.UUID():
-                return str(value)
-            case list() | tuple():
-                return [self._default(one, None) for one in value]
-            case dict():
-                return {key: self._default(one, None) for key, one in value.items()}
-        if dataclasses.is_dataclass(value):
-            return {one.name: self._default(getattr(value, one.name), None) for one in dataclasses.fields(value)}
-        logical = _logical_of(schema)
-        match value:
-            case datetime.datetime() if logical:
-                return _timestamp(value, logical)
-            case datetime.date():
-                return (value - _EPOCH.date()).days
-            case datetime.time() if logical:
-                since = datetime.datetime.combine(_EPOCH.date(), value, datetime.UTC) - _EPOCH
-                return since // datetime.timedelta(**{"milliseconds" if "millis" in logical else "microseconds": 1})
-            case decimal.Decimal():
-                return _decimal_text(value, schema)
-        raise _NoAvro(f"the default `{value!r}` has no form in Avro")
-
-
-def _default_of(one: dataclasses.Field[Any]) -> object:
-    if one.default is not dataclasses.MISSING:
-        return one.default
-    if one.default_factory is not dataclasses.MISSING:
-        try:
-            return one.default_factory()
-        except Exception as error:
-            raise _NoAvro(f"its default factory raises {type(error).__name__}: {error}") from error
-    return dataclasses.MISSING
-
-
-def _symbol(member: enum.Enum) -> str:
-    """The member as rows hold it: the value where all values of the enum are strings, else the name."""
-    texts = all(isinstance(one.value, str) for one in type(member))
-    return str(member.value) if texts else member.name
-
-
-def _branches(schema: Any) -> list[Any]:
-    return schema if isinstance(schema, list) else [schema]
-
-
-def _logical_of(schema: Any) -> str:
-    """The logical type of a schema, or of the first branch that has one."""
-    found = (one.get("logicalType", "") for one in _branches(schema) if isinstance(one, dict))
-    return next(filter(None, found), "")
-
-
-def _timestamp(value: datetime.datetime, logical: str) -> int:
-    """Units since 1970; a moment without a zone counts as UTC."""
-    moment = value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value
-    micros = (moment - _EPOCH) // datetime.timedelta(microseconds=1)
-    if logical.endswith("millis"):
-        return micros // 1000
-    return micros * 1000 if logical.endswith("nanos") else micros
-
-
-def _decimal_text(value: decimal.Decimal, schema: Any) -> str:
-    """The two's complement bytes of the unscaled number, as text of code points 0 to 255."""
-    kinds = [one for one in _branches(schema) if isinstance(one, dict) and one.get("logicalType") == "decimal"]
-    if not kinds or not value.is_finite():
-        raise _NoAvro(f"the default `{value!r}` has no form in Avro")
-    precision, scale = kinds[0]["precision"], kinds[0]["scale"]
-    scaled = value.scaleb(scale)
-    if scaled != scaled.to_integral_value() or abs(scaled) >= decimal.Decimal(10) ** precision:
-        raise _NoAvro(f"the default {value} does not fit decimal({precision}, {scale})")
-    number = int(scaled)
-    size = (number + (number < 0)).bit_length() // 8 + 1
-    return number.to_bytes(size, "big", signed=True).decode("latin-1")
 
 
 def _shown(hint: Any) -> str:

@@ -203,3 +203,60 @@ def test_hints_that_cannot_be_read_are_a_finding() -> None:
     broken = dataclasses.make_dataclass("Broken", [("x", "Missing")])
     (problem,) = load(broken).problems
     assert (problem.code, "Missing" in problem.headline) == ("schema-unsupported-hint", True)
+
+
+@dataclass
+class Tick:
+    """Values whose form depends on their hints, deep inside of others."""
+
+    at: datetime.datetime = datetime.datetime(1970, 1, 2)
+    coarse: Annotated[datetime.datetime, "timestamp-millis"] = datetime.datetime(1970, 1, 2, tzinfo=datetime.UTC)
+    price: Annotated[decimal.Decimal, (9, 2)] = decimal.Decimal("-1.50")
+
+
+@dataclass
+class DeepDefaults:
+    a: Tick = field(default_factory=Tick)
+    b: list[Tick | None] = field(default_factory=lambda: [None, Tick()])
+    c: dict[str, Annotated[datetime.time, "time-millis"]] = field(default_factory=lambda: {"k": datetime.time(0, 0, 1)})
+    d: Annotated[decimal.Decimal, (38, 2)] | None = decimal.Decimal("123456789012345678901234567890.12")
+    e: Annotated[decimal.Decimal, (3, 1)] = decimal.Decimal("15.5000")
+
+
+def test_defaults_inside_others_follow_the_hints_they_stand_under() -> None:
+    """Times get their unit and decimals their scale wherever they stand; decimals lose no digit."""
+    tick = {"at": 86_400_000_000, "coarse": 86_400_000, "price": "\u00ff\u006a"}
+    defaults = {one.name: one.default for one in contract(DeepDefaults).record.fields}
+    large = str(defaults.pop("d")).encode("latin-1")
+    assert defaults == {"a": tick, "b": [None, tick], "c": {"k": 1000}, "e": "\u0000\u009b"}
+    assert int.from_bytes(large, "big", signed=True) == 12345678901234567890123456789012
+
+
+@pytest.mark.parametrize(
+    ("hint", "default", "says"),
+    [
+        ([int], dataclasses.MISSING, "is a list, and no type hint"),
+        ({str: int}, dataclasses.MISSING, "is a dict, and no type hint"),
+        (int, datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), "is of another type than its field"),
+        (int | str, datetime.time(1), "is of another type than its field"),
+        (int, decimal.Decimal(1), "is of another type than its field"),
+        (Annotated[decimal.Decimal, ("9", "2")], decimal.Decimal(1), "a decimal needs precision and scale"),
+        (Annotated[decimal.Decimal, (9, 10**9)], decimal.Decimal(1), "does not fit decimal(9, 1000000000)"),
+        (Annotated[decimal.Decimal, (0, 0)], decimal.Decimal(1), "does not fit decimal(0, 0)"),
+        (dict[str, int], {1: 2}, "keys of a map are strings"),
+        (str, "\ud83d", "half of a surrogate pair is no character"),
+    ],
+)
+def test_a_hint_or_default_that_is_none_is_a_finding(hint: Any, default: Any, says: str) -> None:
+    """Whatever an author writes there, it is told at the field."""
+    made = field() if default is dataclasses.MISSING else field(default_factory=lambda: default)
+    (problem,) = load(dataclasses.make_dataclass("Made", [("x", hint, made)])).problems
+    assert problem.code == "schema-unsupported-hint"
+    assert says in problem.headline
+
+
+def test_metadata_that_is_no_json_is_a_finding() -> None:
+    """Aliases are a list, not a set."""
+    made = dataclasses.make_dataclass("Made", [("x", int, field(metadata={"aliases": {"old"}}))])
+    (problem,) = load(made).problems
+    assert problem.headline == "field `x` of `Made` holds {'old'} of type `set`"
