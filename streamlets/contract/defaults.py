@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from blueprint.avro.defaults import branch_of
 from blueprint.avro.model import Array, Contract, Fixed, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import member, optional
+from streamlets.contract.decimals import decimal_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -41,8 +42,7 @@ def default_value(json: object, schema: Schema, contract: Contract) -> object:
             members: dict[str, object] = {member(i): None for i in range(len(branches))}
             return members | {member(index): default_value(json, branches[index], contract)}
         case Primitive(logical=logical) | Fixed(logical=logical) if logical and logical.name == "decimal":
-            unscaled = int.from_bytes(str(json).encode("latin-1"), "big", signed=True)
-            return Decimal(unscaled).scaleb(-(logical.scale or 0))
+            return decimal_of(str(json).encode("latin-1"), logical.scale or 0)
         case Fixed() | Primitive(type="bytes"):
             return str(json).encode("latin-1")
         case Primitive(logical=logical) if logical and logical.name in MILLIS and isinstance(json, int):

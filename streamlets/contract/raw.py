@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Fixed, Logical, Primitive
+from streamlets.contract.decimals import bytes_of, decimal_of
 from streamlets.contract.types import arrow_leaf
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _to_raw(values: pa.Array, leaf: Leaf) -> pa.Array:
         return values
     if logical.name == "decimal":
         size = leaf.size if isinstance(leaf, Fixed) else None
-        return pa.array([None if v is None else _bytes(v, logical.scale or 0, size) for v in values.to_pylist()])
+        return pa.array([None if v is None else bytes_of(v, logical.scale or 0, size) for v in values.to_pylist()])
     if logical.name == "date":
         return values.cast(pa.int32())
     ticks = values.cast(pa.int64())
@@ -96,18 +96,8 @@ def _from_raw(values: pa.Array, leaf: Leaf, kind: pa.DataType) -> pa.Array:
     if logical is None:
         return values
     if logical.name == "decimal":
-        numbers = (None if v is None else _number(v, logical.scale or 0) for v in values.to_pylist())
+        numbers = (None if v is None else decimal_of(v, logical.scale or 0) for v in values.to_pylist())
         return pa.array(list(numbers), kind)
     if logical.name.endswith("-millis"):
         values = pc.multiply(values, 1000)
     return values.cast(kind)
-
-
-def _bytes(value: Decimal, scale: int, size: int | None) -> bytes:
-    unscaled = int(value.scaleb(scale))
-    length = size if size is not None else max(1, (unscaled + (unscaled < 0)).bit_length() // 8 + 1)
-    return unscaled.to_bytes(length, "big", signed=True)
-
-
-def _number(value: bytes, scale: int) -> Decimal:
-    return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)

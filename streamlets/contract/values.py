@@ -7,16 +7,16 @@ import binascii
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 
 from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import member, optional
 from blueprint.spelling import suggestion
+from streamlets.contract.decimals import EXACT
 from streamlets.contract.defaults import default_value
 
 _RANGES = {"int": 31, "long": 63}
 _UTC = datetime.UTC
-_DIGITS = Context(prec=80)  # Spark has 38; Python's own context would refuse more than 28
 
 
 class RecordError(ValueError):
@@ -167,7 +167,7 @@ def _decimal(value: object, precision: int, scale: int, path: str) -> Decimal:
     if isinstance(value, (Decimal, int, str)) and not isinstance(value, bool):
         try:
             exact = Decimal(value)
-            rounded = exact.quantize(Decimal(1).scaleb(-scale), context=_DIGITS)
+            rounded = exact.quantize(Decimal(1).scaleb(-scale), context=EXACT)
         except InvalidOperation:
             raise RecordError(f"{path} is {value!r}, no decimal({precision},{scale})") from None
         if rounded == exact and len(rounded.as_tuple().digits) <= precision:
