@@ -174,10 +174,11 @@ class Control:
 
 
 def _read(file: Path) -> Request | None:
-    """The request of a file, which is then gone; None when it is none."""
+    """The request of a file, which is gone then; None when it is none."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
         file.unlink()
+        found = json.loads(text)
         asked = Request(**found | {key: tuple(found[key]) for key in ("arguments", "reset")})
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -108,6 +108,7 @@ def test_what_is_no_request_is_passed_over_and_the_unanswered_are_refused(tmp_pa
         control.close()
         assert taken == ["restart"]
         assert json.loads((state.control / f"{wanted.id}.answer").read_text()) == {"refused": "the run is over"}
+        assert list(state.control.glob("*.request")) == []
 
 
 def test_who_only_looks_never_keeps_an_owner_out(tmp_path: Path) -> None:
