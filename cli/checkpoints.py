@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.following import fail
+from cli.formats import format_option
 from cli.groups import ListedGroup
 from cli.quantities import count
 from cli.state import path_argument, state_folder, state_folders, state_options
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
 
     from streamlets.runner.checkpoints.reading import Checkpoint
     from streamlets.runner.state_folder.folder import StateFolder
-
-_FORMAT = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-    help="For the eye, or as data.",
-)  # fmt: skip
 
 
 @click.group(cls=ListedGroup)
@@ -36,7 +32,7 @@ def checkpoints() -> None:
 @checkpoints.command("list", short_help="List all of them.")
 @path_argument
 @state_options
-@_FORMAT
+@format_option()
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """List the checkpoints: last batch, what lies before it, watermark, rows of state, size."""
     from cli.checkpoint_view import as_data, print_list
@@ -56,7 +52,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 @click.argument("name", metavar="STREAMLET[.QUERY]")
 @path_argument
 @state_options
-@_FORMAT
+@format_option()
 def show(name: str, path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """Show a streamlet's checkpoints, or a query's: batches, positions in its topics, state, sizes, damage."""
     from cli.checkpoint_view import as_data, print_one

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.following import fail
+from cli.formats import format_option
 from cli.groups import ListedGroup
 from cli.quantities import count, moment
 from cli.state import path_argument, state_folder, state_folders, state_options, topics_of
@@ -36,10 +37,7 @@ def dead_letters() -> None:
 @dead_letters.command("list", short_help="Count them by outlet and reason.")
 @path_argument
 @state_options
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-    help="For the eye, or as data.",
-)  # fmt: skip
+@format_option()
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """Count dead letters by outlet and reason: how many wait, how many were replayed, when the last one came."""
     from streamlets.runner.dead_letters.reading import tallies
@@ -83,10 +81,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 @_REASON
 @click.option("-n", "most", type=click.IntRange(min=1), default=10, show_default=True, help="How many of the last.")
 @click.option("--all", "replayed_too", is_flag=True, help="Also those that were replayed.")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "jsonl"]), default="table", show_default=True,
-    help="For the eye, or a JSON object a line.",
-)  # fmt: skip
+@format_option(data="jsonl", help="For the eye, or a JSON object a line.")
 def show(
     name: str,
     path: Path,
@@ -122,10 +117,7 @@ def show(
 @_REASON
 @click.option("--conf", multiple=True, metavar="FILE", help="A file of settings, as for `flow run`.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be written.")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-    help="For the eye, or as data.",
-)  # fmt: skip
+@format_option()
 def replay(
     name: str,
     path: Path,

@@ -6,15 +6,14 @@ import json
 
 import click
 
+from cli.formats import format_option
+
 VERSION = 1
 
 
 @click.command()
 @click.argument("code", required=False)
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="For the eye, or as data.",
-)  # fmt: skip
+@format_option("text")
 def explain(code: str | None, form: str) -> None:
     """Explain a code of `flow verify`: what it means, why it matters, an example and the fix.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.following import Status, Streamlet, shown_state, since, streamlets
+from cli.formats import format_option
 from cli.state import path_argument, state_folders, state_options
 
 if TYPE_CHECKING:
@@ -33,10 +34,7 @@ _NONE = ("", "0")
 @click.command()
 @path_argument
 @state_options
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-    help="For the eye, or as data.",
-)  # fmt: skip
+@format_option()
 def status(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """Say how an application is: its streamlets' states, rows, backlog, restarts and dead letters; also of one that has
     ended or was killed, then as of its last word.

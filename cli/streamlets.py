@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.application import blueprint_at, existing
+from cli.formats import format_option
 
 if TYPE_CHECKING:
     from blueprint.catalog import LoadFailure, PortDescriptor, StreamletDescriptor
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="For the eye, or as data.",
-)  # fmt: skip
+@format_option("text")
 def streamlets(path: Path, form: str) -> None:
     """List the streamlet classes found in a project, as they are without any configuration.
 

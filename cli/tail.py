@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from cli.formats import format_option
 from cli.state import state_options, topic_folders
 
 _EVERY = 0.5  # seconds from one look for news to the next
@@ -25,10 +26,7 @@ _EVERY = 0.5  # seconds from one look for news to the next
 @state_options
 @click.option("-n", "count", type=click.IntRange(min=0), default=10, show_default=True, help="How many of the last.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what comes, until stopped.")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "jsonl"]), default="table", show_default=True,
-    help="For the eye, or a JSON object a line (bytes as base64, times as ISO 8601).",
-)  # fmt: skip
+@format_option(data="jsonl", help="For the eye, or a JSON object a line (bytes as base64, times as ISO 8601).")
 def tail(
     topic: str, path: Path, state_dir: Path | None, application: str | None, count: int, follow: bool, form: str
 ) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.following import fail
+from cli.formats import format_option
 from cli.groups import ListedGroup
 from cli.quantities import count, moment, size
 from cli.state import named_topic, path_argument, state_folder, state_options, topic_folders
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from streamlets.runner.state_folder.folder import StateFolder
 
 
-_FORMAT = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-    help="For the eye, or as data.",
-)  # fmt: skip
-
-
 @click.group(cls=ListedGroup)
 def topics() -> None:
     """List an application's topics, and drop records of one."""
@@ -40,7 +35,7 @@ def topics() -> None:
 @topics.command("list", short_help="List them: records, size, last commit, who wrote them.")
 @path_argument
 @state_options
-@_FORMAT
+@format_option()
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """List an application's topics: records, size, last commit and who wrote them.
 
@@ -72,7 +67,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 @click.option("--force", is_flag=True, help="Also what a reader has not committed: it is told what it missed.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
-@_FORMAT
+@format_option()
 def purge(
     topic: str,
     path: Path,
