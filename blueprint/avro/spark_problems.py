@@ -16,25 +16,30 @@ _NULL = Primitive("null")
 
 
 def spark_problems(contract: Contract) -> tuple[Diagnostic, ...]:
-    """What Spark cannot carry of a contract, one finding each, at the field."""
-    return tuple(_problems(contract.record, contract, (contract.record.name,)))
+    """What Spark cannot carry of a contract, one finding each, at the field; a record used in many places is looked at
+    once."""
+    return tuple(_problems(contract.record, contract, (), set()))
 
 
-def _problems(record: Record, contract: Contract, around: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _problems(record: Record, contract: Contract, around: tuple[str, ...], seen: set[str]) -> Iterator[Diagnostic]:
+    if record.name in seen:
+        return
+    seen.add(record.name)
     if not record.fields:
         headline = f"Spark cannot carry the record `{record.name}`: it has no fields"
         yield finding("schema-unsupported-by-spark", headline, record.span)
-    seen: dict[str, Field] = {}
+    inside = (*around, record.name)
+    columns: dict[str, Field] = {}
     for one in record.fields:
-        other = seen.setdefault(one.name.lower(), one)
+        other = columns.setdefault(one.name.lower(), one)
         if other is not one:
             why = f"Spark does not tell it from `{other.name}`"
             yield _problem(record, one, one.span, why, "give one of them another name")
-        yield from _problems_inside(record, one, one.schema, contract, around)
+        yield from _problems_inside(record, one, one.schema, contract, inside, seen)
 
 
 def _problems_inside(
-    record: Record, owner: Field, schema: Schema, contract: Contract, around: tuple[str, ...]
+    record: Record, owner: Field, schema: Schema, contract: Contract, around: tuple[str, ...], seen: set[str]
 ) -> Iterator[Diagnostic]:
     held = contract.resolve(schema)
     match held:
@@ -42,13 +47,13 @@ def _problems_inside(
             advice = "hold a key to the other record instead, or a level or two of it under names of their own"
             yield _problem(record, owner, schema.span, f"the record `{held.name}` holds itself", advice)
         case Record():
-            yield from _problems(held, contract, (*around, held.name))
+            yield from _problems(held, contract, around, seen)
         case Array(items=inner) | Map(values=inner):
-            yield from _problems_inside(record, owner, inner, contract, around)
+            yield from _problems_inside(record, owner, inner, contract, around, seen)
         case Union(branches=branches):
             yield from _union_problems(record, owner, held)
             for branch in branches:
-                yield from _problems_inside(record, owner, branch, contract, around)
+                yield from _problems_inside(record, owner, branch, contract, around, seen)
         case Primitive(logical=logical) | Fixed(logical=logical) if (
             logical and (logical.precision or 0) > MAX_PRECISION
         ):

@@ -105,6 +105,16 @@ KINDS: list[Any] = [
     {"type": "map", "values": ["string", "null"]},
 ]
 
+
+def test_a_record_used_in_many_places_is_looked_at_once() -> None:
+    """Records that each use the next one twice are judged at once; to look at each place would take for ever."""
+    kind = record({"name": "x", "type": "int"}, {"name": "X", "type": "int"})
+    for level in range(60):
+        fields = [{"name": "a", "type": kind}, {"name": "b", "type": kind["name"]}]
+        kind = {"type": "record", "name": f"n.R{level}", "fields": fields}
+    assert len(spark_problems(of(kind))) == 1
+
+
 OFF_BY_DEFAULT = {
     "time-micros": "time(6)",
     "timestamp-nanos": "timestamp_ltz(9)",
