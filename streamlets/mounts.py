@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from streamlets.declared import declaration_of
+from streamlets.texts import text
 
 
 class VolumeMount:
@@ -14,6 +15,10 @@ class VolumeMount:
         name: as settings write it; left out, the attribute's name with `-` for `_`.
         path: where it is mounted when the settings say nothing else: absolute, without `..`.
         access_mode: `ReadWriteMany` or `ReadOnlyMany`.
+
+    Raises:
+        TypeError: name or path is no text.
+        ValueError: there is no such access mode.
     """
 
     def __init__(
@@ -25,11 +30,11 @@ class VolumeMount:
     ) -> None:
         if access_mode not in ("ReadWriteMany", "ReadOnlyMany"):
             raise ValueError(f"access_mode is `ReadWriteMany` or `ReadOnlyMany`, not {access_mode!r}")
-        self.path = path
+        self.path = text(path, "the path of a volume mount")
         self.access_mode: Literal["ReadWriteMany", "ReadOnlyMany"] = access_mode
         self.attribute: str | None = None
         self.declared = declaration_of(self)
-        self._name = name
+        self._name = None if name is None else text(name, "the name of a volume mount")
 
     def __set_name__(self, owner: type, attribute: str) -> None:
         if self.attribute is None:

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from blueprint.catalog import ParameterType
 from blueprint.quantities import Duration, MemorySize
 from streamlets.declared import declaration_of
+from streamlets.texts import text
 
 T = TypeVar("T")
 
@@ -25,6 +26,9 @@ class Parameter(Generic[T]):
         key: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
         choices: the values it may have; () when any will do.
         optional: whether it may stay without a value although it has no default.
+
+    Raises:
+        TypeError: description or key is no text, or the default or a choice is no value that can be written as one.
     """
 
     kind: ParameterType
@@ -38,14 +42,16 @@ class Parameter(Generic[T]):
         choices: Iterable[object] = (),
         optional: bool = False,
     ) -> None:
-        self.description = description
+        self.description = text(
+            description, "the description of a parameter", "it comes first, a default is `default=...`"
+        )
         self.default = None if default is None else as_text(default)
         self.choices = tuple(as_text(choice) for choice in choices)
         self.optional = optional
         self.pattern: str | None = None
         self.attribute: str | None = None
         self.declared = declaration_of(self)
-        self._key = key
+        self._key = None if key is None else text(key, "the key of a parameter")
 
     def __set_name__(self, owner: type, attribute: str) -> None:
         if self.attribute is None:
@@ -107,7 +113,7 @@ class RegExpParameter(Parameter[str]):
         optional: bool = False,
     ) -> None:
         super().__init__(description, default=default, key=key, optional=optional)
-        self.pattern = pattern
+        self.pattern = text(pattern, "the pattern of a parameter")
 
 
 class DurationParameter(Parameter[Duration]):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from streamlets.declared import declaration_of
+from streamlets.texts import text
 
 Schema = str | Mapping[str, object] | type
 """How an author may give a schema: the path of an `.avsc` file relative to the file that declares the port, Spark
@@ -18,7 +19,7 @@ class _Port:
     kind: str
 
     def __init__(self, name: str | None, schema: Schema | None) -> None:
-        self._name = name
+        self._name = None if name is None else text(name, f"the name of an {self.kind}", "a schema is `schema=...`")
         self.schema = schema
         self.attribute: str | None = None
         self.declared = declaration_of(self)
@@ -48,6 +49,9 @@ class AvroInlet(_Port):
         name: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
         schema: of the records it wants, in any form of `Schema`; what was written is resolved to it by the rules of
             the Avro specification. Left out, the configuration gives it (`inlets.<name>`).
+
+    Raises:
+        TypeError: the name is no text.
     """
 
     kind = "inlet"
@@ -68,6 +72,10 @@ class AvroOutlet(_Port):
         on_invalid: what becomes of a row that breaks the schema: `fail` ends the query before anything of its batch
             is written, `dead-letters` puts the row with its reason there and goes on.
         extra: what becomes of columns that the schema does not have: `fail` refuses the query, `drop` leaves them out.
+
+    Raises:
+        TypeError: the name, or what it is partitioned by, is no text.
+        ValueError: `on_invalid` or `extra` is none of its values.
     """
 
     kind = "outlet"
@@ -86,7 +94,8 @@ class AvroOutlet(_Port):
         if extra not in ("fail", "drop"):
             raise ValueError(f"extra is `fail` or `drop`, not {extra!r}")
         super().__init__(name, schema)
-        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self.partition_by = tuple(text(column, "what an outlet is partitioned by") for column in columns)
         self.on_invalid: Literal["fail", "dead-letters"] = on_invalid
         self.extra: Literal["fail", "drop"] = extra
 

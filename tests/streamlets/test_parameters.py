@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +73,22 @@ def test_a_volume_mount_refuses_an_access_mode_that_there_is_not() -> None:
     """The message names both modes."""
     with pytest.raises(ValueError, match="`ReadWriteMany` or `ReadOnlyMany`, not 'rw'"):
         VolumeMount(path="/a", access_mode="rw")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("declared", "what"),
+    [
+        (lambda: StringParameter(5), "the description of a parameter"),
+        (lambda: StringParameter("x", key=5), "the key of a parameter"),
+        (lambda: RegExpParameter("x", re.compile("a")), "the pattern of a parameter"),
+        (lambda: VolumeMount(5, path="/a"), "the name of a volume mount"),
+        (lambda: VolumeMount(path=Path("/a")), "the path of a volume mount"),
+    ],
+)
+def test_what_is_no_text_is_refused_where_it_is_written(declared: Callable[[], Any], what: str) -> None:
+    """The author sees the line, and not what would come of it in verification."""
+    with pytest.raises(TypeError, match=f"{what} is a text, not "):
+        declared()
 
 
 def test_triggers_are_the_plans() -> None:

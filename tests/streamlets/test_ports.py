@@ -101,3 +101,17 @@ def test_a_port_without_a_name_outside_a_class_has_none() -> None:
     """Its name cannot be told, and the message says what to do."""
     with pytest.raises(ValueError, match="must be an attribute of its streamlet's class"):
         _ = AvroInlet(schema="value long").name
+
+
+@pytest.mark.parametrize("port", [AvroInlet, AvroOutlet])
+@pytest.mark.parametrize("name", [5, int, {"type": "record"}])
+def test_a_name_that_is_no_text_is_refused_where_it_is_written(port: type, name: object) -> None:
+    """It is a schema most often, whose keyword was forgotten, and the message says so."""
+    with pytest.raises(TypeError, match="the name of an .*let is a text, not .*: a schema is `schema=...`"):
+        port(name)
+
+
+def test_columns_that_are_no_texts_are_refused_where_they_are_written() -> None:
+    """Verification reads them as names and expressions."""
+    with pytest.raises(TypeError, match="what an outlet is partitioned by is a text, not 1"):
+        AvroOutlet("out", schema="value long", partition_by=(1,))  # type: ignore[arg-type]
