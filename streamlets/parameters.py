@@ -42,9 +42,7 @@ class Parameter(Generic[T]):
         choices: Iterable[object] = (),
         optional: bool = False,
     ) -> None:
-        self.description = text(
-            description, "the description of a parameter", "it comes first, a default is `default=...`"
-        )
+        self.description = text(description, "the description of a parameter", "a default is `default=...`")
         self.default = None if default is None else as_text(default)
         self.choices = tuple(as_text(choice) for choice in choices)
         self.optional = optional

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -76,19 +74,19 @@ def test_a_volume_mount_refuses_an_access_mode_that_there_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "what"),
+    ("declared", "given", "what"),
     [
-        (lambda: StringParameter(5), "the description of a parameter"),
-        (lambda: StringParameter("x", key=5), "the key of a parameter"),
-        (lambda: RegExpParameter("x", re.compile("a")), "the pattern of a parameter"),
-        (lambda: VolumeMount(5, path="/a"), "the name of a volume mount"),
-        (lambda: VolumeMount(path=Path("/a")), "the path of a volume mount"),
+        (StringParameter, {"description": 5}, "the description of a parameter"),
+        (StringParameter, {"description": "x", "key": 5}, "the key of a parameter"),
+        (RegExpParameter, {"description": "x", "pattern": re.compile("a")}, "the pattern of a parameter"),
+        (VolumeMount, {"name": 5, "path": "/a"}, "the name of a volume mount"),
+        (VolumeMount, {"path": Path("/a")}, "the path of a volume mount"),
     ],
 )
-def test_what_is_no_text_is_refused_where_it_is_written(declared: Callable[[], Any], what: str) -> None:
+def test_what_is_no_text_is_refused_where_it_is_written(declared: type, given: dict[str, object], what: str) -> None:
     """The author sees the line, and not what would come of it in verification."""
     with pytest.raises(TypeError, match=f"{what} is a text, not "):
-        declared()
+        declared(**given)
 
 
 def test_triggers_are_the_plans() -> None:

@@ -107,7 +107,7 @@ def test_a_port_without_a_name_outside_a_class_has_none() -> None:
 @pytest.mark.parametrize("name", [5, int, {"type": "record"}])
 def test_a_name_that_is_no_text_is_refused_where_it_is_written(port: type, name: object) -> None:
     """It is a schema most often, whose keyword was forgotten, and the message says so."""
-    with pytest.raises(TypeError, match="the name of an .*let is a text, not .*: a schema is `schema=...`"):
+    with pytest.raises(TypeError, match=r"the name of an .*let is a text, not .*: a schema is `schema=...`"):
         port(name)
 
 
