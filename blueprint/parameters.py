@@ -14,6 +14,7 @@ from blueprint.spelling import alternatives, near
 
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 _INT32 = 2**31
+_MOST_SHOWN = 80
 
 WANTED = {
     ParameterType.INTEGER: "a whole number",
@@ -57,14 +58,24 @@ def parameter_value(parameter: ParameterDescriptor, value: Value) -> object:
 def parameter_text(parameter: ParameterDescriptor, text: str) -> object:
     """The same for a value given as text: a default, or a value of the testkit."""
     value = _typed(parameter, text)
-    if parameter.choices and text not in parameter.choices:
+    if parameter.choices and not any(_is_choice(parameter, choice, text, value) for choice in parameter.choices):
         close = near(text, parameter.choices)
         raise ParameterError(
-            f"`{text}` is none of the choices",
+            f"{_shown(text)} is none of the choices",
             *((f"did you mean {alternatives(close)}?",) if close else ()),
             f"write {alternatives(parameter.choices)}",
         )
     return value
+
+
+def _is_choice(parameter: ParameterDescriptor, choice: str, text: str, value: object) -> bool:
+    """Whether a value is a choice, however it is written: `1` is `1.0`, and `60 seconds` are `1 minute`."""
+    if text == choice:
+        return True
+    try:
+        return _typed(parameter, choice) == value
+    except ParameterError:
+        return False
 
 
 def parameter_default(parameter: ParameterDescriptor) -> object:
@@ -111,10 +122,10 @@ def _typed(parameter: ParameterDescriptor, text: str) -> object:
 
 def _integer(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,20}", text.strip()):
-        raise ParameterError(f"`{text}` is not a whole number")
+        raise ParameterError(f"{_shown(text)} is not a whole number")
     number = int(text)
     if not -_INT32 <= number < _INT32:
-        raise ParameterError(f"`{text}` is not a whole number of 32 bits ({-_INT32} to {_INT32 - 1})")
+        raise ParameterError(f"{_shown(text)} is not a whole number of 32 bits ({-_INT32} to {_INT32 - 1})")
     return number
 
 
@@ -124,13 +135,13 @@ def _double(text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or "_" in text:
-        raise ParameterError(f"`{text}` is not a number")
+        raise ParameterError(f"{_shown(text)} is not a number")
     return number
 
 
 def _boolean(text: str) -> bool:
     if text.strip() not in _TRUE + _FALSE:
-        raise ParameterError(f"`{text}` is neither true nor false", f"write {alternatives(_TRUE + _FALSE)}")
+        raise ParameterError(f"{_shown(text)} is neither true nor false", f"write {alternatives(_TRUE + _FALSE)}")
     return text.strip() in _TRUE
 
 
@@ -140,15 +151,19 @@ def _matching(pattern: str, text: str) -> str:
     except re.error as error:
         raise ParameterError(f"the pattern `{pattern}` is no regular expression: {error}") from None
     if not matches:
-        raise ParameterError(f"`{text}` does not match the pattern `{pattern}` from end to end")
+        raise ParameterError(f"{_shown(text)} does not match the pattern `{pattern}` from end to end")
     return text
 
 
 def _object(text: str) -> object:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise ParameterError(f"`{text}` is not an object")
+        raise ParameterError(f"{_shown(text)} is not an object", "write `{ key = value }`, without quotes")
     return value
+
+
+def _shown(text: str) -> str:
+    return f"`{text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + '…'}`"

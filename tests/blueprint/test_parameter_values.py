@@ -76,6 +76,36 @@ def test_choices_limit_values() -> None:
     assert refused.value.help == ("did you mean `celsius`?", "write `celsius` or `kelvin`")
 
 
+@pytest.mark.parametrize(
+    ("type", "choices", "text", "fits"),
+    [
+        (ParameterType.DOUBLE, ("1.0", "2.5"), "1", True),
+        (ParameterType.DURATION, ("1 minute",), "60 s", True),
+        (ParameterType.MEMORY_SIZE, ("1 KiB",), "1024", True),
+        (ParameterType.BOOLEAN, ("true",), "on", True),
+        (ParameterType.INTEGER, ("one", "2"), "2", True),
+        (ParameterType.INTEGER, ("one", "2"), "3", False),
+        (ParameterType.STRING, ("1.0",), "1", False),
+    ],
+)
+def test_a_choice_may_be_written_in_any_way(
+    type: ParameterType, choices: tuple[str, ...], text: str, fits: bool
+) -> None:
+    """Values are compared, not their spelling; a choice that is no value of the type is nobody's."""
+    if fits:
+        assert parameter_text(parameter(type, choices=choices), text) is not None
+    else:
+        with pytest.raises(ParameterError, match="is none of the choices"):
+            parameter_text(parameter(type, choices=choices), text)
+
+
+def test_text_of_any_depth_and_length_is_refused_in_a_line() -> None:
+    """What a user puts in quotes by mistake neither raises nor fills the screen."""
+    with pytest.raises(ParameterError, match="is not an object") as refused:
+        parameter_text(parameter(ParameterType.OBJECT), '{"a":' + "[" * 100_000)
+    assert len(str(refused.value)) < 120
+
+
 def test_numbers_keep_their_spelling_as_text() -> None:
     """A string parameter gets what was written, not what HOCON made of it."""
     assert parameter_value(parameter(ParameterType.STRING), Scalar(1.5, "1.50", False, PLACE)) == "1.50"
