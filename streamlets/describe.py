@@ -172,11 +172,20 @@ def problems_of(
         found = tuple(streamlet.check_parameters(values))
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised(LoadFailureKind.CHECK_RAISES, error, project, found_at(type(streamlet)))
-    other = next((one for one in found if not isinstance(one, ParameterProblem)), None)
-    if other is not None:
-        message = f"`check_parameters` gives a `{type(other).__name__}`, which is no `ParameterProblem`"
+    message = next((wrong for one in found if (wrong := _no_problem(one))), None)
+    if message is not None:
         return LoadFailure(LoadFailureKind.CHECK_RAISES, message, declared=found_at(type(streamlet)))
     return found
+
+
+def _no_problem(given: object) -> str | None:
+    """Why what `check_parameters` gives is no problem that can be told."""
+    if not isinstance(given, ParameterProblem):
+        return f"`check_parameters` gives a `{type(given).__name__}`, which is no `ParameterProblem`"
+    path: object = given.path
+    if not (isinstance(path, tuple) and path and all(isinstance(key, str) for key in path)):
+        return f"`check_parameters` gives a problem of {path!r:.60}, where a tuple of keys should be"
+    return None
 
 
 def _differs(streamlet: SparkStreamlet, shape: object) -> str | None:

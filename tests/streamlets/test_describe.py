@@ -278,6 +278,23 @@ def test_a_constructor_with_arguments_is_told(project: Project) -> None:
     assert "missing 1 required positional argument: 'size'" in failure.message
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('"x"', "gives a `str`, which is no `ParameterProblem`"),
+        ('ParameterProblem("rate", "bad")', "gives a problem of 'rate', where a tuple of keys should be"),
+        ('ParameterProblem((), "bad")', "gives a problem of (), where a tuple of keys should be"),
+        ('ParameterProblem((5,), "bad")', "gives a problem of (5,), where a tuple of keys should be"),
+    ],
+)
+def test_problems_of_parameters_that_are_none_are_told(project: Project, given: str, message: str) -> None:
+    """The author's slip is told with the class, and no report is made of it."""
+    body = f"def check_parameters(self, values):\n    return [{given}]\n"
+    failure = failed(project({"app.py": streamlet("Checked", body)}), "app.Checked")
+    assert failure.kind is LoadFailureKind.CHECK_RAISES
+    assert failure.message == f"`check_parameters` {message}"
+
+
 def test_a_shape_that_raises_is_told(project: Project) -> None:
     """The author's property, with its frames."""
     body = "@property\ndef shape(self):\n    return StreamletShape(self.nothing)"
