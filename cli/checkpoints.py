@@ -121,7 +121,7 @@ def _named(name: str, state: StateFolder) -> list[Checkpoint]:
     Raises:
         click.UsageError: there is none.
     """
-    from blueprint.spelling import did_you_mean
+    from blueprint.spelling import suggestion
     from streamlets.runner.checkpoints.reading import checkpoints_in
 
     there = checkpoints_in(state.checkpoints)
@@ -129,7 +129,7 @@ def _named(name: str, state: StateFolder) -> list[Checkpoint]:
     if found:
         return found
     names = [*(each.name for each in there), *dict.fromkeys(each.streamlet for each in there)]
-    hint = " ".join(did_you_mean(name, names)) or f"there are: {', '.join(each.name for each in there) or 'none'}"
+    hint = suggestion(name, names, f"there are: {', '.join(each.name for each in there) or 'none'}")
     raise click.UsageError(f"there is no checkpoint of `{name}`; {hint}")
 
 

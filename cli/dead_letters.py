@@ -184,12 +184,11 @@ def _report(name: str, total: Sequence[Replayed], form: str, *, dry: bool) -> No
 def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
     """The application as it now is: which contract holds decides what is replayed."""
     from cli.application import Application, blueprint_at
-    from cli.verify import report
+    from cli.verify import refuse
 
     verification = Application(blueprint_at(path), conf, ()).verify()
     if verification.plan is None:
-        click.echo(report(verification, err=True), nl=False, err=True)
-        raise SystemExit(2)
+        refuse(verification)
     return verification.plan
 
 
@@ -235,7 +234,7 @@ def _named(name: str, state: StateFolder) -> Iterator[DeadLetter]:
     Raises:
         click.UsageError: there has never been one, but there are others.
     """
-    from blueprint.spelling import did_you_mean
+    from blueprint.spelling import suggestion
 
     known: dict[str, None] = {}
     found = False
@@ -245,7 +244,7 @@ def _named(name: str, state: StateFolder) -> Iterator[DeadLetter]:
             found = True
             yield letter
     if not found:
-        hint = " ".join(did_you_mean(name, known)) or f"there are some of: {', '.join(known) or 'none'}"
+        hint = suggestion(name, known, f"there are some of: {', '.join(known) or 'none'}")
         raise click.UsageError(f"there are no dead letters of `{name}`; {hint}")
 
 

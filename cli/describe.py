@@ -10,7 +10,7 @@ import click
 from cli.application import application, application_arguments
 from cli.replacing import replace_file
 
-_WRONG_BLUEPRINT = 2
+_WITHOUT_SPARK = 2
 
 
 @click.command()
@@ -34,18 +34,17 @@ def describe(
     compares.
     """
     from blueprint.comparison import describe_plan, to_json
-    from cli.verify import report, with_logic
+    from cli.verify import refuse, with_logic
     from streamlets.runner.deployed import as_run
     from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
 
     app = application(given, conf)
     verification, without_logic = with_logic(app) if plans else (app.verify(), "")
     if verification.plan is None:
-        click.echo(report(verification, err=True), nl=False, err=True)
-        raise SystemExit(_WRONG_BLUEPRINT)
+        refuse(verification)
     if without_logic:
         click.echo(without_logic, err=True)
-        raise SystemExit(_WRONG_BLUEPRINT)
+        raise SystemExit(_WITHOUT_SPARK)
     plan = verification.plan
     root = state_dir if state_dir is not None else Path(plan.folder) / STATE_FOLDER
     if state_dir is not None and not (root / plan.name).is_dir():

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from blueprint.plan import Isolation
     from streamlets.runner.state_folder.folder import StateFolder
 
-_WRONG_BLUEPRINT = 2
-
 
 @click.command()
 @application_arguments
@@ -68,7 +66,7 @@ def run(
     stopped, 1 when one failed for good or the run could not go on, 2 when the blueprint or the arguments are wrong.
     """
     from cli.taking_over import ThisRun, arguments_of
-    from cli.verify import report
+    from cli.verify import refuse
     from streamlets.runner.run import RunOptions
     from streamlets.runner.run import run as run_plan
     from streamlets.runner.spark.session import SessionError
@@ -77,8 +75,7 @@ def run(
     app = application(given, conf)
     verification = app.verify()
     if verification.plan is None:
-        click.echo(report(verification, err=True), nl=False, err=True)
-        raise SystemExit(_WRONG_BLUEPRINT)
+        refuse(verification)
     plan = verification.plan
     root = Path(state_dir) if state_dir else Path(plan.folder) / STATE_FOLDER
     state = StateFolder(root, plan.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -116,6 +116,16 @@ def report(verification: Verification, form: str = "full", *, err: bool = False)
     stream = sys.stderr if err else sys.stdout
     text = RENDERERS[form](verification, color=stream.isatty(), width=shutil.get_terminal_size((100, 24)).columns)
     return text + _more(verification) if form == "full" and stream.isatty() else text
+
+
+def refuse(verification: Verification) -> NoReturn:
+    """End a command that needs the application's plan where there is none: the findings on the standard error.
+
+    Raises:
+        SystemExit: 2.
+    """
+    click.echo(report(verification, err=True), nl=False, err=True)
+    raise SystemExit(2)
 
 
 def _more(verification: Verification) -> str:
