@@ -11,17 +11,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,7 @@ import psutil
 import pyarrow.dataset as ds
 
 from benchmarks.kill_ledger import BATCH, Ledger, differences, expected
+from benchmarks.processes import alive, started_by
 
 PATIENCE = 600.0
 _DISK = "192m"
@@ -50,20 +49,10 @@ class Running:
     ledger: Ledger
     disk: Path
     process: subprocess.Popen[bytes]
-    seen: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def state(self) -> Path:
-        """The application's folder."""
-        return self.ledger.folder / "state" / "ledger"
 
     def status(self) -> dict[str, Any]:
         """What another terminal is told; {} before there is anything to tell."""
-        command = [sys.executable, "-c", "from cli.main import main; main()", "status", str(self.ledger.blueprint)]
-        told = subprocess.run(
-            [*command, "--state-dir", str(self.ledger.folder / "state"), "--format", "json"],
-            capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )  # fmt: skip
+        told = self.ledger.flow("status", str(self.ledger.blueprint), "--format", "json")
         return json.loads(told.stdout)["ledger"] if told.stdout else {}
 
     def states(self) -> dict[str, str]:
@@ -72,15 +61,19 @@ class Running:
         assert found["alive"], found
         return {each["ref"]: "silent" if found["silent"] else each["state"] for each in found["streamlets"]}
 
+    def wait_until(self, reached: Callable[[], bool]) -> None:
+        """Wait until something is so; raises as `Ledger.wait_until`."""
+        self.ledger.wait_until(self.process, reached, seconds=PATIENCE, poll=0.5)
+
     def settle(self, *, feed: int = 2) -> float:
         """Feed, and wait until all of it has come out at the other end and everything runs; seconds it took."""
         self.ledger.feed(feed)
         begun = time.monotonic()
-        while self._archived() < self.ledger.files * BATCH or set(self.states().values()) != {"running"}:
-            assert time.monotonic() - begun < PATIENCE, (self._archived(), self.ledger.files * BATCH, self.states())
-            assert self.process.poll() is None, "the runner has ended"
-            time.sleep(0.5)
+        self.wait_until(self._settled)
         return time.monotonic() - begun
+
+    def _settled(self) -> bool:
+        return self._archived() >= self.ledger.files * BATCH and set(self.states().values()) == {"running"}
 
     def _archived(self) -> int:
         """How many records the egress is told to have written."""
@@ -91,7 +84,7 @@ class Running:
     def workers(self) -> list[tuple[str, psutil.Process]]:
         """The Python processes that Spark has started, each with what it is for."""
         found = []
-        for each in psutil.Process(self.process.pid).children(recursive=True):
+        for each in started_by(self.process.pid):
             with contextlib.suppress(psutil.NoSuchProcess):
                 command = " ".join(each.cmdline())
                 if "pyspark.daemon" in command or "pyspark.worker" in command or "pyspark.sql" in command:
@@ -145,7 +138,7 @@ def full_disk(running: Running) -> Iterator[None]:
 @contextlib.contextmanager
 def read_only(running: Running) -> Iterator[None]:
     """Topics and checkpoints cannot be written; what is open stays open."""
-    folders = [running.state / name for name in ("topics", "checkpoints")]
+    folders = [running.ledger.home / name for name in ("topics", "checkpoints")]
     for folder in folders:
         subprocess.run(["mount", "--bind", folder, folder], check=True)
         subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
@@ -170,13 +163,15 @@ def outage(running: Running, accident: Callable[[Running], Any], seconds: float)
 
 def deleted_topic(running: Running) -> dict[str, str]:
     """Delete a topic's folder; the states in the end."""
-    shutil.rmtree(running.state / "topics" / "doubled")
+    shutil.rmtree(running.ledger.home / "topics" / "doubled")
     running.ledger.feed(1)
-    begun = time.monotonic()
-    while (states := running.states())["archive"] != "failed" or states["double"] != "failed":
-        assert time.monotonic() - begun < PATIENCE, states
-        time.sleep(0.5)
-    return states
+
+    def failed() -> bool:
+        states = running.states()
+        return states["archive"] == states["double"] == "failed"
+
+    running.wait_until(failed)
+    return running.states()
 
 
 def _disk(folder: Path) -> Path:
@@ -211,8 +206,7 @@ def main() -> None:
 
 def _all_of_it(running: Running, dice: random.Random, kills: int, seconds: float) -> bool:
     ledger = running.ledger
-    while not running.status().get("streamlets"):
-        time.sleep(0.5)
+    running.wait_until(lambda: bool(running.status().get("streamlets")))
     print(f"up and worked off after {running.settle():.0f} s", flush=True)
     killed = kill_workers(running, dice, kills)
     print(
@@ -221,10 +215,10 @@ def _all_of_it(running: Running, dice: random.Random, kills: int, seconds: float
     for name, accident in (("full disk", full_disk), ("read-only", read_only)):
         told = outage(running, accident, seconds)
         print(f"{name} for {seconds:.0f} s: told {dict(told)}; worked off {running.settle():.0f} s later", flush=True)
-    members = psutil.Process(running.process.pid).children(recursive=True)
+    members = started_by(running.process.pid)
     running.process.send_signal(signal.SIGTERM)
     code = running.process.wait()
-    left = sum(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in members)
+    left = len(alive(members))
     found = differences(ledger.records(), expected(ledger.files))
     print(f"drained: exit code {code}, {left} processes left; ledger of {ledger.files} files, lost and doubled {found}")
     running.process = ledger.start(bounded=False, more=_MORE)

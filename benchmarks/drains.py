@@ -9,21 +9,16 @@ run works off the rest, and the ledger must be exact. `--seed` and a few drains 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import psutil
 
 from benchmarks.kill_ledger import Ledger, differences, expected
+from benchmarks.processes import alive, left_behind, started_by
 
 _GONE_WITHIN = 60.0
 
@@ -48,77 +43,46 @@ class Drain:
 
 def drain(ledger: Ledger, dice: random.Random, *, backlog: bool) -> Drain:
     """Start the application, let it work for a while, send SIGTERM, and look."""
-    out = ledger.folder / "run.out"
-    before = out.stat().st_size if out.exists() else 0
     ledger.feed(60 if backlog else 2)
     process = ledger.start(bounded=False)
-    while out.read_bytes()[before:].count(b'"state":"running"') < len(ledger.queries):
-        assert process.poll() is None, out.read_text()[-2000:]
-        time.sleep(0.05)
+    ledger.wait_until_up(process)
     time.sleep(dice.uniform(0.5, 8))
     if not backlog:
         ledger.feed(1)  # a batch may or may not run when the signal comes
         time.sleep(dice.uniform(0, 1.5))
-    family = psutil.Process(process.pid).children(recursive=True)
+    members = started_by(process.pid)
     asked = time.time()
     process.send_signal(signal.SIGTERM)
     code = process.wait()
     ended = time.time()
-    events = list(_events(out, before))
+    events = ledger.told()
     stopped = max((e["time"] for e in events if e.get("state") == "stopped"), default=ended)
     batches = [e["seconds"] for e in events if e["event"] == "unit-progressed" and e["time"] >= asked]
-    return Drain(
-        backlog, max(batches, default=0.0), (stopped - asked, ended - asked), _uncommitted(ledger), _left(family), code
-    )
-
-
-def _events(out: Path, before: int) -> Iterator[dict[str, Any]]:
-    for line in out.read_bytes()[before:].decode().splitlines():
-        if line.startswith("{"):
-            yield json.loads(line)
+    seconds, left = (stopped - asked, ended - asked), len(alive(members))
+    return Drain(backlog, max(batches, default=0.0), seconds, _uncommitted(ledger), left, code)
 
 
 def _uncommitted(ledger: Ledger) -> tuple[str, ...]:
-    checkpoints = ledger.folder / "state" / "ledger" / "checkpoints"
-    found = []
-    for streamlet, query in ledger.queries.items():
-        last = {part: _last(checkpoints / streamlet / query / part) for part in ("offsets", "commits")}
-        if last["offsets"] != last["commits"]:
-            found.append(f"{streamlet}: batch {last['offsets']} planned, {last['commits']} committed")
-    return tuple(found)
-
-
-def _last(folder: Path) -> int:
-    return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=-1)
-
-
-def _left(family: list[psutil.Process]) -> int:
-    """Processes that are still there when the runner has ended."""
-    count = 0
-    for member in family:
-        try:
-            count += member.is_running() and member.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            continue
-    return count
+    last = {streamlet: ledger.last_batch(streamlet) for streamlet in ledger.queries}
+    return tuple(
+        f"{streamlet}: batch {planned} planned, {committed} committed"
+        for streamlet, (planned, committed) in last.items()
+        if planned != committed
+    )
 
 
 def gone_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
     """Kill the runner alone with SIGKILL in the middle of work; seconds until all that it had started is gone."""
-    out = ledger.folder / "run.out"
-    before = out.stat().st_size
     ledger.feed(20)
-    process: subprocess.Popen[bytes] = ledger.start(bounded=False)
-    while out.read_bytes()[before:].count(b'"state":"running"') < len(ledger.queries):
-        time.sleep(0.05)
+    process = ledger.start(bounded=False)
+    ledger.wait_until_up(process)
     time.sleep(dice.uniform(0.5, 4))
-    family = psutil.Process(process.pid).children(recursive=True)
+    members = started_by(process.pid)
     process.kill()
     process.wait()
     killed = time.monotonic()
-    while _left(family):
-        assert time.monotonic() - killed < _GONE_WITHIN, [each for each in family if each.is_running()]
-        time.sleep(0.05)
+    left = left_behind(members, _GONE_WITHIN)
+    assert not left, left
     return time.monotonic() - killed
 
 

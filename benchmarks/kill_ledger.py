@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -20,15 +19,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import psutil
 import pyarrow.dataset as ds
 
+from benchmarks.processes import events, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.crash import VARIABLE
 from streamlets.channels.delta import DeltaChannel
@@ -38,6 +38,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 POINTS = ("after-data-files", "during-rename", "after-manifest", "after-topic-commit", "before-spark-commit")
 BATCH = 100
 NOT_HIT = "ended before it was hit"
+_FLOW = (sys.executable, "-c", "from cli.main import main; main()")
 
 
 @dataclass
@@ -47,11 +48,13 @@ class Ledger:
     Arguments:
         files: how many batches of records were fed.
         batch: how many records a batch takes at most.
+        since: from which byte of `run.out` on the present run tells.
     """
 
     folder: Path
     files: int = 0
     batch: int = BATCH
+    since: int = field(default=0, init=False)
 
     topics: ClassVar[tuple[str, ...]] = ("numbers", "doubled", "sums")
     queries: ClassVar[dict[str, str]] = {"numbers": "out", "double": "out", "sums": "out", "archive": "sink"}
@@ -64,8 +67,22 @@ class Ledger:
         return self.modules
 
     @property
-    def _state(self) -> Path:
-        return self.folder / "state" / "ledger"
+    def home(self) -> Path:
+        """What the application leaves: its topics, checkpoints, logs."""
+        return self._state_dir / "ledger"
+
+    @property
+    def out(self) -> Path:
+        """What its runs tell, one after another."""
+        return self.folder / "run.out"
+
+    @property
+    def _state_dir(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.modules}"}
 
     def feed(self, files: int) -> None:
         """Lay down more numbers, a batch a file, as a whole."""
@@ -88,31 +105,68 @@ class Ledger:
             "sums.inlets.in.max-records": self.batch,
         }
 
-    def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
-        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
+    def command(self, *, bounded: bool = True, more: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
+        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`; `options` are more of `flow run`."""
         return [
-            *(sys.executable, "-c", "from cli.main import main; main()", "run", str(self.blueprint)),
+            *(*_FLOW, "run", str(self.blueprint), *options),
             *(("--available-now",) if bounded else ()),
-            *("--format", "json", "--state-dir", str(self.folder / "state"), "--drain-timeout", "10m"),
+            *("--format", "json", "--state-dir", str(self._state_dir), "--drain-timeout", "10m"),
             *(f"flow.streamlets.{key}={value}" for key, value in self.settings.items()),
             *(f"flow.streamlets.{setting}" for setting in more),
         ]
 
-    def start(self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-        """Start a run in a process; its output goes to `run.out`."""
-        environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.modules}"}
-        with (self.folder / "run.out").open("ab") as out:
-            return subprocess.Popen(
-                self.command(bounded=bounded, more=more), env=environment, stdout=out, stderr=out, cwd=self.folder
-            )
+    def start(
+        self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = (), options: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        """Start a run in a process; its output goes to `run.out`. `more` and `options` are those of `command`."""
+        command = self.command(bounded=bounded, more=more, options=options)
+        environment = self._environment | {VARIABLE: crash_at}
+        with self.out.open("ab") as out:
+            self.since = out.tell()
+            return subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.folder)
 
     def run(self, crash_at: str = "") -> int:
         """Run to the end, or to the crash; gives the exit code."""
         return self.start(crash_at).wait()
 
+    def flow(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Another terminal: a command about the application, to its end."""
+        command = [*_FLOW, *arguments, "--state-dir", str(self._state_dir)]
+        return subprocess.run(
+            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
+        )
+
+    def told(self) -> list[dict[str, Any]]:
+        """The events of the present run, or of the last one."""
+        return events(self.out, self.since)
+
+    def up(self, *refs: str) -> bool:
+        """Whether the queries of these streamlets (of all when none is named) have been running in this run."""
+        running = {(e.get("streamlet"), e.get("query")) for e in self.told() if e.get("state") == "running"}
+        return all((ref, self.queries[ref]) in running for ref in refs or self.queries)
+
+    def wait_until(
+        self,
+        process: subprocess.Popen[bytes],
+        reached: Callable[[], bool],
+        *,
+        seconds: float = 300.0,
+        poll: float = 0.05,
+    ) -> None:
+        """Wait until something is so of a run that has been started.
+
+        Raises:
+            RuntimeError: the run has ended before, or so many seconds have passed; with the last that it told.
+        """
+        wait_until(process, self.out, reached, seconds=seconds, poll=poll)
+
+    def wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until all queries of a run are up; raises as `wait_until`."""
+        self.wait_until(process, self.up)
+
     def records(self) -> dict[str, Counter[str]]:
         """How often each record is in each topic, and in the Parquet files."""
-        channel = DeltaChannel(self._state / "topics")
+        channel = DeltaChannel(self.home / "topics")
         found: dict[str, Counter[str]] = {}
         for topic in self.topics:
             resource = channel.topic(TopicPlan(topic, topic, "delta", True, (), (), {}))
@@ -123,14 +177,17 @@ class Ledger:
 
     def phase(self, wanted: str) -> str | None:
         """Which batch of a streamlet was begun and is not committed, and how far it is; None when there is none."""
-        query = self.queries[wanted]
-        checkpoint = self._state / "checkpoints" / wanted / query
-        begun, committed = _last(checkpoint / "offsets"), _last(checkpoint / "commits")
-        return f"{wanted}, batch {begun}: {self._how_far(wanted, query, begun)}" if begun > committed else None
+        begun, committed = self.last_batch(wanted)
+        return f"{wanted}, batch {begun}: {self._how_far(wanted, begun)}" if begun > committed else None
 
-    def _how_far(self, streamlet: str, query: str, batch: int) -> str:
-        name = f"{streamlet}.{query}-"
-        topics = self._state / "topics"
+    def last_batch(self, streamlet: str) -> tuple[int, int]:
+        """The last batch that a streamlet has begun, and the last that it has committed; -1 where there is none."""
+        checkpoint = self.home / "checkpoints" / streamlet / self.queries[streamlet]
+        return _last(checkpoint / "offsets"), _last(checkpoint / "commits")
+
+    def _how_far(self, streamlet: str, batch: int) -> str:
+        name = f"{streamlet}.{self.queries[streamlet]}-"
+        topics = self.home / "topics"
         for entry in topics.glob("*/*/_delta_log/*.json"):
             text = entry.read_text()
             if name in text and f'"version":{batch},' in text.replace(" ", ""):
@@ -155,15 +212,10 @@ def _last(folder: Path) -> int:
 def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
     """Start a run and kill it with SIGKILL while a batch is active, the driver alone or with all it started; who was
     killed and the phase hit, None when it ended before."""
-    told = ledger.folder / "run.out"
-    before = told.stat().st_size if told.exists() else 0
     process = ledger.start()
     wanted = dice.choice([*ledger.queries])  # two new files make at least two batches of each
     # An earlier kill may have left it a batch: that is one of this run only once its own query is up.
-    up = re.compile(
-        rf'"streamlet":"{wanted}","query":"{re.escape(ledger.queries[wanted])}".*"state":"running"'.encode()
-    )
-    while process.poll() is None and not up.search(told.read_bytes()[before:]):
+    while process.poll() is None and not ledger.up(wanted):
         time.sleep(0.02)
     while process.poll() is None:
         if ledger.phase(wanted) is not None:
@@ -176,8 +228,7 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
 
 
 def _kill_driver(process: subprocess.Popen[bytes], *, alone: bool) -> str:
-    others = [] if alone else psutil.Process(process.pid).children(recursive=True)
-    for each in others:
+    for each in [] if alone else started_by(process.pid):
         with suppress(psutil.NoSuchProcess):
             each.kill()
     process.kill()

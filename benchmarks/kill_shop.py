@@ -77,7 +77,7 @@ class Shop(Ledger):
 
     def state(self, session: Any) -> dict[str, Counter[str]]:
         """The rows in the state of the processor and of both sides of the join."""
-        checkpoints = self._state / "checkpoints"
+        checkpoints = self.home / "checkpoints"
         found = {"state of once": _rows(session.read.format("statestore").load(str(checkpoints / "once" / "paid")))}
         for side in ("left", "right"):
             reader = session.read.format("statestore").option("joinSide", side)

@@ -83,9 +83,14 @@ def events(out: Path, since: int = 0) -> list[dict[str, Any]]:
 
 
 def wait_until(
-    process: subprocess.Popen[bytes], out: Path, reached: Callable[[], bool], *, seconds: float = 300.0
+    process: subprocess.Popen[bytes],
+    out: Path,
+    reached: Callable[[], bool],
+    *,
+    seconds: float = 300.0,
+    poll: float = _POLL,
 ) -> None:
-    """Wait until something is so of a run that tells into a file.
+    """Wait until something is so of a run that tells into a file; asked every `poll` seconds.
 
     Raises:
         RuntimeError: the run has ended before, or so many seconds have passed; with the last that it told.
@@ -96,4 +101,4 @@ def wait_until(
             raise RuntimeError(f"the run has ended with exit code {process.returncode}:\n{out.read_text()[-_TOLD:]}")
         if time.monotonic() > end:
             raise RuntimeError(f"it is not so after {seconds:.0f} s:\n{out.read_text()[-_TOLD:]}")
-        time.sleep(_POLL)
+        time.sleep(poll)

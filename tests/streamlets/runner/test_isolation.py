@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import signal
-import time
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.streamlets.runner.test_run import _all_gone, _events, harness
-
-__all__ = ["harness"]
+from benchmarks.kill_ledger import Ledger, expected
+from benchmarks.processes import left_behind, started_by
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -24,29 +22,22 @@ HEAD, TAIL = ("numbers", "double"), ("sums", "archive")
 class Isolated:
     """The ledger with two drivers: `head` has the numbers and their doubles, `tail` the sums and the archive."""
 
-    def __init__(self, harness: ModuleType, folder: Path) -> None:
-        self.harness, self.folder = harness, folder
-        self.ledger = harness.Ledger(folder)
+    def __init__(self, folder: Path) -> None:
+        self.ledger = Ledger(folder)
         self.process = self.start()
 
-    def start(self) -> psutil.Popen:
+    def start(self) -> subprocess.Popen[bytes]:
         """Start a run."""
         groups = [f"{ref}.group={name}" for name, refs in (("head", HEAD), ("tail", TAIL)) for ref in refs]
-        command = [*self.ledger.command(bounded=False, more=groups), "--isolation", "process"]
-        with (self.folder / "run.out").open("ab") as out:
-            return psutil.Popen(command, stdout=out, stderr=out, cwd=self.folder)
+        return self.ledger.start(bounded=False, more=groups, options=("--isolation", "process"))
 
-    def until(self, what: str, reached: Callable[[], bool]) -> None:
+    def until(self, reached: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        end = time.monotonic() + 300
-        while not reached():
-            assert self.process.poll() is None, (self.folder / "run.out").read_text()
-            assert time.monotonic() < end, f"{what}: {(self.folder / 'run.out').read_text()[-3000:]}"
-            time.sleep(0.5)
+        self.ledger.wait_until(self.process, reached, poll=0.5)
 
     def driver(self, name: str) -> psutil.Process:
         """The process of a driver."""
-        (found,) = [each for each in self.process.children() if each.cmdline()[-1:] == [name]]
+        (found,) = [each for each in psutil.Process(self.process.pid).children() if each.cmdline()[-1:] == [name]]
         return found
 
     def java(self, name: str) -> psutil.Process:
@@ -56,7 +47,7 @@ class Isolated:
 
     def told(self, streamlet: str, state: str) -> list[dict[str, Any]]:
         """The events of a streamlet's queries entering a state."""
-        events = [e for e in _events(self.folder) if e.get("streamlet") == streamlet and e.get("query")]
+        events = [e for e in self.ledger.told() if e.get("streamlet") == streamlet and e.get("query")]
         return [event for event in events if event.get("state") == state]
 
     def exact(self) -> bool:
@@ -65,48 +56,48 @@ class Isolated:
             found = self.ledger.records()
         except (OSError, ValueError):  # some of it is not there yet
             return False
-        wanted = self.harness.expected(self.ledger.files)
+        wanted = expected(self.ledger.files)
         assert all(not found[name] - wanted[name] for name in wanted), "something was doubled"
         return bool(found == wanted)
 
 
-def test_a_crash_in_one_driver_leaves_the_other_running(harness: ModuleType, tmp_path: Path) -> None:
+def test_a_crash_in_one_driver_leaves_the_other_running(tmp_path: Path) -> None:
     """Spark's Java process is killed in one driver, then the other driver's own process: each heals while the other one
     never notices. A signal drains both, no record is lost or doubled, and no process is left. Nor is one left when the
     runner itself is killed."""
     (tmp_path / "in").mkdir()
-    run = Isolated(harness, tmp_path)
+    run = Isolated(tmp_path)
     run.ledger.feed(2)
-    run.until("all are up", lambda: all(run.told(ref, "running") for ref in (*HEAD, *TAIL)))
+    run.until(lambda: all(run.told(ref, "running") for ref in (*HEAD, *TAIL)))
     tail = run.driver("tail"), run.java("tail")
     java, driver = run.java("head"), run.driver("head")
     java.kill()
-    run.until("the head heals", lambda: all(len(run.told(ref, "running")) == 2 for ref in HEAD))
+    run.until(lambda: all(len(run.told(ref, "running")) == 2 for ref in HEAD))
     assert (run.driver("head"), run.driver("tail"), run.java("tail")) == (driver, *tail)
     head = run.driver("head"), run.java("head")
     tail[0].kill()
     run.ledger.feed(2)
-    run.until("the tail heals", lambda: all(len(run.told(ref, "running")) == 2 for ref in TAIL))
+    run.until(lambda: all(len(run.told(ref, "running")) == 2 for ref in TAIL))
     assert (run.driver("head"), run.java("head")) == head
-    _all_gone([java, *tail])
-    run.until("all goes through", run.exact)
+    assert left_behind([java, *tail]) == []
+    run.until(run.exact)
     causes = {ref: tuple(event["cause"] for event in run.told(ref, "backing-off")) for ref in (*HEAD, *TAIL)}
     assert causes == {
         **dict.fromkeys(HEAD, ("Spark's Java process is gone (killed by signal 9)",)),
         **dict.fromkeys(TAIL, ("its driver process is gone (killed by signal 9)",)),
     }
-    family = run.process.children(recursive=True)
+    members = started_by(run.process.pid)
     run.process.send_signal(signal.SIGTERM)
     assert run.process.wait() == 0
-    assert [each for each in family if each.is_running() and each.name() == "java"] == []
-    _all_gone(family)
+    assert [each for each in members if each.is_running() and each.name() == "java"] == []
+    assert left_behind(members) == []
     assert run.exact()
     logs = tmp_path / "state" / "ledger" / "logs"
     assert sorted(each.name for each in logs.iterdir() if each.is_dir()) == ["head", "tail"]
 
     run.process = run.start()
-    run.until("Java starts", lambda: "java" in {each.name() for each in run.process.children(recursive=True)})
-    family = run.process.children(recursive=True)
+    run.until(lambda: "java" in {each.name() for each in started_by(run.process.pid)})
+    members = started_by(run.process.pid)
     run.process.kill()
     run.process.wait()
-    _all_gone(family)
+    assert left_behind(members) == []
