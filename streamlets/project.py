@@ -154,7 +154,7 @@ def _imported(file: Path) -> set[str]:
     """The top-level names that a file imports, as far as its text says."""
     try:
         tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError):
         return set()
     names: set[str] = set()
     for node in ast.walk(tree):

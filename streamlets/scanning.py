@@ -68,13 +68,20 @@ def _is_test(path: str) -> bool:
 
 
 def _blueprints(project: Project) -> str:
-    """The texts of all configuration in the project's folder."""
-    files = [file for file in sorted(project.folder.iterdir()) if file.suffix in (".conf", ".yaml", ".yml", ".json")]
+    """The texts of all configuration in the project's folder; large files there are data."""
     texts = []
-    for file in files:
+    for file in _files(project.folder):
         with contextlib.suppress(OSError):
-            texts.append(file.read_text(encoding="utf-8", errors="replace"))
+            if file.stat().st_size <= _MOST_BYTES:
+                texts.append(file.read_text(encoding="utf-8", errors="replace"))
     return "\n".join(texts)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The configuration files of a folder; none where it cannot be listed."""
+    with contextlib.suppress(OSError):
+        return sorted(file for file in folder.iterdir() if file.suffix in (".conf", ".yaml", ".yml", ".json"))
+    return []
 
 
 def _is_streamlet(path: str, classes: dict[str, _Class], seen: frozenset[str] = frozenset()) -> bool:

@@ -413,3 +413,15 @@ def test_all_classes_of_a_project_are_found_without_importing_any(project: Proje
 def test_a_folder_that_does_not_exist_has_no_classes(tmp_path: Path) -> None:
     """Nor does it raise."""
     assert ProjectCatalog().classes(str(tmp_path / "none")) == ()
+
+
+def test_data_beside_a_blueprint_is_not_read_for_the_names_of_classes(project: Project) -> None:
+    """A file of megabytes is none that wires anything, and reading it would take longer than all else."""
+    folder = project({"a.py": streamlet("First"), "b.py": streamlet("Second"), "c.conf": "x = b.Second"})
+    (folder / "data.json").write_text('"a.First"' + " " * 2_000_000)
+    assert [path for path, _ in ProjectCatalog().unused(str(folder), ())] == ["a.First"]
+
+
+def test_no_class_is_unused_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    """Nor does it raise."""
+    assert ProjectCatalog().unused(str(tmp_path / "none"), ()) == ()
