@@ -12,13 +12,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streamlets.runner.spark.java import launch_failure, require_java
-from streamlets.runner.spark.output import forward
+from streamlets.runner.spark.output import forward, keep
 from streamlets.runner.spark.session import SessionError, Spark
 from streamlets.runner.spark.settings import SessionPlan, defaults, log_settings, machine_memory
 from streamlets.runner.spark.spark_home import without_zip
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
+
+# Seconds for what a Java process said that did not come up.
+_LAST_WORDS = 5.0
 
 
 def start(
@@ -88,17 +91,18 @@ def _launch(conf: SparkConf, plan: SessionPlan) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
-    log = plan.jvm_log
-    if log.exists():  # the last words of the one before
-        log.replace(log.with_suffix(".1.log"))
-    with log.open("wb") as noise:
-        # A process group of its own: Ctrl-C on the terminal must reach the runner alone, or a drain finds dead workers.
-        # The JVM still dies with the runner, however that ends: its standard input closes.
-        pipes = {"stdout": subprocess.PIPE, "stderr": noise, "start_new_session": True}
-        try:
+    heard, said = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
+    noise = threading.Thread(target=keep, args=(heard, plan.jvm_log), name="jvm-complaints", daemon=True)
+    noise.start()
+    # A process group of its own: Ctrl-C on the terminal must reach the runner alone, or a drain finds dead workers.
+    # The JVM still dies with the runner, however that ends: its standard input closes.
+    pipes = {"stdout": subprocess.PIPE, "stderr": said, "start_new_session": True}
+    try:
+        with said:  # Java has it by then, and what it says ends with it
             return launch_gateway(conf, pipes)  # type: ignore[no-untyped-call]
-        except PySparkException as error:
-            raise launch_failure(log) from error
+    except PySparkException as error:
+        noise.join(_LAST_WORDS)
+        raise launch_failure(plan.jvm_log) from error
 
 
 def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:
