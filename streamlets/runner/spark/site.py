@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,10 +86,10 @@ class Site:
         self._telling = threading.Lock()
 
     def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
-        """Make the logic and its queries anew, not started.
+        """Make the logic and its queries anew, not started but for those that the author starts.
 
         Raises:
-            BaseException: whatever the author's code raises, or Spark of it.
+            BaseException: whatever the author's code raises, or Spark of it; what it had started is stopped.
         """
         from streamlets.loading import load_streamlet
         from streamlets.project import project_at
@@ -101,7 +102,8 @@ class Site:
             streamlet = load_streamlet(self.plan.class_name, project_at(self._folder), lambda: ())
             if isinstance(streamlet, LoadFailure):
                 raise LoadError(streamlet.message)
-            return streamlet.create_logic(self._context).build()
+            with _stopping_what_was_started(self._context.session):
+                return streamlet.create_logic(self._context).build()
 
     def start(self, write: StreamingWrite) -> StreamingQuery:
         """Start one query under its name, on its checkpoint, with its trigger.
@@ -208,6 +210,20 @@ class Site:
         """`SparkSession.active()` in the author's code means the streamlet's own session."""
         jvm: Any = session._jvm  # noqa: SLF001
         jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
+
+
+@contextlib.contextmanager
+def _stopping_what_was_started(session: SparkSession) -> Iterator[None]:
+    """On a failure stop the queries begun meanwhile: nobody watches them, and they would be in the next start's way."""
+    before = {query.runId for query in session.streams.active}
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(Exception):  # Spark may be gone; the failure is the one to tell
+            for query in session.streams.active:
+                if query.runId not in before:
+                    query.stop()
+        raise
 
 
 def _output_mode(query: StreamingQuery) -> str:

@@ -58,10 +58,11 @@ class _SparkUnit:
         self._run = 0
         self._queries: dict[str, _Up] = {}  # by run id
         self._stopping = False
+        self._first_failure: Failure | None = None  # of several queries that end together
 
     def start(self, run: int) -> None:
         """Begin in a worker."""
-        self._run, self._queries, self._stopping = run, {}, False
+        self._run, self._queries, self._stopping, self._first_failure = run, {}, False, None
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
@@ -90,8 +91,6 @@ class _SparkUnit:
 
     def _begin(self, run: int) -> None:
         raise NotImplementedError
-
-    _first_failure: Failure | None = None
 
     def _guarded(self, run: int, work: Callable[[], None]) -> None:
         """Do what starts queries; whatever it raises ends the run."""

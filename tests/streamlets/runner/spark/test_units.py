@@ -154,6 +154,8 @@ class Rates(SparkStreamlet):
             mine = self.source("mine", format="rate", options={"rowsPerSecond": 50}).writeStream.foreachBatch(look)
             other = self.source("other", format="rate", options={"rowsPerSecond": 50}).writeStream.format("noop")
             started = mine.option("checkpointLocation", self.context.checkpoint_dir("mine")).start()
+            if Path("BROKEN").exists():
+                raise RuntimeError("broken behind it")
             return [started, self.query("other", other)]
 '''
 
@@ -162,7 +164,9 @@ class Rates(SparkStreamlet):
 def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
     """A place for the streamlet above, in a session of its own."""
     name = f"started_{request.node.name}"
-    (tmp_path / f"{name}.py").write_text(_MODULE.replace("MENDED", str(tmp_path / "mended")))
+    (tmp_path / f"{name}.py").write_text(
+        _MODULE.replace("MENDED", str(tmp_path / "mended")).replace("BROKEN", str(tmp_path / "broken"))
+    )
     descriptor: Any = None
     plan = StreamletPlan("rates", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
@@ -207,7 +211,8 @@ def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) ->
 
 @pytest.mark.spark
 def test_a_failure_while_the_author_starts_leaves_nothing_running(site: Site, tmp_path: Path) -> None:
-    """When the second query cannot be started, the first, already up, is stopped, and the failure is told."""
+    """When the second query cannot be started, or the author's code fails behind the first, that one, already up, is
+    stopped, and the failure is told."""
     (tmp_path / "mended").touch()
     (tmp_path / "checkpoints" / "rates").mkdir(parents=True)
     (tmp_path / "checkpoints" / "rates" / "other").write_text("a file where a folder is to be")
@@ -215,6 +220,13 @@ def test_a_failure_while_the_author_starts_leaves_nothing_running(site: Site, tm
     unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     unit.start(1)
     assert _next(facts, Ended).failure is not None
+    assert _active(site) == set()
+    (tmp_path / "broken").touch()
+    unit.start(2)
+    while (ended := _next(facts, Ended)).run == 1:
+        pass  # the end of the one that was up is told, too
+    assert ended.failure is not None
+    assert ended.failure.cause == "RuntimeError: broken behind it"
     assert _active(site) == set()
 
 
