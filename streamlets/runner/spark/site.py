@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,14 +211,14 @@ class Site:
         jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
 
 
-@contextlib.contextmanager
+@contextmanager
 def _stopping_what_was_started(session: SparkSession) -> Iterator[None]:
     """On a failure stop the queries begun meanwhile: nobody watches them, and they would be in the next start's way."""
     before = {query.runId for query in session.streams.active}
     try:
         yield
     except BaseException:
-        with contextlib.suppress(Exception):  # Spark may be gone; the failure is the one to tell
+        with suppress(Exception):  # Spark may be gone; the failure is the one to tell
             for query in session.streams.active:
                 if query.runId not in before:
                     query.stop()
