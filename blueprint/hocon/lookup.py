@@ -10,71 +10,31 @@ substitutions ends at an older value or nowhere, never in a circle.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
-from blueprint.diagnostics import Diagnostic, Label, Span
-from blueprint.diagnostics.codes import finding
+from blueprint.hocon.substitution_findings import SubstitutionFindings
 from blueprint.hocon.tree import (
     Append,
     Concatenation,
     Definition,
     Layer,
     ListNode,
-    Node,
     ObjectNode,
     ScalarNode,
     Substitution,
-    path_text,
 )  # fmt: skip
-from blueprint.spelling import did_you_mean
+from blueprint.hocon.views import Failed, Items, Stack, Step, View, children
 
 _MAX_HOPS = 48
 _MAX_TEXT = 1_000_000
 
-Step = tuple[Definition, Substitution]
-
-
-class Failed:
-    """Stands for a value that cannot be had, and was reported."""
-
-
-@dataclass(slots=True, eq=False)
-class View:
-    """A node as seen from where it is looked at.
-
-    Arguments:
-        node: what stands in the text.
-        definition: the definition whose whole value it is, or is part of.
-        steps: the substitutions followed to get here; their definitions are left out of every further look-up.
-        via: the first substitution followed, as seen from the value that is being built.
-    """
-
-    node: Node | Items | Failed
-    definition: Definition | None = None
-    steps: tuple[Step, ...] = ()
-    via: Span | None = None
-
-
-Stack = Sequence[View]
-
-
-@dataclass(slots=True, eq=False)
-class Items:
-    """A list put together from others: the stack of each item."""
-
-    stacks: list[Stack]
-    span: Span
-
 
 class Lookup:
-    """What layers hold, as far as it is asked for. `findings` collects what is wrong with substitutions."""
+    """What layers hold, as far as it is asked for. `findings` takes down what is wrong with substitutions."""
 
     def __init__(self, layers: Sequence[Layer], environment: Mapping[str, str]) -> None:
         self.roots = [layer.root for layer in layers]
         self.environment = environment
-        self.findings: list[Diagnostic] = []
-        self._reported: set[int] = set()
+        self.findings = SubstitutionFindings()
         self._kept: dict[int, list[View]] = {}
         self._texts: dict[tuple[int, ...], ScalarNode | Failed] = {}
 
@@ -115,7 +75,8 @@ class Lookup:
 
     def _followed(self, view: View, node: Substitution) -> Iterator[View]:
         if len(view.steps) >= _MAX_HOPS:
-            self.report(node, "too-deep", f"`{node.text}` is the end of more than {_MAX_HOPS} substitutions in a row")
+            headline = f"`{node.text}` is the end of more than {_MAX_HOPS} substitutions in a row"
+            self.findings.report(node, "too-deep", headline)
             yield View(Failed())
             return
         steps = (*view.steps, (view.definition, node)) if view.definition is not None else view.steps
@@ -135,7 +96,7 @@ class Lookup:
             yield View(ScalarNode(text, text, True, node.span), None, steps, via)
         elif not node.optional:
             if cut is not None:
-                self._circle([one for definition, one in steps[[step[0] for step in steps].index(cut) :]])
+                self.findings.circle([one for definition, one in steps[[step[0] for step in steps].index(cut) :]])
             else:
                 self._unresolved(node)
             yield View(Failed())
@@ -214,7 +175,7 @@ class Lookup:
             made = self._texts[known] = self._text(node, parts)
             yield View(made, view.definition, view.steps, view.via)
         elif kinds:
-            self._mixed(node, parts)
+            self.findings.mixed(node, parts)
             yield View(Failed())
 
     def _text(self, node: Concatenation, parts: list[list[View]]) -> ScalarNode | Failed:
@@ -225,7 +186,8 @@ class Lookup:
                 pieces.append(found[0].node.text)
         text = "".join(pieces)
         if len(text) > _MAX_TEXT:
-            self.report(node, "too-large", "the text that substitutions make up here is larger than any real one")
+            headline = "the text that substitutions make up here is larger than any real one"
+            self.findings.report(node, "too-large", headline)
             return Failed()
         return ScalarNode(text, text, True, node.span)
 
@@ -236,8 +198,7 @@ class Lookup:
             return before[0]
         items = self._as_list(before)
         if items is None:
-            also = [Label(_span(before[0]), "this was set before")]
-            self.report(node, "concatenation", "`+=` adds to a list, and the value before it is none", also)
+            self.findings.not_a_list(node, before[0])
             return View(Failed())
         stacks: list[Stack] = [*items, [View(node.item)]]
         return View(Items(stacks, node.span), view.definition, view.steps, view.via)
@@ -254,93 +215,14 @@ class Lookup:
         numbers = sorted((key for key in keys if key.isascii() and key.isdigit()), key=int)
         return [children(found, key) for key in numbers] or None
 
-    # Findings
-
-    def report(
-        self, node: Node, code: str, headline: str, also: Sequence[Label] = (), help: Sequence[str] = ()
-    ) -> None:
-        """Report what is wrong with a node, once."""
-        if id(node) not in self._reported and not isinstance(node, ObjectNode):
-            self._reported.add(id(node))
-            self.findings.append(finding(code, headline, node.span, also=also, help=help))
-
     def _unresolved(self, node: Substitution) -> None:
-        here, stack = node.path, [View(root) for root in self.roots]
-        known: list[str] = []
-        for index, key in enumerate(node.path):
+        """Report that there is no value; the first key that is not there is compared with those that are."""
+        stack: Stack = [View(root) for root in self.roots]
+        for index, key in enumerate(node.path, start=1):
             found = [view for view in self._objects(stack) if isinstance(view.node, ObjectNode)]
-            below = children(found, key)
-            if not below:
-                here = node.path[: index + 1]
+            stack = children(found, key)
+            if not stack:
                 known = [other for view in found if isinstance(view.node, ObjectNode) for other in view.node.fields]
-                near = did_you_mean(path_text(here), [path_text((*here[:-1], other)) for other in known])
-                break
-            stack = below
-        else:
-            near = ()
-        helps = [*near, "write `${?...}` when it may be missing"]
-        if len(node.path) == 1 and not near:
-            helps.insert(0, f"set `{path_text(node.path)}`, or the environment variable of that name")
-        self.report(node, "unresolved-substitution", f"`{node.text}` names a value that is not set", help=helps)
-
-    def _circle(self, chain: Sequence[Substitution]) -> None:
-        if any(id(one) in self._reported for one in chain):
-            return
-        self._reported.update(id(one) for one in chain)
-        if len(chain) == 1:
-            headline = f"`{chain[0].text}` refers to itself, and there is no earlier value"
-            self.findings.append(finding("substitution-cycle", headline, chain[0].span))
-            return
-        names = " -> ".join(f"`{path_text(one.path)}`" for one in (*chain, chain[0]))
-        also = [Label(one.span, f"`{path_text(before.path)}` asks for `{path_text(one.path)}`")
-                for before, one in pairwise(chain)]  # fmt: skip
-        self.findings.append(
-            finding("substitution-cycle", f"substitutions lead back to themselves: {names}", chain[0].span, also=also)
-        )
-
-    def inside_itself(self, chain: Sequence[Substitution]) -> None:
-        """Report values that contain themselves; `chain` holds the substitutions in the order they were met."""
-        if any(id(one) in self._reported for one in chain):
-            return
-        self._reported.update(id(one) for one in chain)
-        also = [Label(one.span, "which asks for this") for one in chain[1:]]
-        headline = f"`{chain[0].text}` stands inside the value it asks for"
-        self.findings.append(finding("substitution-cycle", headline, chain[0].span, also=also))
-
-    def _mixed(self, node: Concatenation, parts: list[list[View]]) -> None:
-        also = [Label(_part_span(part), f"this is {_kind(found[0])}")
-                for part, found in zip(node.parts, parts, strict=True) if found]  # fmt: skip
-        self.report(
-            node, "concatenation", "values of different kinds stand side by side", also,
-            ["put a comma or a line end between them, or quotes around text"],
-        )  # fmt: skip
-
-
-def children(views: Stack, key: str) -> list[View]:
-    """The stack of a key below objects in force (newest first), each child a value of its own: it follows no chain."""
-    return [
-        View(one.node, one, (), view.via)
-        for view in reversed(views)
-        if isinstance(view.node, ObjectNode)
-        for one in view.node.fields.get(key, ())
-    ]
-
-
-def _kind(view: View) -> str:
-    match view.node:
-        case ObjectNode():
-            return "an object"
-        case ListNode() | Items():
-            return "a list"
-        case _:
-            return "text"
-
-
-def _span(view: View) -> Span:
-    node = view.node
-    assert not isinstance(node, Failed)
-    return node.origins[-1].span if isinstance(node, ObjectNode) else node.span
-
-
-def _part_span(node: Node) -> Span:
-    return node.origins[-1].span if isinstance(node, ObjectNode) else node.span
+                self.findings.unresolved(node, node.path[:index], known)
+                return
+        self.findings.unresolved(node, node.path, ())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.diagnostics import Diagnostic
-from blueprint.hocon.lookup import Failed, Items, Lookup, Stack, View, children
+from blueprint.hocon.lookup import Lookup
 from blueprint.hocon.source import MAX_DEPTH
 from blueprint.hocon.tree import Concatenation, Layer, ListNode, Node, ObjectNode, ScalarNode, Substitution
 from blueprint.hocon.values import ListValue, ObjectValue, Origin, Scalar, Value
+from blueprint.hocon.views import Failed, Items, Stack, View, children
 
 _MAX_VALUES = 300_000
 
@@ -26,7 +27,7 @@ def resolve(layers: Sequence[Layer], environment: Mapping[str, str]) -> tuple[Ob
     """
     lookup = Lookup(layers, environment)
     value = _Builder(lookup).object([View(layer.root) for layer in layers])
-    return value, tuple(lookup.findings)
+    return value, tuple(lookup.findings.found)
 
 
 class _Builder:
@@ -74,7 +75,7 @@ class _Builder:
                 for index, other in enumerate(self.building):
                     if other is substitution:
                         if not substitution.optional:
-                            self.lookup.inside_itself(self.building[index : len(self.building) - count])
+                            self.lookup.findings.inside_itself(self.building[index : len(self.building) - count])
                         del self.building[len(self.building) - count :]
                         return None
                 self.building.append(substitution)
@@ -131,11 +132,12 @@ class _Builder:
         node = stack[-1].node
         if isinstance(node, ObjectNode) or not isinstance(node, ListNode | Substitution | Concatenation | ScalarNode):
             node = ScalarNode(None, "", False, _origins(stack[-1])[-1].span)
+        report = self.lookup.findings.report
         if self.values > _MAX_VALUES:
             if self.values == _MAX_VALUES + 1:
-                self.lookup.report(node, "too-large", f"substitutions multiply to more than {_MAX_VALUES} values")
+                report(node, "too-large", f"substitutions multiply to more than {_MAX_VALUES} values")
         else:
-            self.lookup.report(node, "too-deep", f"values nest more than {MAX_DEPTH} deep through substitutions")
+            report(node, "too-deep", f"values nest more than {MAX_DEPTH} deep through substitutions")
 
 
 def _substitutions(node: Node | Items | Failed) -> Iterator[Substitution]:
