@@ -47,8 +47,8 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         as_data = {
             name: [
                 {
-                    "streamlet": each.port.rpartition(".")[0],
-                    "outlet": each.port.rpartition(".")[2],
+                    "streamlet": each.streamlet,
+                    "outlet": each.outlet,
                     "reason": each.reason,
                     "waiting": each.waiting,
                     "replayed": each.replayed,
@@ -102,9 +102,9 @@ def show(
         if form == "jsonl":
             click.echo(json.dumps(_as_data(letter), ensure_ascii=False))
         else:
-            query, _, batch = letter.coordinates.partition("/")
             replayed = ", replayed" if letter.replayed else ""
-            click.echo(f"{moment(letter.time.timestamp())} UTC  {letter.port}, {query} batch {batch}{replayed}")
+            batch = f"{letter.query} batch {letter.batch}"
+            click.echo(f"{moment(letter.time.timestamp())} UTC  {letter.port}, {batch}{replayed}")
             click.echo(f"  {letter.reason}\n  {letter.record}")
     if not last and form == "table":
         click.echo(f"{name}: no dead letters of that kind")
@@ -249,13 +249,12 @@ def _named(name: str, state: StateFolder) -> Iterator[DeadLetter]:
 
 
 def _as_data(letter: DeadLetter) -> dict[str, object]:
-    query, _, batch = letter.coordinates.partition("/")
     return {
         "port": letter.port,
         "reason": letter.reason,
         "record": json.loads(letter.record),
-        "query": query,
-        "batch": int(batch) if batch.isdigit() else batch,
+        "query": letter.query,
+        "batch": int(letter.batch) if letter.batch.isdigit() else letter.batch,
         "time": letter.time.isoformat(),
         "version": letter.version,
         "replayed": letter.replayed,

@@ -42,6 +42,16 @@ class DeadLetter:
         """Whose outlet it was to go to."""
         return self.port.rpartition(".")[0]
 
+    @property
+    def query(self) -> str:
+        """Which query it came in."""
+        return self.coordinates.partition("/")[0]
+
+    @property
+    def batch(self) -> str:
+        """Which batch of it."""
+        return self.coordinates.partition("/")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -53,6 +63,16 @@ class Tally:
     replayed: int
     first: datetime
     last: datetime
+
+    @property
+    def streamlet(self) -> str:
+        """Whose port it is."""
+        return self.port.rpartition(".")[0]
+
+    @property
+    def outlet(self) -> str:
+        """The port's own name."""
+        return self.port.rpartition(".")[2]
 
 
 def holds_dead_letters(topic: DeltaTopic) -> bool:
