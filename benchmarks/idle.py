@@ -47,13 +47,18 @@ def application(folder: Path, count: int = STREAMLETS) -> None:
     """Write down a chain of `count` streamlets whose first one finds nothing."""
     (folder / "empty").mkdir(parents=True)
     (folder / "idle.py").write_text(_MODULE.replace("FOLDER", str(folder / "empty")))
+    (folder / "blueprint.conf").write_text(chain("idle", count))
+
+
+def chain(module: str, count: int) -> str:
+    """The blueprint of a chain `s0`, `s1` and on to the topic `last`: a module's `First`, then its `Next` each time."""
     names = [f"s{number}" for number in range(count)]
-    streamlets = [f"{name} = idle.{'Next' if number else 'First'}" for number, name in enumerate(names)]
+    streamlets = [f"{name} = {module}.{'Next' if number else 'First'}" for number, name in enumerate(names)]
     topics = [f"t{number} {{ producers = [{name}.out], consumers = [{after}.in] }}"
               for number, (name, after) in enumerate(itertools.pairwise(names))]  # fmt: skip
     topics.append(f"last {{ producers = [{names[-1]}.out] }}")
     text = "blueprint {\n streamlets {\n  %s\n }\n topics {\n  %s\n }\n}\n"
-    (folder / "blueprint.conf").write_text(text % ("\n  ".join(streamlets), "\n  ".join(topics)))
+    return text % ("\n  ".join(streamlets), "\n  ".join(topics))
 
 
 def start(folder: Path, *options: str, count: int = STREAMLETS) -> subprocess.Popen[bytes]:

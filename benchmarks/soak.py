@@ -3,13 +3,12 @@
 A chain of eight streamlets carries 20 numbers a second. Every few seconds something fails: a streamlet raises, or the
 Python process of a reader or a worker gets `kill -9`. Memory, threads, processes and open files of runner and JVM
 are sampled; their slopes over the second half are printed (a leak shows there; the first half is warm-up). In the
-end the last topic must hold every number once.
+end the last topic must hold every number once. `--trigger "500 ms"` makes more, smaller batches of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import random
 import shutil
 import statistics
@@ -22,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.idle import STREAMLETS, start, stop
+from benchmarks.idle import STREAMLETS, chain, start, stop
 from benchmarks.processes import command_line, family
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
@@ -64,21 +63,16 @@ class Next(SparkStreamlet):
 '''
 _SETTINGS = """
 flow.retry { min-backoff = 500 ms, max-backoff = 5 seconds, random-factor = 0.2, stable-period = 5 seconds }
-flow.trigger.processing-time = 2 seconds
+flow.trigger.processing-time = TRIGGER
 """
 
 
-def application(folder: Path) -> None:
-    """Write the chain down."""
+def application(folder: Path, trigger: str) -> None:
+    """Write the chain down; `trigger` is the time between batches, as settings have it."""
     (folder / "stones").mkdir(parents=True)
     (folder / "chain.py").write_text(_MODULE.replace("FOLDER", str(folder)))
-    names = [f"s{number}" for number in range(STREAMLETS)]
-    streamlets = [f"{name} = chain.{'Next' if number else 'First'}" for number, name in enumerate(names)]
-    topics = [f"t{number} {{ producers = [{name}.out], consumers = [{after}.in] }}"
-              for number, (name, after) in enumerate(itertools.pairwise(names))]  # fmt: skip
-    topics.append(f"last {{ producers = [{names[-1]}.out] }}")
-    text = "blueprint {\n streamlets {\n  %s\n }\n topics {\n  %s\n }\n}\n%s"
-    (folder / "blueprint.conf").write_text(text % ("\n  ".join(streamlets), "\n  ".join(topics), _SETTINGS))
+    settings = _SETTINGS.replace("TRIGGER", trigger)
+    (folder / "blueprint.conf").write_text(chain("chain", STREAMLETS) + settings)
 
 
 @dataclass(frozen=True)
@@ -161,11 +155,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--every", type=float, default=20.0, help="seconds between failures")
+    parser.add_argument("--trigger", default="2 seconds", help="time between batches: less makes more of them")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
-    application(folder)
+    application(folder, options.trigger)
     process = start(folder)
     runner, begun = psutil.Process(process.pid), time.monotonic()
     kinds, done, samples = failures(folder, dice), Counter[str](), list[Sample]()
