@@ -139,13 +139,18 @@ def test_status_of_a_run_that_died(flow: Flow, runner: Runner, tmp_path: Path) -
     assert (found["alive"], found["health"]) == (False, "died")
 
 
+def _last_word(state: StateFolder, ago: float) -> None:
+    """What a runner that started 100 seconds ago told of itself so many seconds ago."""
+    file = StatusFile(state.status_file)
+    file.event(RunStarted(time.time() - 100, "plant", ("mean",)))
+    file.write(time.time() - ago)
+
+
 def test_status_of_a_runner_that_cannot_write_it(flow: Flow, tmp_path: Path) -> None:
     """An old word of a runner that lives is not passed off for the present; the code is 1."""
     state = StateFolder(tmp_path / ".flow", "plant")
     with state.locked():
-        file = StatusFile(state.status_file)
-        file.event(RunStarted(time.time() - 100, "plant", ("mean",)))
-        file.write(time.time() - 40)
+        _last_word(state, ago=40)
         said = flow("status", str(tmp_path))
         found = json.loads(flow("status", str(tmp_path), "--format", "json").out)["plant"]
     assert (said.code, found["alive"], found["silent"]) == (1, True, True)
@@ -158,9 +163,7 @@ def test_status_tells_its_age(flow: Flow, tmp_path: Path) -> None:
     """A word that is not of just now says so, before it is old enough to be doubted."""
     state = StateFolder(tmp_path / ".flow", "plant")
     with state.locked():
-        file = StatusFile(state.status_file)
-        file.event(RunStarted(time.time() - 100, "plant", ("mean",)))
-        file.write(time.time() - 20)
+        _last_word(state, ago=20)
         said = flow("status", str(tmp_path))
     assert said.code == 0
     assert re.match(r"plant is running as of 2\d s ago, process \d+, up for 1 min 40 s\n", said.out)
