@@ -1,8 +1,11 @@
-"""The connections on which queries call back into Python, closed with their query: py4j keeps each one for ever.
+"""What queries need to call back into Python, let go with their query: py4j keeps each connection for ever.
 
 For each Java thread that calls into Python py4j opens a connection, with a thread of ours at its end. A query has a
 Java thread of its own, and calls at least to say that it has started: every restart would leave a thread and an open
 file behind, in both processes.
+
+What a function of `foreachBatch` raises pyspark keeps at the function, with all frames and what they had in hand, and
+the function stays until Java collects its side of it: with much memory to spare, in hours.
 """
 
 from __future__ import annotations
@@ -26,13 +29,25 @@ class Callbacks:
             self._connections[run_id] = connection
 
     def ended(self, run_id: str) -> None:
-        """Close the connection of a query that has ended; not to be asked in a call on it."""
+        """Close the connection of a query that has ended, and forget its errors; not to be asked in a call on it."""
         with self._lock:
             connection = self._connections.pop(run_id, None)
         if connection is not None:
             with contextlib.suppress(Exception):  # Spark may be gone, and its connections with it
+                _let_go_of_errors()
                 connection.shutdown(False)
                 _kept(_client()).remove(connection)
+
+
+def _let_go_of_errors() -> None:
+    """Nobody asks for them: Java was told when they were raised."""
+    from pyspark import SparkContext
+    from pyspark.sql.utils import ForeachBatchFunction
+
+    gateway: Any = SparkContext._gateway  # noqa: SLF001 - there is no public way
+    for proxy in list(gateway.gateway_property.pool.dict.values()):
+        if isinstance(proxy, ForeachBatchFunction):
+            proxy.error = None  # type: ignore[assignment]
 
 
 def _client() -> Any:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from py4j.java_gateway import PythonProxyPool
+from pyspark import SparkContext
+from pyspark.sql.utils import ForeachBatchFunction
 
+from streamlets.runner.spark.callbacks import Callbacks
 from streamlets.runner.spark.listening import Claim, Listening
 
 if TYPE_CHECKING:
@@ -18,13 +23,36 @@ if TYPE_CHECKING:
 PATIENCE = 30
 
 
+def test_what_a_function_raised_goes_with_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error holds the frames it went through, and Java may collect the function hours later."""
+    pool = PythonProxyPool()
+    session: Any = None
+
+    def batch(rows: Any, number: int) -> None:
+        raise RuntimeError("it fails")
+
+    function = ForeachBatchFunction(session, batch)
+    function.error = RuntimeError("it failed")
+    pool.put(function)
+    pool.put(Listening())
+    gateway = SimpleNamespace(gateway_property=SimpleNamespace(pool=pool))
+    monkeypatch.setattr(SparkContext, "_gateway", gateway)
+    callbacks = Callbacks()
+    callbacks._connections["run"] = SimpleNamespace(shutdown=lambda reset: None)
+    callbacks.ended("run")
+    assert function.error is None
+
+
 @pytest.mark.spark
 def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tmp_path: Path) -> None:
-    """However often a query runs, whether its batches succeed or fail, what its calls needed goes with it."""
+    """However often a query runs, whether its batches succeed or fail, what its calls needed goes with it, and so does
+    what they raised."""
     session = spark.newSession()
     listening = Listening()
     listening.attach(session)
-    java = psutil.Process(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
+    gateway: Any = spark.sparkContext._gateway
+    proxies = gateway.gateway_property.pool
+    java = psutil.Process(gateway.proc.pid)
 
     def run(number: int) -> None:
         serving: list[threading.Thread] = []
@@ -46,6 +74,7 @@ def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tm
         assert ended.wait(PATIENCE)
         serving[0].join(PATIENCE)
         assert not serving[0].is_alive()
+        assert [each for each in proxies.dict.values() if getattr(each, "error", None) is not None] == []
 
     run(0)
     run(1)
