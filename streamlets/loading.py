@@ -72,7 +72,7 @@ def found_at(found: type) -> Span:
     if file is None:
         return Span("<unknown>", 1, 1, 1, 1)
     try:
-        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").split("\n")  # a form feed ends no line
     except OSError:
         lines = []
     statement = re.compile(rf"\s*class\s+({re.escape(found.__name__)})\b")

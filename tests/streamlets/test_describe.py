@@ -425,3 +425,9 @@ def test_data_beside_a_blueprint_is_not_read_for_the_names_of_classes(project: P
 def test_no_class_is_unused_in_a_folder_that_is_gone(tmp_path: Path) -> None:
     """Nor does it raise."""
     assert ProjectCatalog().unused(str(tmp_path / "none"), ()) == ()
+
+
+def test_a_class_stands_where_python_counts_its_line(project: Project) -> None:
+    """A form feed or another separator inside of a line ends none."""
+    folder = project({"fed.py": "A = 1\n\x0c\nB = '\u2028'\n" + streamlet("Fed")})
+    assert described(folder, "fed.Fed").declared == Span("fed.py", 6, 7, 6, 10)
