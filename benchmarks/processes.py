@@ -96,8 +96,11 @@ def wait_until(
         RuntimeError: the run has ended before, or so many seconds have passed; with the last that it told.
     """
     end = time.monotonic() + seconds
-    while not reached():
-        if process.poll() is not None:
+    while True:
+        ended = process.poll() is not None  # before looking: what it did last counts
+        if reached():
+            return
+        if ended:
             raise RuntimeError(f"the run has ended with exit code {process.returncode}:\n{out.read_text()[-_TOLD:]}")
         if time.monotonic() > end:
             raise RuntimeError(f"it is not so after {seconds:.0f} s:\n{out.read_text()[-_TOLD:]}")

@@ -1,0 +1,64 @@
+"""What benchmarks and tests of whole runs see of processes from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.processes import alive, command_line, cpu_seconds, events, family, left_behind, wait_until
+
+WORK = "import time\nwhile time.process_time() < 0.2: pass"
+
+
+def test_waiting_for_a_run_that_has_ended_says_what_it_told(tmp_path: Path) -> None:
+    """Nobody waits for what cannot come any more; what comes as it ends has come."""
+    out = tmp_path / "run.out"
+    with out.open("wb") as told:
+        process = subprocess.Popen([sys.executable, "-c", "print('it broke'); exit(3)"], stdout=told)
+    with pytest.raises(RuntimeError, match=r"(?s)ended with exit code 3.*it broke"):
+        wait_until(process, out, lambda: False)
+    wait_until(process, out, lambda: "it broke" in out.read_text())
+
+
+def test_waiting_ends_after_its_time(tmp_path: Path) -> None:
+    """A run that lives, and never does what is waited for, is no reason to wait for ever."""
+    out = tmp_path / "run.out"
+    out.write_text("all is well\n")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        with pytest.raises(RuntimeError, match=r"(?s)not so after 0 s.*all is well"):
+            wait_until(process, out, lambda: False, seconds=0.1)
+        process.kill()
+
+
+def test_events_are_whole_lines_from_a_place_on(tmp_path: Path) -> None:
+    """What a run before has told, other lines and a line that is not yet written to its end are left out."""
+    out = tmp_path / "run.out"
+    out.write_text('{"n": 0}\n')
+    since = out.stat().st_size
+    out.write_text('{"n": 0}\n{"n": 1}\nWARNING\n{"n": 2}\n{"n": ')
+    assert events(out, since) == [{"n": 1}, {"n": 2}]
+
+
+def test_the_time_of_ended_children_counts_where_it_is_asked_for() -> None:
+    """A child's processor time is its own while it is there, and its parent's once that has waited for it."""
+    me = [psutil.Process()]
+    own, with_ended = cpu_seconds(me), cpu_seconds(me, ended=True)
+    subprocess.run([sys.executable, "-c", WORK], check=True)
+    assert cpu_seconds(me, ended=True) - with_ended >= cpu_seconds(me) - own + 0.1
+
+
+def test_who_has_ended_is_not_alive() -> None:
+    """One that nobody has waited for yet has ended, too; it has no command line, and uses no time."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        member = psutil.Process(process.pid)
+        assert member in family(os.getpid())
+        assert alive([member]) == left_behind([member], seconds=0.0) == [member]
+        assert "input()" in command_line(member)
+        process.kill()
+        assert left_behind([member]) == []
+    assert (command_line(member), cpu_seconds([member])) == ("", 0.0)
