@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from blueprint.plan import Retry
 from streamlets.runner.drivers.messages import (
@@ -139,15 +139,18 @@ class DriverProcess:
         if run is not None:
             self._report(Ended(unit, run))
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> tuple[UnitHeld, ...]:
-        """What the state of its units still holds; waits for the answer. Nothing when it is not up."""
+    def held(self, rows: Mapping[UnitId, int | None], patience: float = _STOP_PATIENCE) -> tuple[UnitHeld, ...]:
+        """What its units still hold. Nothing when it is not up, or says nothing within `patience` seconds."""
         with self._lock:
             if self._process is None or not self._up:
                 return ()
             answer: SimpleQueue[tuple[UnitHeld, ...]] = SimpleQueue()
             self._held = answer
             self._process.send(TellHeld(rows))
-        return answer.get()
+        try:
+            return answer.get(timeout=patience)
+        except Empty:  # it hangs: the end of a run does not wait for what would only be told
+            return ()
 
     def end(self) -> None:
         """Have it stop Spark and end, for good; `wait` sees to it."""

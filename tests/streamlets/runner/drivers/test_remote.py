@@ -162,9 +162,11 @@ def test_a_driver_that_dies_while_it_is_drained_is_not_started_again(run: Run) -
 
 
 def test_a_drain_without_an_answer_becomes_a_stop(run: Run) -> None:
-    """After its time the drain gives running batches up, wherever they run."""
-    run.driver("stubborn")
+    """After its time the drain gives running batches up, wherever they run; an answer that would only be told is not
+    waited for without end."""
+    driver = run.driver("stubborn")
     run.up("stubborn")
+    assert driver.held({UnitId("stubborn", ""): None}, patience=0.1) == ()
     run.supervisor.handle(Drain(within=0.3))
     run.until(lambda: run.supervisor.done)
     assert run.states("stubborn")[-1] == "stopped"
