@@ -142,8 +142,11 @@ class _SparkUnit:
                 return
             up.alive = False
             last = not any(each.alive for each in self._queries.values())
-        for report in reports_after(up.query, up.batch):
-            self._progress(report, run, up)
+        try:
+            for report in reports_after(up.query, up.batch):
+                self._progress(report, run, up)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with the counts, the end is told
+            self._log(self.id, text_of(error))
         failure = None
         if text is not None:
             self._log(self.id, text)

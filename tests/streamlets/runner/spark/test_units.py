@@ -119,6 +119,28 @@ def test_batches_that_the_bus_dropped_are_counted_once() -> None:
     assert rest[-1] == Ended(unit.id, 1)
 
 
+def test_the_end_of_a_query_is_told_whatever_is_wrong_with_its_counts() -> None:
+    """What raises while the last batches are counted is logged; the supervisor would wait for the end in vain."""
+    query, facts, logged = FakeQuery([_report(0, 10)]), SimpleQueue[Fact](), list[str]()
+    site: Any = FakeSite(query, {})
+
+    def broken(report: object) -> dict[str, int]:
+        raise RuntimeError("no count today")
+
+    site.backlog = broken
+    write = StreamingWrite("out", None)  # type: ignore[arg-type]
+    unit = QueryUnit(
+        UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: logged.append(text), write
+    )
+    unit.start(1)
+    _next(facts, Started)
+    query.isActive = False
+    unit.check()
+    unit.check()
+    assert _next(facts, Ended) == Ended(unit.id, 1)
+    assert "no count today" in logged[0]
+
+
 def test_a_query_is_started_that_somebody_else_had_built() -> None:
     """Without anything built here it is built by its name; one that is not there any more fails for good. While Spark
     is gone nobody looks for it."""
