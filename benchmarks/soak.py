@@ -64,6 +64,8 @@ class Next(SparkStreamlet):
 _SETTINGS = """
 flow.retry { min-backoff = 500 ms, max-backoff = 5 seconds, random-factor = 0.2, stable-period = 5 seconds }
 flow.trigger.processing-time = TRIGGER
+# So small that Java's rubbish stops growing within minutes: what is kept shows.
+flow.runtimes.spark.driver.memory = 1536m
 """
 
 
