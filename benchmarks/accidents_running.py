@@ -104,13 +104,13 @@ def kill_workers(running: Running, dice: random.Random, times: int) -> Counter[s
     """Kill Python workers, one at a time, while batches run; what they were for."""
     killed: Counter[str] = Counter()
     while killed.total() < times:
-        running.ledger.feed(killed.total() % 2)
-        time.sleep(dice.uniform(0.5, 2.5))
+        running.ledger.feed(1)
+        time.sleep(dice.uniform(0.2, 1.5))
         those = running.workers()
         if not those:
             continue
-        # By role first: there are many more readers than workers of functions.
-        role = dice.choice(sorted({role for role, _ in those}))
+        # The role that was hit least so far: readers are always there, workers of functions only while a batch runs.
+        role = min(sorted({role for role, _ in those}), key=lambda role: killed[role])
         victim = dice.choice([process for each, process in those if each == role])
         with contextlib.suppress(psutil.NoSuchProcess):
             victim.kill()
