@@ -12,28 +12,11 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote
 
 from streamlets.channels.base import Txn
+from streamlets.channels.delta.segments import Segment, Segments
 
 SEGMENTS = "streamlets.segments"
 ROW_GROUPS = "streamlets.rowGroups"
 CONTRACT = "streamlets.contract"
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Records that came with one version: `count` of them, the first being number `first` of that version.
-
-    `time` is when the version was committed, in milliseconds since the epoch.
-    """
-
-    version: int
-    first: int
-    count: int
-    time: int
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Its version and first number: what orders records within a table."""
-        return self.version, self.first
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +27,7 @@ class DataFile:
         path: below the table's folder.
         size: in bytes; row_groups: records in each row group.
         partition: values as the log writes them, by column.
-        segments: which records of which versions it holds, in the file's order; () before it is committed. They let a
+        segments: which records of which versions it holds, in the file's order; none before it is committed. They let a
             reader's position outlive the file: compaction keeps them.
     """
 
@@ -52,7 +35,7 @@ class DataFile:
     size: int
     row_groups: tuple[int, ...]
     partition: Mapping[str, str | None] = field(default_factory=dict)
-    segments: tuple[Segment, ...] = ()
+    segments: Segments = field(default_factory=Segments)
 
     @property
     def records(self) -> int:
@@ -65,11 +48,11 @@ class DataFile:
             "path": quote(self.path, safe="/=.-_"),
             "partitionValues": dict(self.partition),
             "size": self.size,
-            "modificationTime": self.segments[-1].time if self.segments else 0,
+            "modificationTime": self.segments.last.time if self.segments else 0,
             "dataChange": data_change,
             "stats": json.dumps({"numRecords": self.records}),
             "tags": {
-                SEGMENTS: ",".join(f"{s.version}:{s.first}:{s.count}:{s.time}" for s in self.segments),
+                SEGMENTS: self.segments.to_text(),
                 ROW_GROUPS: ",".join(map(str, self.row_groups)),
             },
         }
@@ -78,13 +61,12 @@ class DataFile:
     def from_add(cls, add: Mapping[str, object]) -> DataFile:
         """The file of an `add` action of ours."""
         tags, partition = dict(add["tags"] or {}), dict(add["partitionValues"] or {})  # type: ignore[call-overload]
-        segments = (tuple(map(int, text.split(":"))) for text in tags[SEGMENTS].split(",") if text)
         return cls(
             path=unquote(str(add["path"])),
             size=int(str(add["size"])),
             row_groups=tuple(map(int, filter(None, tags[ROW_GROUPS].split(",")))),
             partition=partition,
-            segments=tuple(Segment(*numbers) for numbers in segments),
+            segments=Segments.from_text(tags[SEGMENTS]),
         )
 
     def to_remove(self, time: int, *, data_change: bool) -> dict[str, object]:
@@ -113,7 +95,7 @@ def with_segments(files: Iterable[DataFile], version: int, time: int) -> tuple[D
     """The files with their records numbered as those of `version`."""
     numbered, first = [], 0
     for file in files:
-        numbered.append(replace(file, segments=(Segment(version, first, file.records, time),)))
+        numbered.append(replace(file, segments=Segments.of([Segment(version, first, file.records, time)])))
         first += file.records
     return tuple(numbered)
 

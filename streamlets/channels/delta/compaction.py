@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from blueprint.avro.loading import parse_contract
 from streamlets.channels.base import TopicWriteError
 from streamlets.channels.crash import crash_point
-from streamlets.channels.delta.actions import DataFile, Segment
+from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.log import Slice
 from streamlets.channels.delta.parquet import data_file
 from streamlets.channels.delta.records import read_slices
+from streamlets.channels.delta.segments import Segment, Segments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,7 +116,7 @@ def _continues(run: Sequence[DataFile], file: DataFile, compaction: Compaction) 
         and _fresh(file) == _fresh(run[0])
         and sum(each.size for each in run) + file.size <= compaction.goal
         and sum(len(each.segments) for each in run) + len(file.segments) <= compaction.segments
-        and file.segments[-1].time - run[0].segments[0].time <= compaction.span * 1000
+        and file.segments.last.time - run[0].segments.first.time <= compaction.span * 1000
     )
 
 
@@ -135,7 +136,7 @@ def _merged(table: Table, run: Sequence[DataFile]) -> DataFile:
     except OSError as error:
         path.unlink(missing_ok=True)
         raise TopicWriteError(f"topic `{table.path.parent.name}`: {error} while merging files") from None
-    segments = joined(segment for file in run for segment in file.segments)
+    segments = Segments.of(joined(segment for file in run for segment in file.segments))
     return DataFile(written.path, written.size, written.row_groups, run[0].partition, segments)
 
 
@@ -157,20 +158,22 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _whole(table: Table, file: DataFile) -> Slice:
     """All records of a file."""
-    first = file.segments[0]
+    first = file.segments.first
     path = str(table.path / file.path)
     return Slice(
         table.name, table.contract, path, file.row_groups, 0, first.version, first.first, file.records, first.time
     )
 
 
-def joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
+def joined(segments: Iterable[Segment]) -> Iterator[Segment]:
     """Segments in one file's order; those that continue each other are one."""
-    found: list[Segment] = []
+    held: Segment | None = None
     for segment in segments:
-        last = found[-1] if found else None
-        if last and (last.version, last.first + last.count) == (segment.version, segment.first):
-            found[-1] = Segment(last.version, last.first, last.count + segment.count, last.time)
-        else:
-            found.append(segment)
-    return tuple(found)
+        if held is not None and held.end == segment.place:
+            held = replace(held, count=held.count + segment.count)
+            continue
+        if held is not None:
+            yield held
+        held = segment
+    if held is not None:
+        yield held

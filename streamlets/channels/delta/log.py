@@ -7,11 +7,12 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from heapq import merge
 from pathlib import Path
 
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta import actions, store
-from streamlets.channels.delta.actions import DataFile, Segment
+from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.offsets import Offset, Place
 from streamlets.channels.delta.table import Table, commit_path, open_table
 from streamlets.channels.delta.table import lost as table_lost
@@ -126,19 +127,13 @@ class TopicLog:
 
     def _normal(self, table: str, place: Place, until: Place) -> Place:
         """One way to say each place: the end of a version is the beginning of the next that has records."""
-        after = [
-            Place(s.version, s.first)
-            for _, s, _ in self._segments(table, place)
-            if (s.version, s.first + s.count) > place
-        ]
-        return min(until, max(place, min(after))) if after else until
+        after = next(merge(*self._slices(table, place, until), key=_age), None)
+        return Place(after.version, after.first) if after is not None else until
 
-    def slices(self, start: Offset, end: Offset) -> list[Slice]:
-        """Where the records from `start` to `end` lie, oldest commits first."""
-        return sorted(
-            (s for name in self.tables for s in self._slices(name, start.place(name), end.place(name))),
-            key=lambda s: (s.time, s.table, s.version, s.first),
-        )
+    def slices(self, start: Offset, end: Offset) -> Iterator[Slice]:
+        """Where the records from `start` to `end` lie, oldest commits first; a few of many cost no more than a few."""
+        files = (f for name in self.tables for f in self._slices(name, start.place(name), end.place(name)))
+        return merge(*files, key=_age)
 
     def count(self, start: Offset, end: Offset) -> int:
         """How many records lie from `start` to `end`; no data is read."""
@@ -154,39 +149,44 @@ class TopicLog:
         self.start = before
         for name, table in self.tables.items():
             files, version = table.files or {}, before.place(name).version
-            while files and (oldest := next(iter(files.values()))).segments[-1].version < version:
+            while files and (oldest := next(iter(files.values()))).segments.last.version < version:
                 del files[oldest.path]
 
-    def _segments(self, table: str, start: Place) -> Iterator[tuple[DataFile, Segment, int]]:
-        """Segments from a place on, newest first; files are known in the order of their versions."""
-        for file in reversed((self.tables[table].files or {}).values()):
-            if file.segments[-1].version < start.version:
-                return
-            row = 0
-            for segment in file.segments:
-                if segment.count:  # none are at the end of a table whose records were dropped
-                    yield file, segment, row
-                row += segment.count
-
-    def _slices(self, name: str, start: Place, end: Place) -> Iterator[Slice]:
+    def _slices(self, name: str, start: Place, end: Place) -> Iterator[Iterator[Slice]]:
+        """Those of each file with records between two places of a table, a file's own in their order."""
         table = self.tables[name]
-        for file, segment, row in self._segments(name, start):
-            low = max(segment.first, start.number) if segment.version == start.version else segment.first
-            high = segment.first + segment.count
-            if segment.version == end.version:
-                high = min(high, end.number)
-            if start.version <= segment.version <= end.version and low < high:
-                yield Slice(
-                    table=name,
-                    contract=table.contract,
-                    path=str(table.path / file.path),
-                    row_groups=file.row_groups,
-                    row=row + low - segment.first,
-                    version=segment.version,
-                    first=low,
-                    count=high - low,
-                    time=segment.time,
-                )
+        for file in reversed((table.files or {}).values()):  # in the order of their last versions
+            if file.segments.last.version < start.version:
+                return
+            if file.segments.first.version <= end.version:
+                yield _slices_of(file, table, start, end)
+
+
+def _slices_of(file: DataFile, table: Table, start: Place, end: Place) -> Iterator[Slice]:
+    row = 0
+    for segment in file.segments:
+        low = max(segment.first, start.number) if segment.version == start.version else segment.first
+        high = segment.first + segment.count
+        if segment.version == end.version:
+            high = min(high, end.number)
+        if start.version <= segment.version <= end.version and low < high:
+            yield Slice(
+                table=table.name,
+                contract=table.contract,
+                path=str(table.path / file.path),
+                row_groups=file.row_groups,
+                row=row + low - segment.first,
+                version=segment.version,
+                first=low,
+                count=high - low,
+                time=segment.time,
+            )
+        row += segment.count
+
+
+def _age(piece: Slice) -> tuple[int, str, int, int]:
+    """What orders the records of a topic: a table's never go back in time."""
+    return piece.time, piece.table, piece.version, piece.first
 
 
 def create_topic(path: Path, clock: Callable[[], float]) -> None:

@@ -121,4 +121,4 @@ def _opened(topic: Path) -> TopicLog:
 
 
 def _all(log: TopicLog) -> list[Slice]:
-    return log.slices(Offset(log.id), log.end())
+    return list(log.slices(Offset(log.id), log.end()))

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from blueprint.avro.loading import parse_contract
 from streamlets.channels.base import Dropped, Missed, Reader
 from streamlets.channels.crash import crash_point
-from streamlets.channels.delta.actions import DataFile, Segment
+from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.compaction import FOLDER
 from streamlets.channels.delta.missed import note
 from streamlets.channels.delta.offsets import START, Offset, Place
 from streamlets.channels.delta.parquet import data_file
+from streamlets.channels.delta.segments import Segment, Segments
 
 if TYPE_CHECKING:
     from blueprint.plan import Retention
@@ -35,13 +36,13 @@ def expired(tables: Mapping[str, Table], retention: Retention, now: float) -> Ch
     """
     oldest_first = sorted(
         ((name, file) for name, table in tables.items() for file in _filled(table)),
-        key=lambda entry: entry[1].segments[-1].time,
+        key=lambda entry: entry[1].segments.last.time,
     )
     surplus = sum(file.size for _, file in oldest_first) - retention.size.bytes if retention.size else 0
     before = (now - retention.time.seconds) * 1000 if retention.time else float("-inf")
     chosen: dict[str, list[DataFile]] = {}
     for name, file in oldest_first:
-        if surplus <= 0 and file.segments[-1].time >= before:
+        if surplus <= 0 and file.segments.last.time >= before:
             break
         surplus -= file.size
         chosen.setdefault(name, []).append(file)
@@ -51,7 +52,7 @@ def expired(tables: Mapping[str, Table], retention: Retention, now: float) -> Ch
 def older(tables: Mapping[str, Table], before: float | None) -> Chosen:
     """The files all of whose records came before a time (seconds since the epoch); all files for None."""
     return {
-        name: [file for file in _filled(table) if before is None or file.segments[-1].time < before * 1000]
+        name: [file for file in _filled(table) if before is None or file.segments.last.time < before * 1000]
         for name, table in tables.items()
     }
 
@@ -146,7 +147,9 @@ def _floor(reader: Reader, table: str) -> Place:
 
 def _unread(file: DataFile, floor: Place) -> list[Segment]:
     """The parts of a file from a place on."""
-    found = []
+    found: list[Segment] = []
+    if file.segments.last.version < floor.version:
+        return found
     for segment in file.segments:
         skipped = max(0, floor.number - segment.first) if segment.version == floor.version else 0
         if segment.version >= floor.version and skipped < segment.count:
@@ -171,6 +174,6 @@ def _end_of(table: Table, going: Sequence[DataFile]) -> list[DataFile]:
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_batches([], schema=arrow_schema(parse_contract(table.contract))), path)
     written = data_file(table.path, path)
-    end = last.segments[-1]
-    marker = Segment(end.version, end.first + end.count, 0, end.time)
-    return [DataFile(written.path, written.size, written.row_groups, last.partition, (marker,))]
+    end = last.segments.last
+    marker = Segments.of([Segment(*end.end, 0, end.time)])
+    return [DataFile(written.path, written.size, written.row_groups, last.partition, marker)]

@@ -118,7 +118,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = Offset.from_dict(start)
         log = self._refreshed(begin)
         log.forget(begin)
-        slices = log.slices(begin, Offset.from_dict(end))
+        slices = tuple(log.slices(begin, Offset.from_dict(end)))
         return [Part(part) for part in parts(slices, self._reading.cores)] or [Part([])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -137,10 +137,10 @@ class Table:
             self.removed |= commit.removed
         if commit.removed and self.files is not None:
             kept = (file for path, file in self.files.items() if path not in commit.removed)
-            self.files = {file.path: file for file in sorted(kept, key=lambda file: file.segments[-1].place)}
+            self.files = {file.path: file for file in sorted(kept, key=lambda file: file.segments.last.place)}
 
     def _add(self, file: DataFile) -> None:
-        last = file.segments[-1]
+        last = file.segments.last
         self.end, self.time = max(self.end, last.version + 1), max(self.time, last.time)
         if self.files is not None:
             self.files[file.path] = file

@@ -133,13 +133,13 @@ class DeltaTopic:
         log.refresh()
         start = start or Offset(log.id)
         log.check(start)
-        waiting = log.slices(start, log.end())
+        end = log.end()
+        oldest = next(log.slices(start, end), None)
+        records = log.count(start, end) if oldest is not None else 0
         if reader:
             log.forget(start)
             self._followed[reader] = log
-        if not waiting:
-            return Lag(0, 0.0)
-        return Lag(sum(piece.count for piece in waiting), max(0.0, self._clock() - waiting[0].time / 1000))
+        return Lag(records, max(0.0, self._clock() - oldest.time / 1000) if oldest is not None else 0.0)
 
     def owns(self, position: Position) -> bool:
         """Whether a position is one of this topic."""

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from streamlets.channels.base import TopicWriteError, Txn
 from streamlets.channels.delta import DeltaTopic
 from streamlets.channels.delta import compaction as compaction_module
-from streamlets.channels.delta.actions import DataFile, Segment
+from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.compaction import Compaction, compact_table, worthwhile
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices
+from streamlets.channels.delta.segments import Segment, Segments
 from streamlets.channels.delta.table import Table, open_table
 from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, ids_of, made
@@ -72,7 +73,7 @@ def test_nothing_is_merged_that_is_not_worth_it(tmp_path: Path) -> None:
 
 def file(number: int, *, size: int = 1000, commits: int = 1, partition: str | None = None) -> DataFile:
     """A file of 10 records a commit, a second after the one before."""
-    segments = tuple(Segment(number + i, 0, 10, (number + i) * 1000) for i in range(commits))
+    segments = Segments.of(Segment(number + i, 0, 10, (number + i) * 1000) for i in range(commits))
     values = {"day": partition} if partition else {}
     return DataFile(f"{number}-{partition}.parquet", size, (10 * commits,), values, segments)
 
@@ -152,7 +153,7 @@ def test_a_file_that_left_stays_a_while_for_those_who_read_it(tmp_path: Path) ->
         add(topic, number, [number])
     log = TopicLog(topic.path)
     log.refresh()
-    planned = log.slices(Offset(log.id), log.end())
+    planned = list(log.slices(Offset(log.id), log.end()))
     now = [2e9]
     upkeep = Upkeep(checkpoint_every=3, keep_log=-1e12, sweep_every=-1, compaction=EAGER)
     maintain_topic(topic.path, tmp_path / "_staged", lambda: now[0], upkeep)
