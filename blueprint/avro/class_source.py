@@ -20,6 +20,7 @@ class ClassPlaces:
     def __init__(self, otherwise: Span) -> None:
         self._otherwise = otherwise
         self._trees: dict[str, ast.Module | None] = {}
+        self._lines: dict[str, list[bytes]] = {}
 
     def file_of(self, source: type) -> str | None:
         """The file of a class as a user would name it."""
@@ -42,7 +43,8 @@ class ClassPlaces:
                 is_field = isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
                 if path and is_field and statement.target.id == field:  # type: ignore[attr-defined]
                     target, hint = statement.target, statement.annotation  # type: ignore[attr-defined]
-                    end = (hint.end_lineno, hint.end_col_offset + 1)
+                    before = self._lines[path][hint.end_lineno - 1][: hint.end_col_offset]  # in bytes, as `ast` counts
+                    end = (hint.end_lineno, len(before.decode(errors="replace")) + 1)
                     return Span(shown_path(Path(path)), target.lineno, target.col_offset + 1, *end)
         return self._otherwise
 
@@ -56,7 +58,8 @@ class ClassPlaces:
             return None, None
         if path not in self._trees:
             try:
-                self._trees[path] = ast.parse(Path(path).read_bytes())
+                text = Path(path).read_bytes()
+                self._trees[path], self._lines[path] = ast.parse(text), text.splitlines()
             except (OSError, ValueError, SyntaxError):
                 self._trees[path] = None
         tree: ast.AST | None = self._trees[path]

@@ -174,6 +174,21 @@ def test_fields_know_their_line() -> None:
     assert y.span.file.endswith("test_dataclasses.py")
 
 
+@dataclass
+class Umlauts:
+    """A hint that cannot be, with letters of two bytes."""
+
+    x: Annotated[float, "Länge, in Füßen"]
+
+
+def test_columns_count_characters() -> None:
+    """A place ends behind the hint, whatever its letters take in the file."""
+    (problem,) = load(Umlauts).problems
+    assert problem.primary is not None
+    (line,) = [line for line in Path(__file__).read_text().splitlines() if line.startswith("    x: Annotated")]
+    assert (problem.primary.span.column, problem.primary.span.end_column) == (5, len(line) + 1)
+
+
 @pytest.mark.parametrize(
     ("name", "says", "advice"),
     [
