@@ -62,9 +62,18 @@ def maintain_topic(topic: Path, staged: Path, clock: Callable[[], float], upkeep
                     compact_table(table, upkeep.compaction, clock)
                 write_checkpoint(table, clock() - upkeep.keep_removed)
                 _clean_log(path, clock() - upkeep.keep_log)
+                _give_back()
             marker = store.identity(path / SWEPT)
             if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
                 sweep(path, staged, removed=clock() - upkeep.keep_removed, orphans=clock() - upkeep.keep_orphans)
+
+
+def _give_back() -> None:
+    """Let the system have what Arrow holds for the next time, which comes in minutes: a runner's memory would grow for
+    hours by what its pool keeps for each thread."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def last_checkpoint(table: Path) -> int:
