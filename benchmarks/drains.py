@@ -91,11 +91,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drains", type=int, default=40)
     parser.add_argument("--kills", type=int, default=5, help="times the runner alone is killed with SIGKILL")
+    parser.add_argument("--isolation", choices=("none", "process"), default="none", help="as `flow run` has it")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
     folder = Path(tempfile.mkdtemp(prefix="drains-"))
-    ledger = Ledger(folder)
+    ledger = Ledger(folder, options=("--isolation", options.isolation))
     done = []
     for number in range(options.drains):
         one = drain(ledger, dice, backlog=number % 2 == 0)

@@ -48,12 +48,14 @@ class Ledger:
     Arguments:
         files: how many batches of records were fed.
         batch: how many records a batch takes at most.
+        options: more of `flow run`, for each run.
         since: from which byte of `run.out` on the present run tells.
     """
 
     folder: Path
     files: int = 0
     batch: int = BATCH
+    options: Sequence[str] = ()
     since: int = field(default=0, init=False)
 
     topics: ClassVar[tuple[str, ...]] = ("numbers", "doubled", "sums")
@@ -105,21 +107,19 @@ class Ledger:
             "sums.inlets.in.max-records": self.batch,
         }
 
-    def command(self, *, bounded: bool = True, more: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
-        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`; `options` are more of `flow run`."""
+    def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
+        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
         return [
-            *(*_FLOW, "run", str(self.blueprint), *options),
+            *(*_FLOW, "run", str(self.blueprint), *self.options),
             *(("--available-now",) if bounded else ()),
             *("--format", "json", "--state-dir", str(self._state_dir), "--drain-timeout", "10m"),
             *(f"flow.streamlets.{key}={value}" for key, value in self.settings.items()),
             *(f"flow.streamlets.{setting}" for setting in more),
         ]
 
-    def start(
-        self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = (), options: Sequence[str] = ()
-    ) -> subprocess.Popen[bytes]:
-        """Start a run in a process; its output goes to `run.out`. `more` and `options` are those of `command`."""
-        command = self.command(bounded=bounded, more=more, options=options)
+    def start(self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """Start a run in a process; its output goes to `run.out`. `more` is that of `command`."""
+        command = self.command(bounded=bounded, more=more)
         environment = self._environment | {VARIABLE: crash_at}
         with self.out.open("ab") as out:
             self.since = out.tell()

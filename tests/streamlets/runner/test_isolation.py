@@ -23,13 +23,13 @@ class Isolated:
     """The ledger with two drivers: `head` has the numbers and their doubles, `tail` the sums and the archive."""
 
     def __init__(self, folder: Path) -> None:
-        self.ledger = Ledger(folder)
+        self.ledger = Ledger(folder, options=("--isolation", "process"))
         self.process = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start a run."""
         groups = [f"{ref}.group={name}" for name, refs in (("head", HEAD), ("tail", TAIL)) for ref in refs]
-        return self.ledger.start(bounded=False, more=groups, options=("--isolation", "process"))
+        return self.ledger.start(bounded=False, more=groups)
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Wait until something is so."""
