@@ -31,6 +31,7 @@ from benchmarks.processes import alive, started_by
 
 PATIENCE = 600.0
 _DISK = "192m"
+_SEEN_WITHIN = 20.0
 # Failures on purpose are many: waits that double would make hours of them. The limit makes a Python function of it.
 _MORE = (
     "double.parameters.fail-at=1000000000",
@@ -106,16 +107,25 @@ def kill_workers(running: Running, dice: random.Random, times: int) -> Counter[s
     while killed.total() < times:
         running.ledger.feed(1)
         time.sleep(dice.uniform(0.2, 1.5))
-        those = running.workers()
-        if not those:
-            continue
-        # The role that was hit least so far: readers are always there, workers of functions only while a batch runs.
-        role = min(sorted({role for role, _ in those}), key=lambda role: killed[role])
-        victim = dice.choice([process for each, process in those if each == role])
+        role, victim = _next_victim(running, killed)
         with contextlib.suppress(psutil.NoSuchProcess):
             victim.kill()
             killed[role] += 1
     return killed
+
+
+def _next_victim(running: Running, killed: Counter[str]) -> tuple[str, psutil.Process]:
+    """One of the role that was hit least. Readers are always there, workers of functions only while a batch runs: they
+    are waited for a while, then it is one of those that are there."""
+    deadline = time.monotonic() + _SEEN_WITHIN
+    while True:
+        there = dict(running.workers())
+        for role in there:
+            killed[role] += 0
+        role = min(killed if time.monotonic() < deadline else there, key=lambda role: killed[role], default="")
+        if role in there:
+            return role, there[role]
+        time.sleep(0.1)
 
 
 @contextlib.contextmanager
