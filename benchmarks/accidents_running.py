@@ -178,7 +178,7 @@ def deleted_topic(running: Running) -> dict[str, str]:
 
     def failed() -> bool:
         states = running.states()
-        return states["archive"] == states["double"] == "failed"
+        return {states[each] for each in ("double", "sums", "archive")} == {"failed"}
 
     running.wait_until(failed)
     return running.states()
