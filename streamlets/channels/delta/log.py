@@ -132,12 +132,14 @@ class TopicLog:
 
     def slices(self, start: Offset, end: Offset) -> Iterator[Slice]:
         """Where the records from `start` to `end` lie, oldest commits first; a few of many cost no more than a few."""
-        files = (f for name in self.tables for f in self._slices(name, start.place(name), end.place(name)))
-        return merge(*files, key=_age)
+        return merge(*self._by_file(start, end), key=_age)
 
     def count(self, start: Offset, end: Offset) -> int:
         """How many records lie from `start` to `end`; no data is read."""
-        return sum(piece.count for piece in self.slices(start, end))
+        return sum(piece.count for file in self._by_file(start, end) for piece in file)
+
+    def _by_file(self, start: Offset, end: Offset) -> Iterator[Iterator[Slice]]:
+        return (file for name in self.tables for file in self._slices(name, start.place(name), end.place(name)))
 
     def covers(self, start: Offset | None) -> bool:
         """Whether what lies behind a place (None: the beginning) is known, and not let go."""
