@@ -84,12 +84,13 @@ class Running:
         return 0
 
     def workers(self) -> list[tuple[str, psutil.Process]]:
-        """The Python processes that Spark has started, each with what it is for."""
+        """The Python processes that Spark has started, each with what it is for. Those whose parent was killed serve on
+        as nobody's children, so they are known by the folder they run in."""
         found = []
-        for each in started_by(self.process.pid):
-            with contextlib.suppress(psutil.NoSuchProcess):
+        for each in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
                 command = " ".join(each.cmdline())
-                if "pyspark.daemon" in command or "pyspark.worker" in command or "pyspark.sql" in command:
+                if "pyspark." in command and "python" in each.name() and each.cwd() == str(self.ledger.folder):
                     found.append((_role(each, command), each))
         return found
 
@@ -229,7 +230,7 @@ def _all_of_it(running: Running, dice: random.Random, kills: int, seconds: float
     members = started_by(running.process.pid)
     running.process.send_signal(signal.SIGTERM)
     code = running.process.wait()
-    left = len(alive(members))
+    left = len(alive(members)) + len(running.workers())
     found = differences(ledger.records(), expected(ledger.files))
     print(f"drained: exit code {code}, {left} processes left; ledger of {ledger.files} files, lost and doubled {found}")
     running.process = ledger.start(bounded=False, more=_MORE)
