@@ -54,12 +54,12 @@ def measure(what: str, options: list[str], count: int, settle: float, seconds: f
     application(folder, count)
     begun = time.time()
     process = start(folder, *options, count=count)
-    used, came = cpu_seconds(family(process.pid)), ups(folder)
+    used, came = cpu_seconds(family(process.pid), ended=True), ups(folder)
     time.sleep(settle)
-    before = cpu_seconds(family(process.pid))
+    before = cpu_seconds(family(process.pid), ended=True)
     time.sleep(seconds)
     members = family(process.pid)
-    cores = (cpu_seconds(members) - before) / seconds
+    cores = (cpu_seconds(members, ended=True) - before) / seconds
     one = max(javas(members), key=lambda each: each.memory_info().rss)
     print(f"{what}: first up {came[0] - begun:.1f} s, all up {came[-1] - begun:.1f} s, {used:.0f} s of processor time")
     print(f"  {memory(members):,.0f} MiB, the largest Java process {memory([one]):,.0f}; {len(members)} processes, "
