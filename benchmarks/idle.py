@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.processes import cpu_seconds, events, family, left_behind, wait_until
+from benchmarks.processes import cores_used, events, family, left_behind, wait_until
 
 STREAMLETS = 8
 _MODULE = '''
@@ -99,10 +99,8 @@ def main() -> None:
     application(folder)
     process = start(folder)
     time.sleep(options.settle)
-    before = cpu_seconds(family(process.pid), ended=True)
-    time.sleep(options.measure)
+    cores = cores_used(process.pid, options.measure)
     members = family(process.pid)
-    cores = (cpu_seconds(members, ended=True) - before) / options.measure
     memory = sum(each.memory_info().rss for each in members) / 2**20
     print(f"{STREAMLETS} idle streamlets: {cores:.3f} cores, {len(members)} processes, {memory:,.0f} MiB", flush=True)
     print(f"stopped in {stop(process):.1f} s", flush=True)

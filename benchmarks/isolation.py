@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.idle import application, start, stop, ups
-from benchmarks.processes import cpu_seconds, events, family, wait_until
+from benchmarks.processes import cores_used, cpu_seconds, events, family, wait_until
 
 
 def memory(processes: list[psutil.Process]) -> float:
@@ -56,10 +56,8 @@ def measure(what: str, options: list[str], count: int, settle: float, seconds: f
     process = start(folder, *options, count=count)
     used, came = cpu_seconds(family(process.pid), ended=True), ups(folder)
     time.sleep(settle)
-    before = cpu_seconds(family(process.pid), ended=True)
-    time.sleep(seconds)
+    cores = cores_used(process.pid, seconds)
     members = family(process.pid)
-    cores = (cpu_seconds(members, ended=True) - before) / seconds
     one = max(javas(members), key=lambda each: each.memory_info().rss)
     print(f"{what}: first up {came[0] - begun:.1f} s, all up {came[-1] - begun:.1f} s, {used:.0f} s of processor time")
     print(f"  {memory(members):,.0f} MiB, the largest Java process {memory([one]):,.0f}; {len(members)} processes, "

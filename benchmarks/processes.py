@@ -71,6 +71,18 @@ def cpu_seconds(processes: Iterable[psutil.Process], *, ended: bool = False) -> 
     return total
 
 
+def cores_used(process: int, seconds: float, every: float = 1.0) -> float:
+    """Cores that a process and all it has started use, over so many seconds; looked at `every` so many, so of one that
+    ends in between no more is missed than its last moments."""
+    before = {each: cpu_seconds([each]) for each in family(process)}
+    used = dict(before)
+    begun = time.monotonic()
+    while (passed := time.monotonic() - begun) < seconds:
+        time.sleep(min(every, seconds - passed))
+        used |= {each: max(used.get(each, 0.0), cpu_seconds([each])) for each in family(process)}
+    return (sum(used.values()) - sum(before.values())) / passed
+
+
 def processor_time() -> float:
     """Processor time in seconds that this process and all it started have used, those that have ended included."""
     return cpu_seconds(family(os.getpid()), ended=True)

@@ -54,7 +54,10 @@ def test_the_time_of_ended_children_counts_where_it_is_asked_for() -> None:
 
 def test_who_has_ended_is_not_alive() -> None:
     """One that nobody has waited for yet has ended, too; it has no command line, and uses no time."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", "print('up', flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"  # before that it may have no command line yet
         member = psutil.Process(process.pid)
         assert member in family(os.getpid())
         assert alive([member]) == left_behind([member], seconds=0.0) == [member]
