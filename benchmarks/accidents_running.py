@@ -27,7 +27,7 @@ import psutil
 import pyarrow.dataset as ds
 
 from benchmarks.kill_ledger import BATCH, Ledger, differences, expected
-from benchmarks.processes import alive, started_by
+from benchmarks.processes import alive, command_line, started_by
 
 PATIENCE = 600.0
 _DISK = "192m"
@@ -89,7 +89,7 @@ class Running:
         found = []
         for each in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                command = " ".join(each.cmdline())
+                command = command_line(each)
                 if "pyspark." in command and "python" in each.name() and each.cwd() == str(self.ledger.folder):
                     found.append((_role(each, command), each))
         return found

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import signal
+import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
+from benchmarks.processes import command_line, events, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
 
@@ -63,8 +62,7 @@ flow.runtimes.spark.driver.memory = 1g
 
 def _changes(folder: Path) -> list[tuple[str, str, str]]:
     """What the run told of its queries: streamlet, state, cause."""
-    events = [json.loads(line) for line in (folder / "run.out").read_text().splitlines() if line.startswith("{")]
-    told = [event for event in events if event.get("query") and event.get("state")]
+    told = [event for event in events(folder / "run.out") if event.get("query") and event.get("state")]
     return [(event["streamlet"], event["state"], event.get("cause") or "") for event in told]
 
 
@@ -86,27 +84,22 @@ def test_out_of_memory_in_one_driver_leaves_the_other_running(tmp_path: Path) ->
     (tmp_path / "blueprint.conf").write_text(_BLUEPRINT)
     command = [sys.executable, "-c", "from cli.main import main; main()", "run", str(tmp_path), "--format", "json"]
     with (tmp_path / "run.out").open("wb") as out:
-        process = psutil.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
+        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
 
-    def until(what: str, reached: Callable[[], bool]) -> None:
-        end = time.monotonic() + 240
-        while not reached():
-            said = (tmp_path / "run.out").read_text()
-            assert process.poll() is None, said
-            assert time.monotonic() < end, f"{what}: {said[-3000:]}"
-            time.sleep(0.2)
+    def until(reached: Callable[[], bool]) -> None:
+        wait_until(process, tmp_path / "run.out", reached, seconds=240.0, poll=0.2)
 
     def ups(streamlet: str) -> int:
         return sum(change[:2] == (streamlet, "running") for change in _changes(tmp_path))
 
-    until("both are up", lambda: bool(ups("modest") and ups("greedy")))
-    modest = [each for each in process.children() if each.cmdline()[-1:] == ["modest"]]
+    until(lambda: bool(ups("modest") and ups("greedy")))
+    modest = [each for each in started_by(process.pid) if command_line(each).endswith(" modest")]
     modest += [each for each in modest[0].children() if "java" in each.name()]
     (tmp_path / "hunger").touch()
-    until("it was too much", lambda: not (tmp_path / "hunger").exists())
-    until("it is up again", lambda: ups("greedy") == 2)
+    until(lambda: not (tmp_path / "hunger").exists())
+    until(lambda: ups("greedy") == 2)
     assert all(each.is_running() for each in modest)
-    until("it goes on", lambda: len(_numbers(tmp_path, "large")) > 200)
+    until(lambda: len(_numbers(tmp_path, "large")) > 200)
     process.send_signal(signal.SIGTERM)
     assert process.wait() == 0, (tmp_path / "run.out").read_text()
 
