@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test test-matrix check bench clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -10,7 +10,7 @@ READY := .venv/.ready
 RUN := JAVA_HOME="$$(.ci/java)" && export JAVA_HOME PATH="$(CURDIR)/$(BIN):$$PATH" &&
 
 help:  ## Say what there is (this list)
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Make .venv with all that is needed, and see to Java 17 or newer
 	@.ci/java >/dev/null
@@ -22,6 +22,9 @@ demo: $(READY)  ## Verify and run the flights example on 336,776 real flights
 test: $(READY)  ## Run the tests (ARGS="tests/cli -k word" for some of them)
 	@$(RUN) pytest $(ARGS)
 
+test-matrix: $(READY)  ## Run them on every supported Python here (without Spark), and on the lowest and the newest PySpark
+	@.ci/matrix $(ARGS)
+
 check: $(READY)  ## Lint, formatting, types, layers
 	@$(RUN) { failed=0; \
 	  for each in "ruff check ." "ruff format --check ." mypy lint-imports; do \
@@ -29,7 +32,7 @@ check: $(READY)  ## Lint, formatting, types, layers
 	  done; exit $$failed; }
 
 # The small version of each benchmark; its first lines say how to run the large one.
-SMALL = "verify --small" "plans --rounds 1" "verify_scale --small" hocon "accidents 200" avro_resolution conform topic_growth small_batches "chain 1000000 --rounds 1" \
+SMALL = "verify --small" "plans --rounds 1" "verify_scale --small" hocon "accidents 200" "fixes 300" avro_resolution conform topic_growth small_batches "chain 1000000 --rounds 1" \
   "flights --small" "idle --settle 20 --measure 20 --cycles 2" "isolation --streamlets 2 --settle 5 --measure 5" "kill_ledger --each 1 --kills 2" \
   "kill_shop --each 1 --kills 2" "drains --drains 2 --kills 1" supervisor
 
@@ -40,7 +43,7 @@ bench: $(READY)  ## Run the small version of every benchmark
 	    echo; echo "== $$each"; python -m benchmarks.$$each || failed=1; \
 	  done; exit $$failed; }
 
-clean:  ## Remove what runs and tests leave behind (not .venv)
+clean:  ## Remove what runs and tests leave behind (not .venv and .venvs)
 	@rm -rf .flow .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse examples/*/.flow examples/*/out
 
 # Made once; made again when the requirements change.

@@ -3,8 +3,8 @@
     python -m benchmarks.accidents [EACH] [SEED]
 
 The application is `tests/seeded/dense`: blueprint in HOCON, YAML and JSON, a file that it includes, and its schemas.
-A call is that of the command in this process, with 2 s to answer; the exit code must be 1 where the report has errors
-and 0 where it has none. A wrong answer stops the run and shows the file.
+The command runs in this process and must answer within 2 s. Its exit code must be 1 if the report has errors, and 0
+otherwise. A wrong answer stops the benchmark and shows the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.cli.accidents import Workshop, answered, mutations, random_bytes
 
 
 def main(each: int, seed: int) -> None:
-    """Put so many of each kind through it."""
+    """Verify `each` mutated and `each` random files, and print the results."""
     with tempfile.TemporaryDirectory(prefix="flow-bench-") as folder:
         workshop = Workshop(Path(folder))
         for kind in (mutations, random_bytes):

@@ -1,9 +1,10 @@
-"""What befalls a machine while an application runs: `python -m benchmarks.accidents_running` (as root, on Linux).
+"""Accidents of the machine while an application runs: `python -m benchmarks.accidents_running` (as root, on Linux).
 
-The ledger application runs without an end on a small disk of its own, and is fed all the time. One after the other its
-Python workers are killed, its disk runs full, its topics and checkpoints become read-only; each accident passes, and
-then everything must be `running` and worked off again. The status is looked at from outside meanwhile. Drained at the
-end, the ledger must be exact. Last a topic's folder is deleted, and those who need it must fail for good, at once.
+The ledger application runs continuously on a small disk of its own, with continuous input. One after the other, its
+Python workers are killed, its disk becomes full, and its topics and checkpoints become read-only. After each accident,
+everything must be `running` again and the backlog processed. The status is read from another process meanwhile. After
+a drain at the end, the ledger must be exact. Finally a topic's directory is deleted, and its streamlets must fail
+permanently and immediately.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ PATIENCE = 600.0
 _DISK = "192m"
 _SEEN_WITHIN = 20.0
 _READER = "python_streaming_source_runner"
-# Failures on purpose are many: waits that double would make hours of them. The limit makes a Python function of it.
+# There are many intended failures, so the waits must not double. The limit is a Python function.
 _MORE = (
     "double.parameters.fail-at=1000000000",
     *(f"{ref}.retry.max-backoff=2s" for ref in Ledger.queries),
@@ -45,7 +46,8 @@ class Running:
     """The ledger application while it runs.
 
     Arguments:
-        ledger: what it is; disk: the folder that has a file system of its own.
+        ledger: the application.
+        disk: the directory with its own file system.
     """
 
     ledger: Ledger
@@ -53,22 +55,22 @@ class Running:
     process: subprocess.Popen[bytes]
 
     def status(self) -> dict[str, Any]:
-        """What another terminal is told; {} before there is anything to tell."""
+        """Return the status as another process reads it; {} before there is one."""
         told = self.ledger.flow("status", str(self.ledger.blueprint), "--format", "json")
         return json.loads(told.stdout)["ledger"] if told.stdout else {}
 
     def states(self) -> dict[str, str]:
-        """Each streamlet's, as the status tells it, or `silent` for all."""
+        """Return the state of each streamlet in the status, or `silent` for all."""
         found = self.status()
         assert found["alive"], found
         return {each["ref"]: "silent" if found["silent"] else each["state"] for each in found["streamlets"]}
 
     def wait_until(self, reached: Callable[[], bool]) -> None:
-        """Wait until something is so; raises as `Ledger.wait_until`."""
+        """Wait for a condition; raises like `Ledger.wait_until`."""
         self.ledger.wait_until(self.process, reached, seconds=PATIENCE, poll=0.5)
 
     def settle(self, *, feed: int = 2) -> float:
-        """Feed, and wait until all of it has come out at the other end and everything runs; seconds it took."""
+        """Feed records and wait until all are processed and everything runs; return the seconds."""
         self.ledger.feed(feed)
         begun = time.monotonic()
         self.wait_until(self._settled)
@@ -78,14 +80,14 @@ class Running:
         return self._archived() >= self.ledger.files * BATCH and set(self.states().values()) == {"running"}
 
     def _archived(self) -> int:
-        """How many records the egress is told to have written."""
+        """Return how many records the egress has written, according to the status."""
         with contextlib.suppress(OSError, ValueError):  # a file may vanish, or be there by half
             return int(ds.dataset(self.ledger.folder / "out", format="parquet").count_rows())
         return 0
 
     def workers(self) -> list[tuple[str, psutil.Process]]:
-        """The Python processes that Spark has started, each with what it is for. Those whose parent was killed serve on
-        as nobody's children, so they are known by the folder they run in."""
+        """Return the Python processes of Spark with their roles. Processes whose parent was killed continue as orphans,
+        so they are identified by their working directory."""
         found = []
         for each in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
@@ -104,7 +106,7 @@ def _role(process: psutil.Process, command: str) -> str:
 
 
 def kill_workers(running: Running, dice: random.Random, times: int) -> Counter[str]:
-    """Kill Python workers, one at a time, while batches run; what they were for."""
+    """Kill Python workers, one at a time, while batches run; return their roles."""
     killed: Counter[str] = Counter()
     while killed.total() < times:
         running.ledger.feed(1)
@@ -117,8 +119,8 @@ def kill_workers(running: Running, dice: random.Random, times: int) -> Counter[s
 
 
 def _next_victim(running: Running, killed: Counter[str]) -> tuple[str, psutil.Process]:
-    """By turns a reader and one of the others, of the role that was hit least. Readers are always there; what runs
-    functions, plans or looks up only while a batch needs it: it is waited for a while."""
+    """Return alternately a reader and another worker, of the role that was hit least. Readers always exist; the others
+    only while a batch needs them, so this waits for them for a while."""
     deadline = time.monotonic() + _SEEN_WITHIN
     while True:
         there = dict(running.workers())
@@ -132,7 +134,7 @@ def _next_victim(running: Running, killed: Counter[str]) -> tuple[str, psutil.Pr
 
 @contextlib.contextmanager
 def full_disk(running: Running) -> Iterator[None]:
-    """No space on the application's disk."""
+    """Fill the application's disk."""
     filler = running.disk / "filler"
     with filler.open("wb", buffering=0) as file:
         with contextlib.suppress(OSError):
@@ -149,7 +151,7 @@ def full_disk(running: Running) -> Iterator[None]:
 
 @contextlib.contextmanager
 def read_only(running: Running) -> Iterator[None]:
-    """Topics and checkpoints cannot be written; what is open stays open."""
+    """Make topics and checkpoints read-only; open files stay writable."""
     folders = [running.ledger.home / name for name in ("topics", "checkpoints")]
     for folder in folders:
         subprocess.run(["mount", "--bind", folder, folder], check=True)
@@ -162,7 +164,7 @@ def read_only(running: Running) -> Iterator[None]:
 
 
 def outage(running: Running, accident: Callable[[Running], Any], seconds: float) -> Counter[str]:
-    """Let an accident last while the application is fed; the states that were told meanwhile."""
+    """Feed the application during an accident; return the states that were reported meanwhile."""
     told: Counter[str] = Counter()
     with accident(running):
         end = time.monotonic() + seconds
@@ -174,7 +176,7 @@ def outage(running: Running, accident: Callable[[Running], Any], seconds: float)
 
 
 def deleted_topic(running: Running) -> dict[str, str]:
-    """Delete a topic's folder; the states in the end."""
+    """Delete a topic's directory; return the final states."""
     shutil.rmtree(running.ledger.home / "topics" / "doubled")
     running.ledger.feed(1)
 
@@ -193,10 +195,10 @@ def _disk(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Let it all happen, then print what came of it."""
+    """Cause all accidents and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50, help="Python workers to kill")
-    parser.add_argument("--seconds", type=float, default=40, help="of an outage")
+    parser.add_argument("--seconds", type=float, default=40, help="seconds of an outage")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
@@ -219,14 +221,16 @@ def main() -> None:
 def _all_of_it(running: Running, dice: random.Random, kills: int, seconds: float) -> bool:
     ledger = running.ledger
     running.wait_until(lambda: bool(running.status().get("streamlets")))
-    print(f"up and worked off after {running.settle():.0f} s", flush=True)
+    print(f"up, backlog processed after {running.settle():.0f} s", flush=True)
     killed = kill_workers(running, dice, kills)
+    processed = running.settle()
     print(
-        f"{killed.total()} Python workers killed: {dict(killed)}; worked off {running.settle():.0f} s later", flush=True
+        f"{killed.total()} Python workers killed: {dict(killed)}; backlog processed {processed:.0f} s later", flush=True
     )
     for name, accident in (("full disk", full_disk), ("read-only", read_only)):
-        told = outage(running, accident, seconds)
-        print(f"{name} for {seconds:.0f} s: told {dict(told)}; worked off {running.settle():.0f} s later", flush=True)
+        reported = outage(running, accident, seconds)
+        processed = running.settle()
+        print(f"{name} for {seconds:.0f} s: {dict(reported)}; backlog processed {processed:.0f} s later", flush=True)
     members = started_by(running.process.pid)
     running.process.send_signal(signal.SIGTERM)
     code = running.process.wait()

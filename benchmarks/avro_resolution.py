@@ -1,14 +1,14 @@
-"""Ten thousand random schema pairs through every claim the tests make of the Avro checker; prints what it counted.
+"""Every claim of the tests about the Avro checker, on ten thousand random schema pairs; prints the counts.
 
     python -m benchmarks.avro_resolution [PAIRS] [FIRST_SEED]
 
-For each pair: 100 records of a compatible one decode with `fastavro` and with Apache `avro`, and of any other one
-record is found that each fails to decode; Apache's checker says the same; every reason names a path that exists in the
-reader's schema; every suggested change takes its reason away, and all in a row make the pair compatible; the read plan
-gives what fastavro reads. Schemas nest to the depth that is printed, and records hold themselves.
+For each compatible pair, `fastavro` and Apache `avro` decode 100 records; for each other pair, they fail to decode some
+record. Apache's checker agrees; every reason names a path in the reader's schema; every suggested change fixes its
+reason, and all changes together make the pair compatible; the read plan gives the same value as fastavro. Schemas nest
+to the printed depth, and records may be recursive.
 
-Pairs on which a library is known to differ are left out for that library alone, and counted by the divergence. They are
-argued one by one in `tests/blueprint/avro/oracles.py` and `apache.py`, and `test_divergences.py` shows each.
+Pairs on which a library is known to differ are excluded for that library only, and counted by the divergence.
+`tests/blueprint/avro/oracles.py` and `apache.py` explain each divergence, and `test_divergences.py` shows it.
 
 A failed claim stops the run with the seed and both schemas.
 """
@@ -33,7 +33,7 @@ TRIES = 1000
 
 
 def main(pairs: int, first: int) -> None:
-    """Check so many pairs, seeds from `first` on."""
+    """Check `pairs` pairs, with seeds from `first`."""
     counted: Counter[str] = Counter()
     started = time.perf_counter()
     checking = 0.0
@@ -45,7 +45,7 @@ def main(pairs: int, first: int) -> None:
             claims.paths_exist()
             claims.plan_reads()
             claims.json_is_whole()
-            errors, mendable = claims.changes_work()
+            errors, fixable = claims.changes_work()
         except BaseException:
             print(f"seed {seed}", file=sys.stderr)
             raise
@@ -54,15 +54,15 @@ def main(pairs: int, first: int) -> None:
         checking += time.perf_counter() - before
         kind = "compatible" if claims.compatible else "incompatible"
         counted[kind] += 1
-        counted[f"{kind}: held against the decoder of fastavro"] += claims.divergence is None
-        counted[f"{kind}: held against the decoder of avro"] += not claims.apache_limits
+        counted[f"{kind}: compared with the decoder of fastavro"] += claims.divergence is None
+        counted[f"{kind}: compared with the decoder of avro"] += not claims.apache_limits
         counted["with a recursive record on either side"] += _recursive(claims.writer) or _recursive(claims.reader)
         counted["errors"] += errors
-        counted["errors with a change"] += mendable
+        counted["errors with a change"] += fixable
         counted.update(f"rule {reason.rule}" for reason in reasons)
         if claims.divergence:
-            counted[f"fastavro and avro's checker left out: {claims.divergence}"] += 1
-        counted.update(f"avro's decoder left out: {limit}" for limit in claims.apache_limits)
+            counted[f"excluded for fastavro and avro's checker: {claims.divergence}"] += 1
+        counted.update(f"excluded for avro's decoder: {limit}" for limit in claims.apache_limits)
     print(f"{pairs} pairs, recursion depth {DEPTH}, seeds from {first}")
     for name, number in sorted(counted.items()):
         print(f"  {number:6d}  {name}")
@@ -70,8 +70,8 @@ def main(pairs: int, first: int) -> None:
 
 
 def _recursive(contract: Contract) -> bool:
-    """Whether some record of a contract holds itself."""
-    return any("holds itself" in problem.headline for problem in spark_problems(contract))
+    """Return whether some record of a contract contains itself."""
+    return any("contains itself" in problem.headline for problem in spark_problems(contract))
 
 
 if __name__ == "__main__":

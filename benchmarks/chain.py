@@ -1,11 +1,11 @@
-"""A pass-through chain of three streamlets over two Delta topics, beside the same in plain PySpark with Parquet files.
+"""A pass-through chain of three streamlets over two Delta topics, compared with plain PySpark and Parquet files.
 
     python -m benchmarks.chain [ROWS] [--rounds N] [--parts]
 
-Each round runs both, one after the other, in one Spark session; the ratio is that of the best rounds, once for the wall
-time and once for the processor time of all processes (which a busy machine does not change much). Every stage is one
-bounded query: the first writes ROWS records of four columns, the others pass them on, the last one to Parquet files in
-both. `--parts` prints each stage's time.
+Each round runs both, one after the other, in one Spark session. The ratio is that of the best rounds, for the wall
+time and for the CPU time of all processes (which depends less on the load of the machine). Every stage is one bounded
+query: the first writes ROWS records of four columns, the others pass them on, the last one to Parquet files in both
+cases. `--parts` prints the time of each stage.
 """
 
 from __future__ import annotations
@@ -48,34 +48,35 @@ def main() -> None:
     arguments.add_argument("rows", nargs="?", type=int, default=1_000_000)
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--parts", action="store_true")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     session = spark()
     best: dict[str, float] = {}
     least: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="chain-") as folder:
-        for round_ in range(given.rounds):
+        for round_ in range(options.rounds):
             for name, chain in (("files", files_chain), ("delta", delta_chain)):
                 root = Path(folder) / f"{name}-{round_}"
                 started, worked = time.perf_counter(), processor_time()
-                stages = chain(session.newSession(), root, given.rows)
+                stages = chain(session.newSession(), root, options.rows)
                 took, worked = time.perf_counter() - started, processor_time() - worked
                 best[name] = min(best.get(name, took), took)
                 least[name] = min(least.get(name, worked), worked)
-                parts = "  ".join(f"{seconds:6.2f}" for seconds in stages) if given.parts else ""
+                parts = "  ".join(f"{seconds:6.2f}" for seconds in stages) if options.parts else ""
                 print(
-                    f"round {round_ + 1}  {name:5}  {took:7.2f} s  {worked:7.2f} s of processor time  {parts}",
+                    f"round {round_ + 1}  {name:5}  {took:7.2f} s  {worked:7.2f} s of CPU time  {parts}",
                     flush=True,
                 )
-                check(session, root / "out", given.rows)
+                check(session, root / "out", options.rows)
                 shutil.rmtree(root)
-    print(f"\n{given.rows:,} rows, best of {given.rounds}: files {best['files']:.2f} s, delta {best['delta']:.2f} s")
-    print(f"processor time: files {least['files']:.2f} s, delta {least['delta']:.2f} s")
-    print(f"ratio {best['delta'] / best['files']:.2f}, of processor time {least['delta'] / least['files']:.2f}")
+    print(f"\n{options.rows:,} rows, best of {options.rounds}")
+    print(f"wall time: files {best['files']:.2f} s, delta {best['delta']:.2f} s")
+    print(f"CPU time: files {least['files']:.2f} s, delta {least['delta']:.2f} s")
+    print(f"ratio {best['delta'] / best['files']:.2f}, of CPU time {least['delta'] / least['files']:.2f}")
     session.stop()
 
 
 def spark() -> SparkSession:
-    """A session on two cores, set as the runner sets its own."""
+    """Return a session on two cores, with the settings of the runner."""
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.memory", "4g")
@@ -93,7 +94,7 @@ def spark() -> SparkSession:
 
 
 def readings(session: SparkSession, rows: int) -> DataFrame:
-    """One batch of `rows` records."""
+    """Return a stream with one batch of `rows` records."""
     source = session.readStream.format("rate-micro-batch").option("rowsPerBatch", rows).option("numPartitions", 2)
     return (
         source.name("source")
@@ -108,7 +109,7 @@ def readings(session: SparkSession, rows: int) -> DataFrame:
 
 
 def files_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
-    """The chain in plain PySpark: file sink and file source."""
+    """Run the chain in plain PySpark, with file sink and file source; return the seconds of each stage."""
 
     def pass_on(source: DataFrame, stage: str) -> Any:
         return source.writeStream.format("parquet").option("path", str(root / stage))
@@ -124,7 +125,7 @@ def files_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
 
 
 def delta_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
-    """The chain over two topics of the delta channel."""
+    """Run the chain over two topics of the delta channel; return the seconds of each stage."""
     channel = DeltaChannel(root / "topics")
     channel.prepare(session)
     first, second = (channel.topic(TopicPlan(n, n, "delta", True, (), (), {})) for n in ("first", "second"))
@@ -148,7 +149,7 @@ def delta_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
 
 
 def once(writer: Any, checkpoint: Path, *, bounded: bool = False) -> None:
-    """Run a query to its end; one that has no end, for its first batch with rows."""
+    """Run a bounded query to its end, or an unbounded one for its first batch with rows."""
     writer = writer.option("checkpointLocation", str(checkpoint))
     if bounded:
         query = writer.trigger(availableNow=True).start()
@@ -163,16 +164,16 @@ def once(writer: Any, checkpoint: Path, *, bounded: bool = False) -> None:
 
 
 def timed(run: Callable[[], None]) -> float:
-    """How long it takes, in seconds."""
+    """Return the seconds that a function takes."""
     started = time.perf_counter()
     run()
     return time.perf_counter() - started
 
 
 def check(session: SparkSession, out: Path, rows: int) -> None:
-    """Every row once."""
-    found = session.read.parquet(str(out)).agg(F.count("*"), F.sum("id")).first()
-    assert found is not None and tuple(found) == (rows, rows * (rows - 1) // 2), found
+    """Check that the output has every row once."""
+    totals = session.read.parquet(str(out)).agg(F.count("*"), F.sum("id")).first()
+    assert totals is not None and tuple(totals) == (rows, rows * (rows - 1) // 2), totals
 
 
 SCHEMA = "id long, src string, ts timestamp, value double"

@@ -1,6 +1,6 @@
-"""What `conform` costs: 5 million rows from Parquet through it and through plain casts, best of three each.
+"""The cost of `conform`, compared with plain casts: 5 million rows from Parquet, best of three.
 
-.venv/bin/python -m benchmarks.conform [ROWS]
+python -m benchmarks.conform [ROWS]
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Contract, tuple[str, ...], bool]] = {
         (*_FLAT_ROWS, *_ARRAY_ROWS),
         True,
     ),
-    "the same, looked at shallowly": (
+    "the same, not checked deeply": (
         _contract(*_FLAT, ("parts", {"type": "array", "items": _PART})),
         (*_FLAT_ROWS, *_ARRAY_ROWS),
         False,
@@ -78,13 +78,13 @@ CASES: dict[str, tuple[Contract, tuple[str, ...], bool]] = {
 
 
 def _best(*frames: DataFrame) -> list[float]:
-    """The best time of each, taken in turns so that a busy machine slows all of them."""
+    """Return the best time of each frame, measured in turns, so that other load affects all of them."""
     best = [float("inf")] * len(frames)
     for _ in range(BEST_OF + 1):
         for number, frame in enumerate(frames):
-            begun = time.perf_counter()
+            started = time.perf_counter()
             _run(frame)
-            best[number] = min(best[number], time.perf_counter() - begun)
+            best[number] = min(best[number], time.perf_counter() - started)
     return best
 
 
@@ -93,7 +93,7 @@ def _run(rows: DataFrame) -> None:
 
 
 def main() -> None:
-    """Print seconds and ratios."""
+    """Measure, and print seconds and ratios."""
     session = start_session("local[2]")
     session.sparkContext.setLogLevel("ERROR")
     folder = Path(tempfile.mkdtemp(prefix="streamlets-conform-"))
@@ -101,12 +101,12 @@ def main() -> None:
     for name, (contract, expressions, deep) in CASES.items():
         path = str(folder / f"{len(list(folder.iterdir()))}")
         session.range(ROWS, numPartitions=2).selectExpr(*expressions).write.parquet(path)
-        rows = session.read.parquet(path)  # like most sources it says of every column that it may be null
+        rows = session.read.parquet(path)  # all columns are nullable, as in most sources
         casts = rows.select(*(F.col(f.name).cast(f.dataType.simpleString()) for f in spark_schema(contract).fields))
-        found = conformance(rows.schema, contract, deep=deep)
-        kept = rows.where(found.reason.isNull()) if found.reason is not None else rows
-        plain, conformed = _best(casts, kept.select(*found.columns))  # as a channel writes a batch
-        checks = "no check" if found.reason is None else "checked"
+        conversion = conformance(rows.schema, contract, deep=deep)
+        kept = rows.where(conversion.reason.isNull()) if conversion.reason is not None else rows
+        plain, conformed = _best(casts, kept.select(*conversion.columns))  # as a channel writes a batch
+        checks = "no check" if conversion.reason is None else "checked"
         print(f"  {name:30} {plain:6.2f} {conformed:6.2f}   {conformed / plain:5.2f} ({checks})")
     shutil.rmtree(folder)
     session.stop()

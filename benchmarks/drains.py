@@ -1,9 +1,10 @@
-"""Drains a running application at random moments and looks what it left: `python -m benchmarks.drains`.
+"""Drains a running application at random times and checks its state: `python -m benchmarks.drains`.
 
-The ingress reads files by a source of Spark's own, the others topics. Half of the drains come under backlog: more is
-fed than can be read before the signal. After each the last batch that a query has planned must be committed, the
-queries must be down within the running batch and five seconds, and no process may be left. At the end an undisturbed
-run works off the rest, and the ledger must be exact. `--seed` and a few drains at a time do it in pieces.
+The ingress reads files with a source of Spark, the other streamlets read topics. Half of the drains have a backlog:
+more input than can be read before the signal. After each drain, the last planned batch of every query must be
+committed, the queries must end within the running batch and five seconds, and no process may remain. At the end, an
+undisturbed run processes the rest, and the ledger must be exact. With `--seed` and a few drains, this can be done in
+several parts.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ _GONE_WITHIN = 60.0
 
 @dataclass(frozen=True)
 class Drain:
-    """What one drain did.
+    """The result of a drain.
 
     Arguments:
-        backlog: whether it came under backlog; batch: seconds of the longest batch that was running.
-        seconds: from the signal to the last query's end, and to the process's end.
-        uncommitted: queries whose last planned batch is not committed; left: processes that outlived the runner.
+        backlog: whether there was a backlog.
+        batch: seconds of the longest running batch.
+        seconds: from the signal to the end of the last query, and to the end of the process.
+        uncommitted: queries whose last planned batch is not committed.
+        left: number of processes that outlived the runner.
+        code: the exit code of the runner.
     """
 
     backlog: bool
@@ -42,13 +46,13 @@ class Drain:
 
 
 def drain(ledger: Ledger, dice: random.Random, *, backlog: bool) -> Drain:
-    """Start the application, let it work for a while, send SIGTERM, and look."""
+    """Run the application for a while, send SIGTERM, and return the result."""
     ledger.feed(60 if backlog else 2)
     process = ledger.start(bounded=False)
     ledger.wait_until_up(process)
     time.sleep(dice.uniform(0.5, 8))
     if not backlog:
-        ledger.feed(1)  # a batch may or may not run when the signal comes
+        ledger.feed(1)  # a batch may or may not be running at the signal
         time.sleep(dice.uniform(0, 1.5))
     members = started_by(process.pid)
     asked = time.time()
@@ -72,7 +76,7 @@ def _uncommitted(ledger: Ledger) -> tuple[str, ...]:
 
 
 def gone_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
-    """Kill the runner alone with SIGKILL in the middle of work; seconds until all that it had started is gone."""
+    """Kill only the runner with SIGKILL while it works; return the seconds until all its processes have exited."""
     ledger.feed(20)
     process = ledger.start(bounded=False)
     ledger.wait_until_up(process)
@@ -87,11 +91,11 @@ def gone_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
 
 
 def main() -> None:
-    """Drain again and again, then print what came of it."""
+    """Drain repeatedly and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drains", type=int, default=40)
-    parser.add_argument("--kills", type=int, default=5, help="times the runner alone is killed with SIGKILL")
-    parser.add_argument("--isolation", choices=("none", "process"), default="none", help="as `flow run` has it")
+    parser.add_argument("--kills", type=int, default=5, help="how often only the runner is killed with SIGKILL")
+    parser.add_argument("--isolation", choices=("none", "process"), default="none", help="as in `flow run`")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
@@ -117,7 +121,7 @@ def main() -> None:
     print(f"seconds beyond the running batch: median {sorted(beyond)[len(beyond) // 2]:.2f}, longest {max(beyond):.2f}")
     print(f"process ended after: longest {max(one.seconds[1] for one in done):.2f} s")
     print(f"processes left: {sum(one.left for one in done)}; exit codes {sorted({one.code for one in done})}")
-    print(f"runner killed {len(kills)} times: all it had started gone after at most {max(kills, default=0):.2f} s")
+    print(f"runner killed {len(kills)} times: all its processes exited within {max(kills, default=0):.2f} s")
     print(f"ledger of {ledger.files} files, exit code {code}: lost and doubled {wrong}")
     shutil.rmtree(folder)
     failed = uncommitted or any(one.left or one.code for one in done) or code or any(map(any, wrong.values()))

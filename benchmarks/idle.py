@@ -1,7 +1,7 @@
-"""What an idle application costs: `python -m benchmarks.idle`.
+"""The resources of an idle application: `python -m benchmarks.idle`.
 
-Eight streamlets (a chain of topics) without news: cores used by the runner and everything it started, processes and
-memory, two minutes after the start; then whether repeated starts and stops leave anything behind.
+Eight streamlets (a chain of topics) without new records: the cores, processes and memory used by the runner and its
+children, two minutes after the start; then whether repeated starts and stops leave processes or data behind.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Next(SparkStreamlet):
 
 
 def application(folder: Path, count: int = STREAMLETS) -> None:
-    """Write down a chain of `count` streamlets whose first one finds nothing."""
+    """Write an application: a chain of `count` streamlets without input."""
     (folder / "empty").mkdir(parents=True)
     (folder / "idle.py").write_text(_MODULE.replace("FOLDER", str(folder / "empty")))
     (folder / "blueprint.conf").write_text(chain("idle", count))
 
 
 def chain(module: str, count: int) -> str:
-    """The blueprint of a chain `s0`, `s1` and on to the topic `last`: a module's `First`, then its `Next` each time."""
+    """Return the blueprint of a chain `s0`, `s1`, ... to the topic `last`, with a module's `First` and `Next`."""
     names = [f"s{number}" for number in range(count)]
     streamlets = [f"{name} = {module}.{'Next' if number else 'First'}" for number, name in enumerate(names)]
     topics = [f"t{number} {{ producers = [{name}.out], consumers = [{after}.in] }}"
@@ -62,7 +62,7 @@ def chain(module: str, count: int) -> str:
 
 
 def start(folder: Path, *options: str, count: int = STREAMLETS) -> subprocess.Popen[bytes]:
-    """Run it, with more options, and wait until all of its `count` streamlets are up."""
+    """Run an application with `options`, and wait until its `count` streamlets are running."""
     out = (folder / "run.out").open("wb")
     process = subprocess.Popen(
         [sys.executable, "-c", "from cli.main import main; main()", "run", str(folder), "--format", "json", *options],
@@ -73,12 +73,12 @@ def start(folder: Path, *options: str, count: int = STREAMLETS) -> subprocess.Po
 
 
 def ups(folder: Path) -> list[float]:
-    """When streamlets came up."""
+    """Return the times at which streamlets started to run."""
     return [event["time"] for event in events(folder / "run.out") if event.get("state") == "running"]
 
 
 def stop(process: subprocess.Popen[bytes]) -> float:
-    """Drain it; seconds until it and everything it started was gone."""
+    """Drain the application; return the seconds until the runner and its children have exited."""
     begun = time.monotonic()
     members = family(process.pid)
     process.send_signal(signal.SIGTERM)

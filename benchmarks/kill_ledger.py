@@ -1,9 +1,9 @@
-"""Kills a running application over and over and counts what was lost or doubled: `python -m benchmarks.kill_ledger`.
+"""Kills a running application repeatedly and counts lost and doubled records: `python -m benchmarks.kill_ledger`.
 
-Each round feeds new numbers, runs the application and has it killed: at a named crash point, or by `kill -9` of the
-driver alone or of all its processes while a batch is active (the phase hit is printed). Then it runs undisturbed to the
-end, and every topic and the Parquet files are compared with those of a run that nobody disturbed, and that one with
-arithmetic.
+Each round feeds new numbers, runs the application and kills it: at a named crash point, or with `kill -9` of only the
+driver or of all its processes while a batch is active (the phase is printed). Then the application runs undisturbed to
+the end. All topics and the Parquet files are compared with those of an undisturbed run, and these with the expected,
+computed results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from streamlets.channels.crash import VARIABLE
 from streamlets.channels.delta import DeltaChannel
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-# Where a batch on its way can be cut off; the other points belong to the upkeep of topics.
+# Crash points of a batch; the other points belong to the maintenance of topics.
 POINTS = ("after-data-files", "during-rename", "after-manifest", "after-topic-commit", "before-spark-commit")
 BATCH = 100
 NOT_HIT = "ended before it was hit"
@@ -43,13 +43,14 @@ _FLOW = (sys.executable, "-c", "from cli.main import main; main()")
 
 @dataclass
 class Ledger:
-    """The application of the tests on a folder of its own.
+    """The application of the tests, in its own directory.
 
     Arguments:
-        files: how many batches of records were fed.
-        batch: how many records a batch takes at most.
-        options: more of `flow run`, for each run.
-        since: from which byte of `run.out` on the present run tells.
+        folder: the directory.
+        files: the number of files with records that were fed.
+        batch: the maximum number of records per batch.
+        options: additional options of `flow run`, for every run.
+        since: where the output of the current run starts in `run.out`, in bytes.
     """
 
     folder: Path
@@ -65,17 +66,17 @@ class Ledger:
 
     @property
     def blueprint(self) -> Path:
-        """What is run."""
+        """The blueprint."""
         return self.modules
 
     @property
     def home(self) -> Path:
-        """What the application leaves: its topics, checkpoints, logs."""
+        """The state directory: topics, checkpoints, logs."""
         return self._state_dir / "ledger"
 
     @property
     def out(self) -> Path:
-        """What its runs tell, one after another."""
+        """The file with the events of all runs."""
         return self.folder / "run.out"
 
     @property
@@ -87,7 +88,7 @@ class Ledger:
         return os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.modules}"}
 
     def feed(self, files: int) -> None:
-        """Lay down more numbers, a batch a file, as a whole."""
+        """Add files with numbers, each file atomically."""
         (self.folder / "in").mkdir(parents=True, exist_ok=True)
         for _ in range(files):
             text = "".join(json.dumps({"n": n}) + "\n" for n in range(self.files * BATCH, (self.files + 1) * BATCH))
@@ -108,7 +109,7 @@ class Ledger:
         }
 
     def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
-        """What runs it. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
+        """Return the command of a run. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
         return [
             *(*_FLOW, "run", str(self.blueprint), *self.options),
             *(("--available-now",) if bounded else ()),
@@ -118,7 +119,7 @@ class Ledger:
         ]
 
     def start(self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-        """Start a run in a process; its output goes to `run.out`. `more` is that of `command`."""
+        """Start a run in a process, with its output in `run.out`. `more` as for `command`."""
         command = self.command(bounded=bounded, more=more)
         environment = self._environment | {VARIABLE: crash_at}
         with self.out.open("ab") as out:
@@ -126,22 +127,22 @@ class Ledger:
             return subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.folder)
 
     def run(self, crash_at: str = "") -> int:
-        """Run to the end, or to the crash; gives the exit code."""
+        """Run to the end, or to the crash; return the exit code."""
         return self.start(crash_at).wait()
 
     def flow(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Another terminal: a command about the application, to its end."""
+        """Run another command about the application to its end."""
         command = [*_FLOW, *arguments, "--state-dir", str(self._state_dir)]
         return subprocess.run(
             command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
         )
 
     def told(self) -> list[dict[str, Any]]:
-        """The events of the present run, or of the last one."""
+        """Return the events of the current or last run."""
         return events(self.out, self.since)
 
     def up(self, *refs: str) -> bool:
-        """Whether the queries of these streamlets (of all when none is named) have been running in this run."""
+        """Return whether the queries of the given streamlets (default: all) have been running in this run."""
         running = {(e.get("streamlet"), e.get("query")) for e in self.told() if e.get("state") == "running"}
         return all((ref, self.queries[ref]) in running for ref in refs or self.queries)
 
@@ -153,19 +154,19 @@ class Ledger:
         seconds: float = 300.0,
         poll: float = 0.05,
     ) -> None:
-        """Wait until something is so of a run that has been started.
+        """Wait for a condition of a run.
 
         Raises:
-            RuntimeError: the run has ended before, or so many seconds have passed; with the last that it told.
+            RuntimeError: the run has ended, or the time is over; the message has the end of its output.
         """
         wait_until(process, self.out, reached, seconds=seconds, poll=poll)
 
     def wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait until all queries of a run are up; raises as `wait_until`."""
+        """Wait until all queries of a run are running; raises like `wait_until`."""
         self.wait_until(process, self.up)
 
     def records(self) -> dict[str, Counter[str]]:
-        """How often each record is in each topic, and in the Parquet files."""
+        """Return how often each record is in each topic and in the Parquet files."""
         channel = DeltaChannel(self.home / "topics")
         found: dict[str, Counter[str]] = {}
         for topic in self.topics:
@@ -176,12 +177,12 @@ class Ledger:
         return found
 
     def phase(self, wanted: str) -> str | None:
-        """Which batch of a streamlet was begun and is not committed, and how far it is; None when there is none."""
+        """Return the batch of a streamlet that was started and not committed, and its phase; None if there is none."""
         begun, committed = self.last_batch(wanted)
         return f"{wanted}, batch {begun}: {self._how_far(wanted, begun)}" if begun > committed else None
 
     def last_batch(self, streamlet: str) -> tuple[int, int]:
-        """The last batch that a streamlet has begun, and the last that it has committed; -1 where there is none."""
+        """Return the last batch that a streamlet has started, and the last that it has committed; -1 for none."""
         checkpoint = self.home / "checkpoints" / streamlet / self.queries[streamlet]
         return _last(checkpoint / "offsets"), _last(checkpoint / "commits")
 
@@ -198,7 +199,7 @@ class Ledger:
 
 
 def as_text(row: object) -> str:
-    """A record as a text that is the same for the same record."""
+    """Return a record as a string that is equal for equal records."""
     return json.dumps(row, sort_keys=True, default=str)
 
 
@@ -210,11 +211,11 @@ def _last(folder: Path) -> int:
 
 
 def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
-    """Start a run and kill it with SIGKILL while a batch is active, the driver alone or with all it started; who was
-    killed and the phase hit, None when it ended before."""
+    """Start a run and kill it with SIGKILL while a batch is active, only the driver or also its children; return who
+    was killed and the phase, None if the run ended before."""
     process = ledger.start()
     wanted = dice.choice([*ledger.queries])  # two new files make at least two batches of each
-    # An earlier kill may have left it a batch: that is one of this run only once its own query is up.
+    # The batch may be left from an earlier kill; it belongs to this run only if the query has started.
     while process.poll() is None and not ledger.up(wanted):
         time.sleep(0.02)
     while process.poll() is None:
@@ -237,8 +238,8 @@ def _kill_driver(process: subprocess.Popen[bytes], *, alone: bool) -> str:
 
 
 def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -> Iterator[str]:
-    """Feed and kill, again and again on the same state; says what each round hit. A round that ended before its kill
-    is repeated: it does not count."""
+    """Feed and kill repeatedly on the same state; yield what each round hit. A round that ended before its kill is
+    repeated."""
     todo = [*points, *[""] * kills]
     dice.shuffle(todo)
     for point in todo:
@@ -249,7 +250,7 @@ def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -
 
 
 def one_round(ledger: Ledger, point: str, dice: random.Random) -> tuple[bool, str]:
-    """Feed, run and kill: at a crash point, or ("") with SIGKILL in a batch; whether it was hit, and what was."""
+    """Feed, run and kill: at a crash point, or ("") with SIGKILL in a batch; return whether it was hit, and what."""
     ledger.feed(2)
     return _crash(ledger, point, dice.randrange(ledger.passages) + 1) if point else _kill(ledger, dice)
 
@@ -266,12 +267,12 @@ def _kill(ledger: Ledger, dice: random.Random) -> tuple[bool, str]:
 
 
 def differences(got: dict[str, Counter[str]], wanted: dict[str, Counter[str]]) -> dict[str, tuple[int, int]]:
-    """Records lost and doubled, by topic."""
+    """Return the number of lost and doubled records, by topic."""
     return {name: ((wanted[name] - got[name]).total(), (got[name] - wanted[name]).total()) for name in wanted}
 
 
 def expected(files: int) -> dict[str, Counter[str]]:
-    """The ledger as arithmetic has it: a batch of a hundred holds ten whole tens, so each is told once."""
+    """Return the expected ledger: a batch of a hundred has ten complete groups of ten, so each group has one result."""
     numbers = range(files * BATCH)
     tens = range(files * BATCH // 10)
     rows: dict[str, list[dict[str, int]]] = {
@@ -286,10 +287,10 @@ def expected(files: int) -> dict[str, Counter[str]]:
 def main() -> None:
     """Run the rounds and print the ledger."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=5, help="times each crash point is hit")
-    parser.add_argument("--kills", type=int, default=20, help="times the process is killed in a batch")
+    parser.add_argument("--each", type=int, default=5, help="how often each crash point is hit")
+    parser.add_argument("--kills", type=int, default=20, help="how often the process is killed in a batch")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", action="store_true", help="keep the folder")
+    parser.add_argument("--keep", action="store_true", help="keep the directory")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="ledger-"))
     disturbed, undisturbed = Ledger(folder / "disturbed"), Ledger(folder / "undisturbed")

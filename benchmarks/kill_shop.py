@@ -1,8 +1,8 @@
-"""Kills the shop of `examples/resilience` over and over and counts what was lost: `python -m benchmarks.kill_shop`.
+"""Kills the shop of `examples/resilience` repeatedly and counts lost records: `python -m benchmarks.kill_shop`.
 
 Four streamlets: an ingress, a stateful processor, a join of two streams, an egress to Parquet. Rounds and kills are
-those of `kill_ledger`; here Spark's state is compared with an undisturbed run's, too. With `--folder` it is done in
-pieces: `--rounds 10` does ten of what is still to be done, and the last piece compares.
+those of `kill_ledger`; Spark's state is compared with that of an undisturbed run, too. With `--folder` this can be done
+in several calls: `--rounds 10` executes ten of the remaining rounds, and the last call compares.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 from benchmarks.kill_ledger import BATCH, POINTS, REPOSITORY, Ledger, as_text, differences, one_round
 
-# The example without its failures, and without the egress that is there to double.
+# The example without its failures, and without the egress that duplicates records.
 BLUEPRINT = '''\
 blueprint {
   streamlets {
@@ -45,7 +45,7 @@ flow.application = ledger
 
 
 class Shop(Ledger):
-    """The shop on a folder of its own; a file more is a hundred orders more."""
+    """The shop, in its own directory; a file is a hundred orders."""
 
     topics: ClassVar[tuple[str, ...]] = ("orders", "payments", "paid", "settled")
     queries: ClassVar[dict[str, str]] = {
@@ -61,7 +61,7 @@ class Shop(Ledger):
 
     @property
     def settings(self) -> dict[str, object]:
-        """Settings of streamlets."""
+        """Return settings of streamlets."""
         limits = ("once.inlets.payments", "settle.inlets.orders", "settle.inlets.paid", "archive.inlets.in")
         return {
             "till.parameters.orders": self.files * BATCH,
@@ -70,13 +70,13 @@ class Shop(Ledger):
         }
 
     def feed(self, files: int) -> None:
-        """Keep the shop open for so many hundreds of orders more."""
+        """Add hundreds of orders."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "blueprint.conf").write_text(BLUEPRINT)
         self.files += files
 
     def state(self, session: Any) -> dict[str, Counter[str]]:
-        """The rows in the state of the processor and of both sides of the join."""
+        """Return the rows in the state of the processor and of both sides of the join."""
         checkpoints = self.home / "checkpoints"
         found = {"state of once": _rows(session.read.format("statestore").load(str(checkpoints / "once" / "paid")))}
         for side in ("left", "right"):
@@ -91,7 +91,7 @@ def _rows(state: Any) -> Counter[str]:
 
 
 def expected(orders: int) -> dict[str, Counter[str]]:
-    """The topics that depend on orders alone, as arithmetic has them; what is unpaid comes when the join lets it go."""
+    """Return the expected records of the topics that only depend on orders; unpaid orders depend on the join."""
     opening = datetime(2024, 5, 1, 8, tzinfo=UTC)
 
     def paid(order: int) -> dict[str, object]:
@@ -127,7 +127,7 @@ def settle_up(disturbed: Shop, undisturbed: Shop) -> bool:
 
 
 def _all(*shops: Shop) -> list[dict[str, Counter[str]]]:
-    """Records and state of each shop."""
+    """Return the records and the state of a shop."""
     from pyspark.sql import SparkSession
 
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -142,11 +142,12 @@ def _all(*shops: Shop) -> list[dict[str, Counter[str]]]:
 
 @dataclass
 class Journal:
-    """What is to be done and what was, kept in the folder so that another call can go on.
+    """The remaining and the completed rounds, stored in the directory so that another call can continue.
 
     Arguments:
-        todo: the crash points to be hit, "" for a kill in a batch, in the order drawn.
-        told: what each round hit; files: how much was fed.
+        todo: the crash points of the remaining rounds, "" for a kill in a batch, in random order.
+        told: what each completed round hit.
+        files: the number of files that were fed.
     """
 
     folder: Path
@@ -156,12 +157,12 @@ class Journal:
 
     @classmethod
     def at(cls, folder: Path, todo: list[str]) -> Journal:
-        """The journal that a folder has, or a new one of what is `todo`."""
+        """Return the journal of a directory, or a new one with the rounds `todo`."""
         file = folder / "journal.json"
         return cls(folder, **json.loads(file.read_text())) if file.exists() else cls(folder, todo)
 
     def keep(self) -> None:
-        """Write it down."""
+        """Write the journal to its file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = self.folder / "journal.json.draft"
         draft.write_text(json.dumps({"todo": self.todo, "told": self.told, "files": self.files}))
@@ -169,7 +170,7 @@ class Journal:
 
 
 def do_rounds(shop: Shop, journal: Journal, dice: random.Random, most: int) -> None:
-    """Do at most so many rounds of what is to be done; a round that ended before its kill does not count."""
+    """Execute at most `rounds` of the remaining rounds; a round that ended before its kill does not count."""
     begun = time.monotonic()
     for _ in range(most):
         if not journal.todo:
@@ -184,30 +185,30 @@ def do_rounds(shop: Shop, journal: Journal, dice: random.Random, most: int) -> N
 
 
 def _kind(told: str) -> str:
-    """What a round hit, without its numbers."""
+    """Return what a round hit, without numbers."""
     return re.sub(r", passage \d+: killed|batch \d+: ", "", told)
 
 
 def main() -> None:
     """Run the rounds and print the ledger."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=10, help="times each crash point is hit")
-    parser.add_argument("--kills", type=int, default=60, help="times it is killed in a batch")
+    parser.add_argument("--each", type=int, default=10, help="how often each crash point is hit")
+    parser.add_argument("--kills", type=int, default=60, help="how often it is killed in a batch")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=1_000_000, help="begin no more than so many in this call")
-    parser.add_argument("--compare", action="store_true", help="compare now, even if rounds are still to be done")
-    parser.add_argument("--folder", type=Path, help="keep all there, and go on with what an earlier call has left")
+    parser.add_argument("--rounds", type=int, default=1_000_000, help="maximum number of rounds in this call")
+    parser.add_argument("--compare", action="store_true", help="compare now, even if rounds remain")
+    parser.add_argument("--folder", type=Path, help="directory of the state, to continue an earlier call")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="shop-"))
     todo = [*POINTS] * options.each + [""] * options.kills
     random.Random(options.seed).shuffle(todo)
     journal = Journal.at(folder, todo)
-    # Of the undisturbed run only what comes out counts: it may take larger batches.
+    # Only the output of the undisturbed run matters, so its batches may be larger.
     disturbed = Shop(folder / "disturbed", files=journal.files)
     undisturbed = Shop(folder / "undisturbed", batch=20 * BATCH)
     do_rounds(disturbed, journal, random.Random(options.seed * 1000 + len(journal.told)), options.rounds)
     if journal.todo:
-        print(f"{len(journal.todo)} rounds are still to be done")
+        print(f"{len(journal.todo)} rounds remain")
         if not options.compare:
             return
     clean = settle_up(disturbed, undisturbed)

@@ -1,9 +1,9 @@
-"""What building the logic costs: `flow verify --plans` on an application of 12 streamlets, part by part.
+"""The time to build the logic: `flow verify --plans` on an application of 12 streamlets, by part.
 
     python -m benchmarks.plans [--rounds 3]
 
-Each round starts a Spark of its own, as the command does; its analyzer is warmed up while the session starts. The bar:
-at most 2 s beyond the start of the session.
+Each round starts its own Spark, as the command does, and warms up the analyzer while the session starts. The bar: at
+most 2 s in addition to the start of the session.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BAR = 2.0
 
 @contextmanager
 def measured(into: dict[str, tuple[float, float]], name: str, pid: int | None = None) -> Iterator[None]:
-    """Take down wall time and processor time, the JVM's (when there is one) included."""
+    """Measure wall time and CPU time, including that of the JVM, if any."""
     wall, cpu = time.perf_counter(), _cpu(pid)
     yield
     into[name] = (time.perf_counter() - wall, _cpu(pid) - cpu)
@@ -46,7 +46,7 @@ def _cpu(pid: int | None) -> float:
 
 
 def one_round() -> dict[str, tuple[float, float]]:
-    """Verify the shop in a fresh Spark; the second time Spark is warm."""
+    """Verify the shop in a new Spark, twice; the second time Spark is warm."""
     parts: dict[str, tuple[float, float]] = {}
     built = BuiltLogic()
 
@@ -76,7 +76,7 @@ def one_round() -> dict[str, tuple[float, float]]:
 
 
 def main() -> None:
-    """Print each part's best time; exit code 1 when the bar is missed."""
+    """Print the best time of each part; exit with 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as fresh:  # pyspark has one JVM a process
@@ -87,7 +87,7 @@ def main() -> None:
         wall, cpu = min(each[name][0] for each in rounds), min(each[name][1] for each in rounds)
         print(f"{name:24}{wall:7.2f} s" + (f"{cpu:7.2f} s" if cpu else ""))
     best = min(each["building, first time"][0] for each in rounds)
-    print(f"beyond the session's start: {best:.2f} s (bar: {BAR:.0f})")
+    print(f"in addition to the start of the session: {best:.2f} s (bar: {BAR:.0f})")
     if best > BAR:
         sys.exit("the bar is missed")
 

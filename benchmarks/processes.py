@@ -1,4 +1,4 @@
-"""A run seen from outside: the processes it has, what they use, whether they are gone, and what it has told."""
+"""Observation of a run from outside: its processes, their resources, their end, and the events of the run."""
 
 from __future__ import annotations
 
@@ -17,25 +17,37 @@ _TOLD = 3000  # characters of a run's output that an error shows
 
 
 def started_by(process: int) -> list[psutil.Process]:
-    """All that a process (by its id) has started and that is there, and what that has started."""
+    """Return the running children of a process (by its id), and their children."""
     return psutil.Process(process).children(recursive=True)
 
 
 def family(process: int) -> list[psutil.Process]:
-    """A process, first, and all that it has started."""
+    """Return a process, first, and its children and their children."""
     return [psutil.Process(process), *started_by(process)]
 
 
 def command_line(process: psutil.Process) -> str:
-    """What a process was started with; empty when it has ended."""
+    """Return the command line of a process; empty if it has exited."""
     try:
         return " ".join(process.cmdline())
     except psutil.Error:
         return ""
 
 
+def java_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Return the Java processes among these that have not exited."""
+    return [process for process in processes if _name(process) == "java"]
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:  # it has exited
+        return ""
+
+
 def alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Those that have not ended; one that nobody reaps has ended, too."""
+    """Return the processes that have not exited; zombies have exited, too."""
     return [each for each in processes if _is_alive(each)]
 
 
@@ -47,7 +59,7 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def left_behind(processes: Iterable[psutil.Process], seconds: float = 60.0) -> list[psutil.Process]:
-    """Wait until all have ended; those that have not after so many seconds."""
+    """Wait until all processes have exited; return those that have not after the given seconds."""
     end = time.monotonic() + seconds
     while (left := alive(processes)) and time.monotonic() < end:
         time.sleep(_POLL)
@@ -55,11 +67,12 @@ def left_behind(processes: Iterable[psutil.Process], seconds: float = 60.0) -> l
 
 
 def cpu_seconds(processes: Iterable[psutil.Process], *, ended: bool = False) -> float:
-    """Processor time that these processes have used themselves.
+    """Return the CPU time of processes.
 
     Arguments:
-        ended: also what those of their children used that have ended by now. Without it a process that ends between
-            two sums takes its time along.
+        members: the processes.
+        ended: whether to include children that have exited. Without it, the time of a process that exits between two
+            calls is lost.
     """
     total = 0.0
     for each in processes:
@@ -84,12 +97,12 @@ def cores_used(process: int, seconds: float, every: float = 1.0) -> float:
 
 
 def processor_time() -> float:
-    """Processor time in seconds that this process and all it started have used, those that have ended included."""
+    """Return the CPU time of this process and its children in seconds, including those that have exited."""
     return cpu_seconds(family(os.getpid()), ended=True)
 
 
 def events(out: Path, since: int = 0) -> list[dict[str, Any]]:
-    """What a run with `--format json` has told in a file, from a byte on; no line that is there by half."""
+    """Return the events of a run with `--format json` in a file, from a byte offset, without incomplete lines."""
     whole, _, _ = out.read_bytes()[since:].rpartition(b"\n")
     return [json.loads(line) for line in whole.splitlines() if line.startswith(b"{")]
 
@@ -102,10 +115,10 @@ def wait_until(
     seconds: float = 300.0,
     poll: float = _POLL,
 ) -> None:
-    """Wait until something is so of a run that tells into a file; asked every `poll` seconds.
+    """Wait for a condition of a run that writes to a file; checked every `poll` seconds.
 
     Raises:
-        RuntimeError: the run has ended before, or so many seconds have passed; with the last that it told.
+        RuntimeError: the run has ended, or the time is over; the message has the end of its output.
     """
     end = time.monotonic() + seconds
     while True:

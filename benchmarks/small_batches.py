@@ -1,9 +1,9 @@
-"""Small batches back to back: what a batch costs on a Delta topic and with Spark's Parquet file sink.
+"""Consecutive small batches: the time of a batch on a Delta topic and with Spark's Parquet file sink.
 
     python -m benchmarks.small_batches [BATCHES] [ROWS]
 
-All write the same source (ROWS records a batch, as fast as it goes) in one session, in turn and twice; the better
-median of a batch's time as Spark's progress tells it, without the first five batches. `checked` is a topic whose
+All write the same source (ROWS records per batch, without a pause) in one session, in turns and twice. The result is
+the better median of a batch's time in Spark's progress, without the first five batches. `checked` is a topic whose
 contract the rows may break (an enum of 1,000 symbols).
 """
 
@@ -47,15 +47,15 @@ def main() -> None:
             root = folder / f"{name}-{turn}"
             took = measure(writer(session.newSession(), name, root, rows), root, batches)
             medians[name] = min(took, medians.get(name, took))
-            print(f"{name:8}{took:8.0f} ms a batch", flush=True)
-        print(f"\n{rows:,} rows a batch: delta / files {medians['delta'] / medians['files']:.2f}")
+            print(f"{name:8}{took:8.0f} ms per batch", flush=True)
+        print(f"\n{rows:,} rows per batch: delta / files {medians['delta'] / medians['files']:.2f}")
     finally:
         session.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def writer(session: SparkSession, name: str, root: Path, rows: int) -> Any:
-    """The writer to measure."""
+    """Return the writer to measure."""
     source = readings(session, rows)
     if name == "files":
         return source.writeStream.format("parquet").option("path", str(root / "out"))
@@ -73,7 +73,7 @@ def writer(session: SparkSession, name: str, root: Path, rows: int) -> Any:
 
 
 def measure(stream: Any, root: Path, batches: int) -> float:
-    """The median time of a batch in milliseconds."""
+    """Return the median time of a batch in milliseconds."""
     query = stream.option("checkpointLocation", str(root / "checkpoint")).trigger(processingTime="0 seconds").start()
     seen: dict[int, float] = {}
     while len(seen) < batches + 5:

@@ -1,14 +1,15 @@
 """An application under constant failure: `python -m benchmarks.soak [--minutes 30] [--every 20]`.
 
-A chain of eight streamlets carries 20 numbers a second. Every few seconds something fails: a streamlet raises, or the
-Python process of a reader or a worker gets `kill -9`. Memory, threads, processes and open files of runner and JVM
-are sampled; their slopes over the second half are printed (a leak shows there; the first half is warm-up). In the
-end the last topic must hold every number once. `--trigger "500 ms"` makes more, smaller batches of it.
+A chain of eight streamlets processes 20 numbers per second. Every few seconds something fails: a streamlet raises, or
+the Python process of a reader or a worker is killed with `kill -9`. Memory, threads, processes and open files of runner
+and JVM are sampled, and their slopes over the second half are printed (they show leaks; the first half is warm-up). At
+the end, the last topic must contain every number once. `--trigger "500 ms"` makes more and smaller batches.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import shutil
 import statistics
@@ -64,13 +65,13 @@ class Next(SparkStreamlet):
 _SETTINGS = """
 flow.retry { min-backoff = 500 ms, max-backoff = 5 seconds, random-factor = 0.2, stable-period = 5 seconds }
 flow.trigger.processing-time = TRIGGER
-# So small that Java's rubbish stops growing within minutes: what is kept shows.
+# A small heap, so that garbage stops growing within minutes and leaks are visible.
 flow.runtimes.spark.driver.memory = 1536m
 """
 
 
 def application(folder: Path, trigger: str) -> None:
-    """Write the chain down; `trigger` is the time between batches, as settings have it."""
+    """Write the application; `trigger` is the time between batches, as in settings."""
     (folder / "stones").mkdir(parents=True)
     (folder / "chain.py").write_text(_MODULE.replace("FOLDER", str(folder)))
     settings = _SETTINGS.replace("TRIGGER", trigger)
@@ -79,7 +80,7 @@ def application(folder: Path, trigger: str) -> None:
 
 @dataclass(frozen=True)
 class Sample:
-    """What the runner and its JVM use; memory in MiB."""
+    """The resources of the runner and its JVM; memory in MiB."""
 
     minute: float
     runner_memory: float
@@ -92,7 +93,7 @@ class Sample:
 
 
 def sample(runner: psutil.Process, members: list[psutil.Process], minute: float) -> Sample:
-    """Look once."""
+    """Take a sample."""
     jvm = next(each for each in members if "java" in each.name())
     mib = 2**20
     return Sample(
@@ -108,7 +109,7 @@ def sample(runner: psutil.Process, members: list[psutil.Process], minute: float)
 
 
 def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psutil.Process]], str]]:
-    """What can be done to an application, by name; each says whom it hit."""
+    """Return the failures that can be injected, by name; each returns what it hit."""
 
     def stone(_: list[psutil.Process]) -> str:
         ref = f"s{dice.randrange(1, STREAMLETS)}"
@@ -121,7 +122,8 @@ def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psut
             if not found:
                 return "nobody there"
             victim = dice.choice(found)
-            victim.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                victim.kill()
             return str(victim.pid)
 
         return one
@@ -134,7 +136,7 @@ def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psut
 
 
 def ledger(folder: Path) -> str:
-    """The numbers of the last topic: how many, lost, doubled."""
+    """Describe the numbers in the last topic: count, lost, doubled."""
     state = next((folder / ".flow").iterdir())
     topic = DeltaChannel(state / "topics").topic(TopicPlan("last", "last", "delta", True, (), (), {}))
     found: Counter[int] = Counter()
@@ -145,7 +147,7 @@ def ledger(folder: Path) -> str:
 
 
 def slope(samples: list[Sample], what: str) -> str:
-    """The growth of one figure, an hour, over the second half, beside its mean."""
+    """Describe the growth of a measurement per hour over the second half, and its mean."""
     later = samples[len(samples) // 2 :]
     values = [float(getattr(each, what)) for each in later]
     line = statistics.linear_regression([each.minute for each in later], values)
@@ -153,11 +155,11 @@ def slope(samples: list[Sample], what: str) -> str:
 
 
 def main() -> None:
-    """Run, fail, sample, print."""
+    """Run the application, inject failures, and print the samples."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--every", type=float, default=20.0, help="seconds between failures")
-    parser.add_argument("--trigger", default="2 seconds", help="time between batches: less makes more of them")
+    parser.add_argument("--trigger", default="2 seconds", help="time between batches")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)

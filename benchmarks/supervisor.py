@@ -72,6 +72,9 @@ class Unit:
     def check(self) -> None:
         """It is as it says."""
 
+    def locate(self, batch: int, since: float) -> None:
+        """It has no batches."""
+
 
 @dataclass(frozen=True)
 class Result:

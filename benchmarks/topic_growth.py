@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -71,7 +72,7 @@ def grow(topic: DeltaTopic, table: Table, number: int, until: int) -> int:
     return number
 
 
-def commit(table: Table, number: int) -> None:
+def commit(table: Table, number: int, clock: Callable[[], float] = time.time) -> None:
     """One commit of one small file; they are all the same one, under names of their own."""
     file = table.path / "data" / "writer.q" / f"{number}.parquet"
     first = file.with_name("first")
@@ -80,7 +81,7 @@ def commit(table: Table, number: int) -> None:
         pq.write_table(pa.table({"id": range(RECORDS)}), first)
     os.link(first, file)
     name = file.relative_to(table.path).as_posix()
-    table.append([DataFile(name, first.stat().st_size, (RECORDS,))], Txn("writer.q", number), time.time)
+    table.append([DataFile(name, first.stat().st_size, (RECORDS,))], Txn("writer.q", number), clock)
 
 
 def measure(topic: DeltaTopic, table: Table, number: int) -> dict[str, float]:

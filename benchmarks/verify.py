@@ -1,10 +1,10 @@
-"""How long an answer takes: `flow verify` of the flights application beside a dry run of Spark's declarative pipelines.
+"""The time of `flow verify` for the flights application, compared with a dry run of Spark's declarative pipelines.
 
-Both are called as a user calls them, cold, in turns; the pipeline has the same stages. Needs the extra `bench`.
+Both are executed as by a user, cold and in turns; the pipeline has the same stages. Requires the extra `bench`.
 
     python -m benchmarks.verify [--small]
 
-The bar: `flow verify` answers at least 20 times faster, in at most half a second of CPU time.
+The bar: `flow verify` is at least 20 times faster, and takes at most half a second of CPU time.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def grounded():
 
 
 def timed(command: list[str], cwd: Path, environment: dict[str, str]) -> tuple[float, float]:
-    """Wall and CPU seconds of a command, children and all; ends the benchmark when it fails."""
+    """Return the wall and CPU seconds of a command and its children; exit if the command fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
@@ -104,7 +104,7 @@ def timed(command: list[str], cwd: Path, environment: dict[str, str]) -> tuple[f
 
 
 def main() -> None:
-    """Run both and print the figures; exit code 1 when the bar is missed."""
+    """Run both and print the results; exit with 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="one dry run instead of three")
     rounds = 1 if parser.parse_args().small else 3
@@ -137,7 +137,7 @@ def main() -> None:
     for name, runs in (("flow verify", ours), ("spark-pipelines dry-run", theirs)):
         print(f"{name:28}{min(r[0] for r in runs):10.2f} s{min(r[1] for r in runs):10.2f} s{len(runs):6}")
     ratio = min(r[0] for r in theirs) / min(r[0] for r in ours)
-    print(f"flow verify answers {ratio:.0f} times faster (bar: {BAR})")
+    print(f"flow verify is {ratio:.0f} times faster (bar: {BAR})")
     if ratio < BAR:
         sys.exit("the bar is missed")
 

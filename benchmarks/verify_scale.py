@@ -1,15 +1,15 @@
-"""How verification grows with the blueprint, and where a cold `flow verify` spends its time.
+"""The growth of verification time with the blueprint, and the parts of a cold `flow verify`.
 
     python -m benchmarks.verify_scale [--small]
 
 10 to 10,000 streamlets in four shapes: a *chain*; a *fan*, one topic with one writer and all others as readers; a
-*bus*, one topic that half of the streamlets write and the other half read; *dense*, each streamlet reads three topics
-of others at random, so that nearly all are in one knot, which is told. Each is verified in a process of its own, from
-the file to the findings and the plan, streamlets imported in it; the time is that process's own processor time, the
-memory its highest.
+*bus*, one topic that half of the streamlets write and the other half read; *dense*, each streamlet reads three random
+topics, so that nearly all are in one strongly connected component, which is reported. Each blueprint is verified in a
+separate process, from the file to the findings and the plan, including the import of streamlets. The time is the CPU
+time of that process, the memory its maximum.
 
 The bars: 10,000 streamlets in at most 3 s, growth from 1,000 no worse than n log n; a cold `flow verify
-examples/flights`, imports included, at most 0.5 s of processor time. The exit code is 1 when one is missed.
+examples/flights`, including imports, at most 0.5 s of CPU time. The exit code is 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Step(SparkStreamlet):
     Logic = Nothing
 
 
-class Knot(SparkStreamlet):
+class Random(SparkStreamlet):
     a = AvroInlet(schema=READING)
     b = AvroInlet(schema=READING)
     c = AvroInlet(schema=READING)
@@ -68,7 +68,7 @@ class Sink(SparkStreamlet):
 
 
 def blueprint(streamlets: dict[str, str], topics: dict[str, tuple[list[str], list[str]]]) -> str:
-    """The text of a blueprint: classes by streamlet; producers and consumers by topic."""
+    """Return the text of a blueprint from classes by streamlet, and producers and consumers by topic."""
     lines = ["blueprint {", "  streamlets {"]
     lines += [f"    {ref} = big.{name}" for ref, name in streamlets.items()]
     lines += ["  }", "  topics {"]
@@ -78,33 +78,33 @@ def blueprint(streamlets: dict[str, str], topics: dict[str, tuple[list[str], lis
 
 
 def chain(count: int) -> str:
-    """Each reads what the one before it writes."""
+    """Each streamlet reads the output of the previous one."""
     streamlets = {f"s{at}": "Step" for at in range(count)} | {"s0": "Source", f"s{count - 1}": "Sink"}
     return blueprint(streamlets, {f"t{at}": ([f"s{at}.out"], [f"s{at + 1}.in"]) for at in range(count - 1)})
 
 
 def fan(count: int) -> str:
-    """One writes, all others read it."""
+    """One streamlet writes a topic, all others read it."""
     streamlets = {"source": "Source"} | {f"s{at}": "Sink" for at in range(count - 1)}
     return blueprint(streamlets, {"all": (["source.out"], [f"s{at}.in" for at in range(count - 1)])})
 
 
 def bus(count: int) -> str:
-    """Half of them write one topic that the other half reads."""
+    """Half of the streamlets write a topic that the other half reads."""
     half = count // 2
     streamlets = {f"w{at}": "Source" for at in range(half)} | {f"r{at}": "Sink" for at in range(half)}
     return blueprint(streamlets, {"all": ([f"w{at}.out" for at in range(half)], [f"r{at}.in" for at in range(half)])})
 
 
 def dense(count: int) -> str:
-    """Each reads three topics at random, and writes one."""
+    """Each streamlet reads three random topics, and writes one."""
     chance = random.Random(count)
     readers: list[list[str]] = [[] for _ in range(count)]
     for at in range(count):
         for port in "abc":
             readers[chance.randrange(count)].append(f"s{at}.{port}")
     topics = {f"t{at}": ([f"s{at}.out"], reading) for at, reading in enumerate(readers)}
-    return blueprint({f"s{at}": "Knot" for at in range(count)}, topics)
+    return blueprint({f"s{at}": "Random" for at in range(count)}, topics)
 
 
 SHAPES = {"chain": chain, "fan": fan, "bus": bus, "dense": dense}
@@ -126,7 +126,7 @@ print(json.dumps([took, memory, codes, found.checked.streamlets, found.checked.p
 
 
 def measured(folder: Path) -> tuple[float, int, list[str], int, int]:
-    """Seconds, highest memory in KiB, codes of errors, streamlets and pairs of one verification in its own process."""
+    """Verify in a separate process; return seconds, maximum memory in KiB, error codes, streamlets and pairs."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, str(REPOSITORY)], cwd=folder, capture_output=True, text=True, check=True
     )
@@ -135,7 +135,7 @@ def measured(folder: Path) -> tuple[float, int, list[str], int, int]:
 
 
 def grow(rounds: int) -> bool:
-    """Print a row for each shape and size; whether the bars are met."""
+    """Print a row for each shape and size; return whether the bars are met."""
     met = True
     print(f"{'shape':8}{'streamlets':>12}{'pairs':>12}{'best CPU':>12}{'memory':>10}{'/ n log n':>12}  errors")
     for name, text in SHAPES.items():
@@ -160,7 +160,7 @@ def grow(rounds: int) -> bool:
 
 
 def cold() -> bool:
-    """Print where a cold `flow verify examples/flights` spends its processor time; whether the bar is met."""
+    """Print the CPU time of the parts of a cold `flow verify examples/flights`; return whether the bar is met."""
     flow = [str(Path(sys.executable).parent / "flow"), "verify", "examples/flights"]
     best = min(_spent(flow) for _ in range(7))
     bare = min(_spent([sys.executable, "-c", "pass"]) for _ in range(7))
@@ -168,11 +168,11 @@ def cold() -> bool:
     stages = json.loads(subprocess.run(
         [sys.executable, "-c", STAGES], cwd=REPOSITORY, capture_output=True, text=True, check=True
     ).stdout)  # fmt: skip
-    print(f"\ncold `flow verify examples/flights`: {best:.2f} s of processor time (bar: {MOST_COLD})")
+    print(f"\ncold `flow verify examples/flights`: {best:.2f} s of CPU time (bar: {MOST_COLD})")
     rows = {"starting Python": bare, "importing our code and click": imports - bare, **stages}
     for what, seconds in rows.items():
         print(f"  {seconds:6.3f} s  {what}")
-    print(f"  {best - sum(rows.values()):6.3f} s  rendering, and what the rows above do not see")
+    print(f"  {best - sum(rows.values()):6.3f} s  rendering and everything else")
     return best <= MOST_COLD
 
 

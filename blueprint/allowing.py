@@ -1,5 +1,6 @@
 """Comments that silence a finding where it stands: `// flow: allow contract-risk (because the archive is coarse)`.
 
+Codes are separated by commas; the reason, in parentheses or not, begins with the first word after them.
 Such a comment holds for its own line, and alone on a line for the next one that is no comment. It is looked for in the
 text, line by line: parsers pass comments over, and findings point into files of several formats, Python among them.
 """
@@ -10,12 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from blueprint.diagnostics import CODES, Diagnostic, Sources, Span, finding
+from blueprint.diagnostics import CODES, Diagnostic, FixKind, Sources, Span, finding
 from blueprint.diagnostics.fixes import rewrite
-from blueprint.spelling import did_you_mean, near
+from blueprint.spelling import did_you_mean, misspelling_of
 
-_ALLOW = re.compile(r"(?:#|//)[ \t]*flow:[ \t]*allow\b[ \t:]*([^(\r\n]*)")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+_ALLOW = re.compile(
+    rf"(?:#|//)[ \t]*flow:[ \t]*allow\b[ \t:]*({_NAME.pattern}(?:[ \t]*,[ \t]*(?!because\b){_NAME.pattern})*)"
+)
 _COMMENT = re.compile(r"[ \t]*(?:#|//)")
 
 
@@ -70,11 +73,11 @@ def _next_line(lines: list[str], number: int) -> int:
 
 def unknown_code(name: str, span: Span) -> Diagnostic:
     """The finding for a name that is no code."""
-    close = near(name, CODES)
+    meant = misspelling_of(name, CODES)
     return finding(
         "unknown-code",
         f"there is no finding with the code `{name}`",
         span,
         help=did_you_mean(name, CODES) or ("`flow explain` lists all codes",),
-        fix=rewrite((span, name, close[0])) if len(close) == 1 else None,
+        fix=rewrite(FixKind.RENAME_CODE, (span, name, meant)) if meant else None,
     )

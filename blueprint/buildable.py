@@ -29,12 +29,14 @@ class Buildable:
         place: where the blueprint names it.
         slow_topics: its topics on channels that have no real time, with the channel's name, by topic id.
         spark_places: where each of its Spark settings stands, by full name.
+        state: whether to find the columns that its queries keep in state, for which Spark runs a batch without rows.
     """
 
     plan: StreamletPlan
     place: Span
     slow_topics: Mapping[str, str] = field(default_factory=dict)
     spark_places: Mapping[str, Span] = field(default_factory=dict)
+    state: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,12 @@ class LogicCheck(Protocol):
         """Never raises for what a user's code does."""
 
 
-def buildable(draft: Draft) -> BuildableApplication:
-    """The streamlets of a draft that no finding of another rule already explains the failure of."""
+def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
+    """The streamlets of a draft that no finding of another rule already explains the failure of.
+
+    Arguments:
+        state: as in `Buildable`.
+    """
     folder = Path(draft.blueprint.folder).resolve()
     topics = defaultdict(str, topics_of(draft))
     return BuildableApplication(
@@ -95,6 +101,7 @@ def buildable(draft: Draft) -> BuildableApplication:
                 entry.key,
                 _slow_topics(draft, ref),
                 spark_places(draft.settings, ref),
+                state,
             )
             for ref, entry in draft.blueprint.streamlets.items()
             if _holds(draft, ref)

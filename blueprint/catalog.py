@@ -23,6 +23,7 @@ class ParameterType(enum.StrEnum):
     DURATION = "duration"
     MEMORY_SIZE = "memory-size"
     OBJECT = "object"
+    PATH = "path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,25 @@ class PortDescriptor:
 
 
 @dataclass(frozen=True, slots=True)
+class PathTraits:
+    """What a path must be.
+
+    Arguments:
+        kind: whether it names a file, a directory, or any of them.
+        must_exist: whether it must be there before the application starts.
+        readable, writable: what the streamlet does with it.
+    """
+
+    kind: Literal["any", "file", "directory"] = "any"
+    must_exist: bool = False
+    readable: bool = False
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ParameterDescriptor:
-    """A config parameter: `default` is text as the blueprint would write it, None when a value is required."""
+    """A config parameter: `default` is text as the blueprint would write it, None when a value is required; `path` is
+    set for parameters that are paths."""
 
     key: str
     description: str
@@ -62,6 +80,7 @@ class ParameterDescriptor:
     pattern: str | None = None
     choices: tuple[str, ...] = ()
     optional: bool = False
+    path: PathTraits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +202,13 @@ class ChannelTraits:
         name: as the blueprint writes it.
         topic_keys: setting keys it understands in a topic's `topic { ... }`, with their type names.
         real_time: whether real-time triggers work on it.
-        problems_of_type: says of an Avro type name why the channel cannot carry it; () when it carries all.
+        reserved: prefixes of the names that the channel uses for itself, so that no topic may have them.
     """
 
     name: str
     topic_keys: Mapping[str, str]
     real_time: bool
+    reserved: tuple[str, ...] = ()
 
 
 class Catalog(Protocol):

@@ -77,7 +77,8 @@ class _Reader:
             close = [key for key in near(name, fields) if isinstance(fields[key], ObjectValue)]
             if close:
                 key = close[0]
-                self.add(misspelt(fields[key], key, name, "the file"))
+                known = (name,) if len(close) == 1 else ()
+                self.add(misspelt(fields[key], key, name, "the file", known))
                 value = fields[key]
         if value is None:
             self.add(
@@ -102,7 +103,7 @@ class _Reader:
                 continue
             close = near(key, [name for name in known if name not in fields])
             if close:
-                self.add(misspelt(value, key, close[0], where))
+                self.add(misspelt(value, key, close[0], where, known))
                 fields[close[0]] = value
             else:
                 self.add(unknown(value, key, known, where))
@@ -165,7 +166,8 @@ class _Reader:
                 )
                 return None
             name = rest.pop(close[0])
-            self.add(misspelt(name, close[0], "class", f"the streamlet `{ref}`"))
+            known = ("class",) if len(close) == 1 else ()
+            self.add(misspelt(name, close[0], "class", f"the streamlet `{ref}`", known))
         if not (isinstance(name, Scalar) and isinstance(name.value, str)):
             self.add(wrong_type(name, f"the class of `{ref}`", "a class path"))
             return None

@@ -6,9 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from blueprint.catalog import ParameterDescriptor, ParameterType
-from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain
+from blueprint.diagnostics import Span
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain, span_of
 from blueprint.quantities import QuantityError, duration, memory_size
 from blueprint.spelling import alternatives, near
 
@@ -25,6 +27,7 @@ WANTED = {
     ParameterType.DURATION: "a duration such as `5 minutes`",
     ParameterType.MEMORY_SIZE: "a memory size such as `64 MiB`",
     ParameterType.OBJECT: "an object",
+    ParameterType.PATH: "a path",
 }
 
 
@@ -36,8 +39,24 @@ class ParameterError(ValueError):
         self.help = help
 
 
-def parameter_value(parameter: ParameterDescriptor, value: Value) -> object:
-    """The value as logic gets it: int, str, float, bool, `Duration`, `MemorySize` or dict.
+def path_start(value: Value, folder: Path) -> Path:
+    """Where a relative path starts that a value is or holds: in the directory of the file that sets it.
+
+    Arguments:
+        folder: the blueprint's, where those start that no file sets: arguments mean the same from anywhere.
+    """
+    return _beside(span_of(value), folder)
+
+
+def _beside(place: Span, folder: Path) -> Path:
+    return (folder if place.file.startswith("<") else Path(place.file).parent).absolute()
+
+
+def parameter_value(parameter: ParameterDescriptor, value: Value, folder: Path = Path()) -> object:
+    """The value as logic gets it: int, str, float, bool, `Duration`, `MemorySize`, dict, or an absolute `Path`.
+
+    Arguments:
+        folder: the blueprint's.
 
     Raises:
         ParameterError: the value does not fit the parameter's type, pattern or choices.
@@ -48,16 +67,16 @@ def parameter_value(parameter: ParameterDescriptor, value: Value) -> object:
         case Scalar(value=None):
             raise ParameterError(f"`null` is not {WANTED[parameter.type]}")
         case Scalar(text=text):
-            return parameter_text(parameter, text)
+            return parameter_text(parameter, text, path_start(value, folder))
         case ListValue():
             raise ParameterError(f"a list is not {WANTED[parameter.type]}")
         case _:
             raise ParameterError(f"an object is not {WANTED[parameter.type]}")
 
 
-def parameter_text(parameter: ParameterDescriptor, text: str) -> object:
-    """The same for a value given as text: a default, or a value of the testkit."""
-    value = _typed(parameter, text)
+def parameter_text(parameter: ParameterDescriptor, text: str, start: Path = Path()) -> object:
+    """The same for a value given as text: a default, or a value of the testkit. A relative path begins at `start`."""
+    value = _path(text, start) if parameter.type is ParameterType.PATH else _typed(parameter, text)
     if parameter.choices and not any(_is_choice(parameter, choice, text, value) for choice in parameter.choices):
         close = near(text, parameter.choices)
         raise ParameterError(
@@ -80,11 +99,17 @@ def _is_choice(parameter: ParameterDescriptor, choice: str, text: str, value: ob
 
 def parameter_default(parameter: ParameterDescriptor) -> object:
     """The default's value; None when there is none. Raises as `parameter_text`."""
-    return None if parameter.default is None else parameter_text(parameter, parameter.default)
+    start = _beside(parameter.declared, Path())
+    return None if parameter.default is None else parameter_text(parameter, parameter.default, start)
 
 
-def parameter_values(parameters: Iterable[ParameterDescriptor], given: Mapping[str, Value]) -> dict[str, object]:
-    """The values of all parameters by key: what is given, else the default; those without either are left out.
+def parameter_values(
+    parameters: Iterable[ParameterDescriptor], given: Mapping[str, Value], folder: Path = Path()
+) -> dict[str, object]:
+    """The values of all parameters by key: what is given, else the default; those without either are omitted.
+
+    Arguments:
+        folder: the blueprint's.
 
     Raises:
         ParameterError: a value or default does not fit its parameter.
@@ -93,7 +118,7 @@ def parameter_values(parameters: Iterable[ParameterDescriptor], given: Mapping[s
     for parameter in parameters:
         value = given.get(parameter.key)
         if value is not None and not (isinstance(value, Scalar) and value.value is None):
-            values[parameter.key] = parameter_value(parameter, value)
+            values[parameter.key] = parameter_value(parameter, value, folder)
         elif parameter.default is not None:
             values[parameter.key] = parameter_default(parameter)
     return values
@@ -101,7 +126,7 @@ def parameter_values(parameters: Iterable[ParameterDescriptor], given: Mapping[s
 
 def _typed(parameter: ParameterDescriptor, text: str) -> object:
     match parameter.type:
-        case ParameterType.STRING:
+        case ParameterType.STRING | ParameterType.PATH:
             return text
         case ParameterType.INTEGER:
             return _integer(text)
@@ -118,6 +143,15 @@ def _typed(parameter: ParameterDescriptor, text: str) -> object:
                 raise ParameterError(str(error)) from None
         case ParameterType.OBJECT:
             return _object(text)
+
+
+def _path(text: str, start: Path) -> Path:
+    if not text or "\0" in text:
+        raise ParameterError(f"{_shown(text)} is not a path")
+    try:
+        return start / Path(text).expanduser()
+    except RuntimeError as error:  # `~name` of nobody
+        raise ParameterError(f"{_shown(text)} is not a path: {error}") from None
 
 
 def _integer(text: str) -> int:

@@ -45,9 +45,13 @@ class Retry:
     stable_period: Duration = Duration(60 * 10**9)
 
 
+STUCK_AFTER = Duration(600 * 10**9)
+"""How long a batch runs before it is reported as stuck, unless a setting says otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class InletPlan:
-    """An inlet joined to its topic. `max_records` limits a batch, None when nothing does."""
+    """An inlet joined to its topic. `max_records` limits a batch to whole commits; None when nothing does."""
 
     streamlet: str
     name: str
@@ -121,6 +125,7 @@ class StreamletPlan:
         dead_letters: id of the topic that takes rows which broke a contract; None when no port asks for it.
         folder: where relative paths in its settings start: the blueprint's.
         source_evolution: whether sources are named in the checkpoint (default), so that inlets may change.
+        stuck_after: how long a batch runs before it is reported as stuck.
     """
 
     ref: str
@@ -139,10 +144,15 @@ class StreamletPlan:
     source_evolution: bool = True
     folder: str = "."
     retry_set: frozenset[str] = frozenset()
+    stuck_after: Duration = STUCK_AFTER
 
 
 Isolation = Literal["none", "process"]
 """Where streamlets run: all on one Spark, or each (each group) in a process with a Spark of its own."""
+
+
+Access = Literal["owner", "group"]
+"""Who may read an application's state directory: the user who runs it, or also the directory's group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +165,7 @@ class ApplicationPlan:
         streamlets: in topological order (producers first), ties by name; topics: sorted by id.
         spark: Spark settings of the whole application (`flow.runtimes.spark`).
         isolation: unless the command line says otherwise.
+        state_access: who may read its state directory.
     """
 
     name: str
@@ -164,6 +175,7 @@ class ApplicationPlan:
     topics: tuple[TopicPlan, ...]
     spark: Mapping[str, str]
     isolation: Isolation = "none"
+    state_access: Access = "owner"
 
     def streamlet(self, ref: str) -> StreamletPlan:
         """The streamlet called `ref`; KeyError when there is none."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from blueprint.catalog import StreamletDescriptor
 from blueprint.hocon.values import plain
 from blueprint.model import DEAD_LETTERS, Role, dead_letter_topic
-from blueprint.parameters import parameter_values
+from blueprint.parameters import parameter_values, path_start
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
 from blueprint.resolved import (
     application_name,
     inlet_settings,
     isolation,
     spark_settings,
+    state_access,
     streamlet_settings,
     topic_facts,
     topic_options,
@@ -42,6 +44,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
         topics=tuple(sorted(_topics(draft, dead_letters), key=lambda topic: topic.id)),
         spark=spark_settings(draft.settings),
         isolation=isolation(draft.settings),
+        state_access=state_access(draft.settings),
     )
 
 
@@ -79,7 +82,7 @@ def streamlet_plan(
         ref=ref,
         class_name=descriptor.class_name,
         descriptor=descriptor,
-        parameters=parameter_values(descriptor.parameters, draft.given(ref, "parameters")),
+        parameters=_parameters(draft, ref, descriptor, folder),
         inlets=tuple(_inlets(draft, ref, descriptor, topic_of)),
         outlets=tuple(_outlets(ref, descriptor, topic_of)),
         trigger=own.trigger,
@@ -91,14 +94,34 @@ def streamlet_plan(
         dead_letters=dead_letters,
         group=own.group,
         source_evolution=own.source_evolution,
+        stuck_after=own.stuck_after,
         folder=str(folder),
     )
 
 
+def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, object]:
+    """The values of parameters, with the directories that the streamlet writes as absolute paths."""
+    values = parameter_values(descriptor.parameters, draft.given(ref, "parameters"), folder)
+    for written in descriptor.folders:
+        values = _with_path(values, written.parameter, Path(written.folder))
+    return values
+
+
+def _with_path(values: Mapping[str, Any], keys: tuple[str, ...], path: Path) -> dict[str, Any]:
+    """The values with the one replaced that keys lead to."""
+    first, *rest = keys
+    return {**values, first: _with_path(values[first], tuple(rest), path) if rest else path}
+
+
 def _folders(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, str]:
-    """Volume mounts: the folder given (relative ones start from the blueprint's), else where it is declared."""
-    given = {name: plain(value) for name, value in draft.given(ref, "volume-mounts").items() if not is_null(value)}
-    return {mount.name: str(folder / str(given.get(mount.name, mount.path))) for mount in descriptor.volume_mounts}
+    """Volume mounts: the directory given (relative ones start beside the file that sets it), else where it is
+    declared."""
+    given = {
+        name: str(path_start(value, folder) / str(plain(value)))
+        for name, value in draft.given(ref, "volume-mounts").items()
+        if not is_null(value)
+    }
+    return {mount.name: given.get(mount.name, mount.path) for mount in descriptor.volume_mounts}
 
 
 def _inlets(

@@ -39,7 +39,10 @@ def _size_units() -> dict[str, int]:
 
 _BYTES = _size_units()
 _NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]*)\s*")
-_LONGEST = 2**63 - 1  # nanoseconds, some 292 years: what the other side of Spark can hold
+_LONGEST = 2**63 - 1  # nanoseconds, some 292 years, or bytes: what the other side of Spark can hold
+
+LARGEST_COUNT = 2**31 - 1
+"""The largest number of records, partitions or attempts that Spark's side can count to."""
 
 
 class QuantityError(ValueError):
@@ -88,6 +91,9 @@ class MemorySize:
         return f"{self.bytes} bytes"
 
 
+_SHORTEST_BACKOFF = Duration(10 * 10**6)
+
+
 def _read(text: str, units: dict[str, int], what: str, example: str) -> int:
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -114,10 +120,25 @@ def duration(text: str) -> Duration:
     return Duration(nanoseconds)
 
 
+def backoff(text: str) -> Duration:
+    """Read a duration to wait before a restart.
+
+    Raises:
+        QuantityError: the text is not a duration, or a shorter one than 10 ms.
+    """
+    pause = duration(text)
+    if pause < _SHORTEST_BACKOFF:
+        raise QuantityError(f"`{text}` is shorter than 10 ms: what fails would be restarted without a pause")
+    return pause
+
+
 def memory_size(text: str) -> MemorySize:
     """Read a size such as `64 MiB`, `1GB` or `512` (bytes).
 
     Raises:
         QuantityError: the text is no size.
     """
-    return MemorySize(_read(text, _BYTES, "a memory size", "64 MiB"))
+    size = _read(text, _BYTES, "a memory size", "64 MiB")
+    if size > _LONGEST:
+        raise QuantityError(f"`{text}` is larger than {_LONGEST} bytes")
+    return MemorySize(size)

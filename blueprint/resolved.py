@@ -9,7 +9,17 @@ from typing import Literal
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import ObjectValue, Scalar, Value, span_of
-from blueprint.plan import AvailableNow, Isolation, ProcessingTime, RealTime, Retention, Retry, Trigger
+from blueprint.plan import (
+    STUCK_AFTER,
+    Access,
+    AvailableNow,
+    Isolation,
+    ProcessingTime,
+    RealTime,
+    Retention,
+    Retry,
+    Trigger,
+)
 from blueprint.quantities import Duration, MemorySize, duration, memory_size
 from blueprint.retry import RetryOptionError, is_option, option
 from blueprint.rules.draft import TopicFacts
@@ -34,6 +44,7 @@ class StreamletSettings:
     queries: Mapping[str, Trigger]
     group: str | None
     source_evolution: bool
+    stuck_after: Duration
 
 
 def topic_facts(id: str, flow: ObjectValue) -> TopicFacts:
@@ -83,6 +94,11 @@ def isolation(flow: ObjectValue) -> Isolation:
     return "process" if _text(flow.get("isolation")) == "process" else "none"
 
 
+def state_access(flow: ObjectValue) -> Access:
+    """Return who may read the state directory."""
+    return "group" if _text(flow.get("state-access")) == "group" else "owner"
+
+
 def spark_settings(flow: ObjectValue) -> dict[str, str]:
     """Spark's settings for the whole application."""
     return _spark(flow.get("runtimes", "spark"))
@@ -117,6 +133,7 @@ def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
         queries={name: trigger for name, trigger in triggers.items() if trigger is not None},
         group=_text(own.get("group")),
         source_evolution=_truth(own.get("source-evolution"), True),
+        stuck_after=_duration(_text(own.get("stuck-after")) or _text(flow.get("stuck-after"))) or STUCK_AFTER,
     )
 
 

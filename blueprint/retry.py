@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 
 from blueprint.plan import Retry
-from blueprint.quantities import Duration, duration
+from blueprint.quantities import LARGEST_COUNT, Duration, backoff, duration
 from blueprint.spelling import did_you_mean, listing
 
 PREFIX = "pstl.retry."
@@ -47,28 +47,30 @@ def option(name: str, text: str) -> tuple[str, object]:
     if key not in KEYS:
         known = did_you_mean(key, KEYS) or (f"known are {listing(KEYS)}",)
         raise RetryOptionError(f"there is no option `{name}`", known, unknown=True)
-    value, wanted = _read(KEYS[key], text.strip())
+    value, wanted = _read(KEYS[key], text.strip(), duration if key == "stable-period" else backoff)
     if value is None:
         raise RetryOptionError(f"`{name}` must be {wanted}, not `{text}`")
     return key.replace("-", "_"), value
 
 
-def _read(default: object, text: str) -> tuple[object, str]:
+def _read(default: object, text: str, read_duration: Callable[[str], Duration]) -> tuple[object, str]:
     """The value in the default's type, None when it cannot be; and what it must be."""
     match default:
         case bool():
             return _TRUTHS.get(text.lower()), "`true` or `false`"
         case Duration():
-            return _duration(text), "a duration with its unit, such as `250ms`"
+            shortest = " of 10 ms or more" if read_duration is backoff else ""
+            return _duration(text, read_duration), f"a duration{shortest} with its unit, such as `250ms`"
         case int():
-            return int(text) if text.isdecimal() and len(text) < 19 else None, "a whole number from 0"
+            fits = text.isdecimal() and len(text) < 19 and int(text) <= LARGEST_COUNT
+            return int(text) if fits else None, f"a whole number from 0 to {LARGEST_COUNT}"
         case _:
             return _factor(text), "a number from 0"
 
 
-def _duration(text: str) -> Duration | None:
+def _duration(text: str, read: Callable[[str], Duration]) -> Duration | None:
     try:
-        return None if text[-1:].isdecimal() else duration(text)
+        return None if text[-1:].isdecimal() else read(text)
     except ValueError:
         return None
 

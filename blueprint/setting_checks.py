@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
-from blueprint.diagnostics import Diagnostic, Label, finding
-from blueprint.diagnostics.fixes import rewrite
+from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
 from blueprint.hocon import ListValue, ObjectValue, Scalar, Value, key_span_of, path_text, span_of
-from blueprint.quantities import QuantityError, duration, memory_size
+from blueprint.quantities import LARGEST_COUNT, QuantityError, backoff, duration, memory_size
 from blueprint.settings import SettingNode, SettingType, setting_tree
-from blueprint.spelling import alternatives, listing, near
+from blueprint.slips import renamed
+from blueprint.spelling import alternatives, listing, misspelling_of, near
 
 
 def setting_findings(flow: ObjectValue) -> Iterator[Diagnostic]:
@@ -38,7 +38,7 @@ def stray_findings(root: ObjectValue, arguments: str) -> Iterator[Diagnostic]:
             if key == "flow" and not isinstance(value, ObjectValue):
                 yield _wrong(value, "`flow`", SettingType.OBJECT)
         elif near(key, ("flow",)) and isinstance(value, ObjectValue) and not set(value.fields).isdisjoint(known):
-            yield _unknown(value, f"there is no section `{key}`", key, ("flow",), ())
+            yield _unknown(value, f"there is no section `{key}`", key, ("flow",), (), taken=root.fields)
         elif given and (key in known or near(key, known)):
             meant = key if key in known else near(key, known)[0]
             yield finding(
@@ -57,7 +57,7 @@ def _section(value: ObjectValue, node: SettingNode, path: tuple[str, ...]) -> It
             yield from _options(inner, (*path, key))
         else:
             known = [*node.children]
-            yield _unknown(inner, f"{where} has no setting `{key}`", key, near(key, known), known)
+            yield _unknown(inner, f"{where} has no setting `{key}`", key, near(key, known), known, taken=value.fields)
 
 
 def _one(value: Value, node: SettingNode, path: tuple[str, ...]) -> Iterator[Diagnostic]:
@@ -101,7 +101,7 @@ def _trigger(value: Value, what: str) -> Iterator[Diagnostic]:
     given = {key: inner for key, inner in value.fields.items() if not _is_null(inner)}
     for key, inner in given.items():
         if key not in _TRIGGERS:
-            yield _unknown(inner, f"{what} has no setting `{key}`", key, near(key, _TRIGGERS), _TRIGGERS)
+            yield _unknown(inner, f"{what} has no setting `{key}`", key, near(key, _TRIGGERS), _TRIGGERS, taken=given)
             continue
         wanted = SettingType.TRUTH if key == "available-now" else SettingType.DURATION
         cause = _fault(inner, wanted)
@@ -139,10 +139,10 @@ def _fault(value: Value, wanted: SettingType) -> str | None:
             return None if text.strip() else "it is empty"
         case SettingType.LABEL, Scalar(text=text):
             return None if _LABEL.fullmatch(text) else ""
-        case SettingType.WHOLE, Scalar(text=text):
-            return None if _WHOLE.fullmatch(text) else ""
-        case SettingType.POSITIVE, Scalar(text=text):
-            return None if _WHOLE.fullmatch(text) and int(text) else ""
+        case ((SettingType.WHOLE | SettingType.POSITIVE), Scalar(text=text)):
+            if not _WHOLE.fullmatch(text) or (wanted is SettingType.POSITIVE and not int(text)):
+                return ""
+            return None if int(text) <= LARGEST_COUNT else f"`{text}` is larger than {LARGEST_COUNT}"
         case SettingType.NUMBER, Scalar(text=text):
             return None if _NUMBER.fullmatch(text) else ""
         case SettingType.TRUTH, Scalar(text=text):
@@ -151,11 +151,18 @@ def _fault(value: Value, wanted: SettingType) -> str | None:
             return None if text in ("error", "warning", "note", "off") else ""
         case SettingType.ISOLATION, Scalar(text=text):
             return None if text in ("none", "process") else ""
+        case SettingType.ACCESS, Scalar(text=text):
+            return None if text in ("owner", "group") else ""
         case SettingType.STARTING, Scalar(text=text):
             return None if text in ("earliest", "latest") else ""
         case SettingType.DURATION, Scalar(text=text):
             try:
                 duration(text)
+            except QuantityError as error:
+                return str(error)
+        case SettingType.BACKOFF, Scalar(text=text):
+            try:
+                backoff(text)
             except QuantityError as error:
                 return str(error)
         case SettingType.SIZE, Scalar(text=text):
@@ -178,14 +185,17 @@ def _wrong(value: Value, what: str, wanted: SettingType, cause: str = "", help: 
     )  # fmt: skip
 
 
-def _unknown(value: Value, headline: str, key: str, close: Sequence[str], known: Sequence[str]) -> Diagnostic:
-    span = key_span_of(value)
+def _unknown(
+    value: Value, headline: str, key: str, close: Sequence[str], known: Sequence[str], *, taken: Container[str]
+) -> Diagnostic:
+    """The finding for a key that is not one of `known`; `taken` are the keys that are set beside it."""
     if close:
         helps = [f"did you mean {alternatives(close)}?"]
     else:
         helps = [f"known are {listing(sorted(known))}"] if known else []
-    fix = rewrite((span, key, close[0])) if close else None
-    return finding("unknown-setting", headline, span, help=helps, fix=fix)
+    only = misspelling_of(key, known or close)
+    fix = renamed(FixKind.RENAME_SETTING, value, key, only) if only is not None and only not in taken else None
+    return finding("unknown-setting", headline, key_span_of(value), help=helps, fix=fix)
 
 
 def _described(value: Value) -> str:

@@ -22,9 +22,11 @@ class SettingType(enum.Enum):
     NUMBER = "a number from 0"
     TRUTH = "`true` or `false`"
     DURATION = "a duration such as `5 seconds`"
+    BACKOFF = "a duration of 10 ms or more, such as `1 second`"
     SIZE = "a size such as `10 GiB`"
     STARTING = "`earliest` or `latest`"
     ISOLATION = "`none` or `process`"
+    ACCESS = "`owner` or `group`"
     LEVEL = "`error`, `warning`, `note` or `off`"
     TRIGGER = "`available-now`, or an object with `processing-time` or `real-time`"
     OPTIONS = "an object of single values"
@@ -54,8 +56,8 @@ def _retry(scope: str, whose: str) -> tuple[Setting, ...]:
     rows = (
         ("enabled", SettingType.TRUTH, "Whether a failed unit is restarted", "true"),
         ("max-attempts", SettingType.WHOLE, "How often a unit is restarted before it fails for good", "2147483647"),
-        ("min-backoff", SettingType.DURATION, "Wait before the first restart; each one more doubles it", "1 second"),
-        ("max-backoff", SettingType.DURATION, "The longest wait before a restart", "1 hour"),
+        ("min-backoff", SettingType.BACKOFF, "Wait before the first restart; each one more doubles it", "1 second"),
+        ("max-backoff", SettingType.BACKOFF, "The longest wait before a restart", "1 hour"),
         ("random-factor", SettingType.NUMBER, "By how much of itself a wait is prolonged at random", "0"),
         ("stable-period", SettingType.DURATION, "How long a unit must run until restarts are forgotten", "60 seconds"),
     )  # fmt: skip
@@ -71,17 +73,24 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("application", _TYPE.TEXT, "The application's name; it names the state folder.", "the blueprint's folder"),
     Setting("trigger", _TYPE.TRIGGER, "When queries look for new records, where nothing nearer says so."),
     *_retry("retry", ""),
+    Setting("stuck-after", _TYPE.DURATION, "How long a batch runs before it is reported as stuck.", "10 minutes"),
     Setting("isolation", _TYPE.ISOLATION, "Whether streamlets share one Spark, or have a process each.", "none"),
+    Setting("state-access", _TYPE.ACCESS, "Who may read the state directory of the application.", "owner"),
     Setting("runtimes.spark", _TYPE.OPTIONS, "Spark's settings for the whole application; `spark.` may be left out."),
     Setting("verify.rules.<code>", _TYPE.LEVEL, "How much findings of a code matter to `flow verify`."),
     Setting("streamlets.<ref>.parameters", _TYPE.OBJECT, "Values of the streamlet's config parameters, by key."),
     Setting("streamlets.<ref>.trigger", _TYPE.TRIGGER, "When the streamlet's queries look for new records."),
     *_retry("streamlets.<ref>.retry", ", for this streamlet"),
+    Setting("streamlets.<ref>.stuck-after", _TYPE.DURATION, "The same, for this streamlet."),
     Setting("streamlets.<ref>.spark", _TYPE.OPTIONS, "Spark's settings for the streamlet's session."),
     Setting("streamlets.<ref>.volume-mounts", _TYPE.OBJECT, "The folder of each of the streamlet's volume mounts."),
     Setting("streamlets.<ref>.inlets.<port>", _TYPE.SCHEMA, "The inlet's schema, when its class leaves it open."),
     Setting("streamlets.<ref>.inlets.<port>.schema", _TYPE.SCHEMA, "The same, beside other settings of the inlet."),
-    Setting("streamlets.<ref>.inlets.<port>.max-records", _TYPE.POSITIVE, "How many records a batch takes at most."),
+    Setting(
+        "streamlets.<ref>.inlets.<port>.max-records",
+        _TYPE.POSITIVE,
+        "How many records a batch reads, in whole commits: one commit at least, more as long as they fit.",
+    ),
     Setting("streamlets.<ref>.inlets.<port>.starting", _TYPE.STARTING, "Where a new reader begins.", "earliest"),
     Setting("streamlets.<ref>.outlets.<port>", _TYPE.SCHEMA, "The outlet's schema, when its class leaves it open."),
     Setting("streamlets.<ref>.outlets.<port>.schema", _TYPE.SCHEMA, "The same, written as a block."),

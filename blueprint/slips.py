@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blueprint.diagnostics import Diagnostic, Label, Span, finding
+from blueprint.diagnostics import Diagnostic, Fix, FixKind, Label, Span, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
-from blueprint.spelling import alternatives
+from blueprint.spelling import alternatives, misspelling_of
 
 
-def misspelt(value: Value, key: str, meant: str, where: str) -> Diagnostic:
-    """`key` was written where `meant` was meant."""
-    span = key_span_of(value)
+def misspelt(value: Value, key: str, meant: str, where: str, known: Iterable[str]) -> Diagnostic:
+    """`key` was written where `meant` was meant; `known` are the keys that it could be."""
+    only = misspelling_of(key, known)
     return finding(
         "unknown-key",
         f"{where} has no key `{key}`",
-        span,
+        key_span_of(value),
         help=(f"did you mean `{meant}`?",),
-        fix=rewrite((span, key, meant)),
+        fix=renamed(FixKind.RENAME_KEY, value, key, meant) if only == meant else None,
     )
+
+
+def renamed(kind: FixKind, value: Value, key: str, new: str) -> Fix | None:
+    """The fix that renames a key wherever it is set; None when one of the places is quoted or comes from elsewhere."""
+    places = [origin.key for origin in value.origins]
+    if None in places:
+        return None
+    return rewrite(kind, *((place, key, new) for place in places if place is not None))
 
 
 def unknown(value: Value, key: str, known: Iterable[str], where: str) -> Diagnostic:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Container, Iterable
 
 
 def near(name: str, candidates: Iterable[str], limit: int = 3) -> tuple[str, ...]:
@@ -11,18 +12,39 @@ def near(name: str, candidates: Iterable[str], limit: int = 3) -> tuple[str, ...
     Near is: at most one edit in three characters (a transposition is one edit), the same but for case, `-` and
     `_`, or one the beginning of the other (three characters at least).
     """
+    return tuple(candidate for _, candidate, _ in _ranked(name, candidates)[:limit])
+
+
+def misspelling_of(name: str, candidates: Iterable[str]) -> str | None:
+    """The only candidate near to `name`; None when several are, or when only the beginnings are the same."""
+    ranked = _ranked(name, candidates)
+    if len(ranked) != 1:
+        return None
+    _, candidate, beginning = ranked[0]
+    return None if beginning else candidate
+
+
+def sole_meanings(names: Iterable[str], known: Collection[str], taken: Container[str]) -> dict[str, str]:
+    """What each name is the misspelling of, where only that is near, it is not taken, and no other name may mean it."""
+    meanings = {name: meant for name in names if (meant := misspelling_of(name, known)) is not None}
+    claims = Counter(meanings.values())
+    return {name: meant for name, meant in meanings.items() if meant not in taken and claims[meant] == 1}
+
+
+def _ranked(name: str, candidates: Iterable[str]) -> list[tuple[int, str, bool]]:
+    """Each near candidate with its cost, and whether only the beginnings are the same; best first."""
     plain = _plain(name)
     found = []
     for candidate in set(candidates) - {name}:
         allowed = max(1, (max(len(name), len(candidate)) + 1) // 3)
         other = _plain(candidate)
         if plain == other:
-            found.append((0, candidate))
+            found.append((0, candidate, False))
         elif abs(len(plain) - len(other)) <= allowed and (cost := _edits(plain, other, allowed)) <= allowed:
-            found.append((cost, candidate))
+            found.append((cost, candidate, False))
         elif min(len(plain), len(other)) >= 3 and (plain.startswith(other) or other.startswith(plain)):
-            found.append((allowed + 1, candidate))
-    return tuple(candidate for _, candidate in sorted(found)[:limit])
+            found.append((allowed + 1, candidate, True))
+    return sorted(found)
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> tuple[str, ...]:

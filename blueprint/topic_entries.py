@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from blueprint.diagnostics import Diagnostic, Label, Span, finding
+from blueprint.diagnostics import Diagnostic, FixKind, Label, Span, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model import PortPath, TopicEntry, port_path
 from blueprint.slips import dotted_span, misspelt, wrong_type
 from blueprint.spelling import listing, near
+
+_LISTS = ("producers", "consumers")
 
 
 class TopicReader:
@@ -58,13 +60,13 @@ class TopicReader:
                     span,
                     label="an unquoted dot begins an object inside an object",
                     help=(f'write `"{full}" {{ ... }}`',),
-                    fix=rewrite((span, full, f'"{full}"')),
+                    fix=rewrite(FixKind.QUOTE_TOPIC_ID, (span, full, f'"{full}"')),
                 )
             )
             yield from self._topic(full, value)
         rest = {key: value for key, value in block.fields.items() if key not in inner}
         if rest or not inner:
-            lists = {key: self._port_list(id, key, rest) for key in ("producers", "consumers")}
+            lists = {key: self._port_list(id, key, rest) for key in _LISTS}
             settings = ObjectValue(rest, block.origins)
             yield TopicEntry(id, key_span_of(block), lists["producers"], lists["consumers"], settings)
 
@@ -76,9 +78,11 @@ class TopicReader:
             if not close:
                 return ()
             value = rest.pop(close[0])
-            self._add(misspelt(value, close[0], key, f"the topic `{id}`"))
+            known = _LISTS if len(close) == 1 else ()
+            self._add(misspelt(value, close[0], key, f"the topic `{id}`", known))
         if isinstance(value, Scalar) and isinstance(value.value, str):
             span = span_of(value)
+            path = port_path(value.text, span)
             self._add(
                 finding(
                     "wrong-type",
@@ -86,10 +90,10 @@ class TopicReader:
                     span,
                     label="this is a single text",
                     help=(f"write `{key} = [{value.text}]`",),
-                    fix=rewrite((span, value.text, f"[{value.text}]")),
+                    fix=rewrite(FixKind.LIST_PATH, (span, value.text, f"[{value.text}]")) if path.wellformed else None,
                 )
             )
-            return (port_path(value.text, span),)
+            return (path,)
         if not isinstance(value, ListValue):
             self._add(wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths"))
             self.broken = True
@@ -138,7 +142,7 @@ class TopicReader:
                 f"a comma is missing between {listing(words)} in `{key}` of the topic `{id}`",
                 span,
                 help=(f"write `{', '.join(words)}`",),
-                fix=rewrite((span, item.text, ", ".join(words))),
+                fix=rewrite(FixKind.SEPARATE_PATHS, (span, item.text, ", ".join(words))),
             )
         )
         return [port_path(word, span) for word in words]
@@ -146,7 +150,7 @@ class TopicReader:
 
 def _looks_like_topic(value: Value) -> bool:
     return isinstance(value, ObjectValue) and any(
-        key in ("producers", "consumers") or (isinstance(inner, ObjectValue) and _looks_like_topic(inner))
+        key in _LISTS or (isinstance(inner, ObjectValue) and _looks_like_topic(inner))
         for key, inner in value.fields.items()
     )
 

@@ -13,6 +13,7 @@ from blueprint.catalog import Catalog, LoadFailure, StreamletDescriptor
 from blueprint.configured import configured
 from blueprint.describing import describe, with_dead_letters
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
+from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.graph import ApplicationGraph
 from blueprint.hocon import Layer, ObjectValue, resolve, shown_name
 from blueprint.judging import Judge
@@ -26,12 +27,15 @@ from blueprint.rules.contracts import alike_pairs
 from blueprint.rules.draft import Draft
 from blueprint.rules.every import RULES
 from blueprint.rules.settings import settings_of_no_query
+from blueprint.secrets import Secrets, secrets_in
 from blueprint.setting_checks import stray_findings
 from blueprint.uninterrupted import uninterrupted
+from blueprint.unread import unread_findings
 from blueprint.wiring import wire
 
 if TYPE_CHECKING:
-    from blueprint.comparison.findings import Against
+    from blueprint.comparison import Change
+    from blueprint.comparison.findings import Against, AgainstOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Verification:
         checked: how much was looked at.
         graph: streamlets and topics as far as they could be read, also when there are errors.
         queries: what the streamlets' logic gave, where it was built.
+        changes: what changed against an older descriptor, where it was compared with one.
     """
 
     blueprint: str
@@ -55,6 +60,7 @@ class Verification:
     checked: Checked
     graph: ApplicationGraph
     queries: Queries = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -72,7 +78,8 @@ def verify(
     environment: Mapping[str, str],
     working_directory: Path | str,
     logic: LogicCheck | None = None,
-    against: Against | None = None,
+    state: bool = False,
+    against: Against | AgainstOf | None = None,
     texts: Mapping[Path, str] | None = None,
 ) -> Verification:
     """Verify an application without running anything of it but the streamlets' constructors, and their logic if asked.
@@ -85,7 +92,9 @@ def verify(
         environment: what `${NAME}` falls back to.
         working_directory: what relative paths start from; it is the process's own, which places are named after.
         logic: what builds the streamlets' logic to check it; None leaves that out.
-        against: what the application was before, to tell every change; None leaves that out.
+        state: whether to find what the queries keep in state, where logic is built; a comparison always does.
+        against: what the application was before, or what chooses it for a plan, to report every change; None leaves
+            that out.
         texts: what files of configuration would hold, by their resolved paths; None takes all as they are.
 
     Never raises for what a user did: that becomes a finding.
@@ -100,7 +109,10 @@ def verify(
         tree, unresolved = resolve(layers, environment)
         found += unresolved
     if _refused(found):  # what cannot be read as it was meant would be misjudged by every rule
+        sources.hide(Secrets().line)
         return Verification(shown, _sorted(found), None, sources, Checked(), ApplicationGraph((), (), ()))
+    secrets = secrets_in(tree)
+    sources.hide(secrets.line)
     blueprint, unread = load(tree, shown, str(path.parent))
     settings = configured(blueprint, blueprint.settings)
     described = describe(blueprint, settings, catalog)
@@ -109,10 +121,11 @@ def verify(
     found += stray_findings(tree, ARGUMENTS)
     for rule in RULES:
         found += rule(draft)
+    found += unread_findings(tree, layers, draft, found)
     checked = _checked(draft)
     built = BuiltLogic()
     if logic is not None:
-        application = buildable(draft)
+        application = buildable(draft, state=state or against is not None)
         built = logic(application)
         found += built.findings
         found += settings_of_no_query(draft, built.queries)
@@ -120,14 +133,18 @@ def verify(
     judge = Judge(draft, _texts(layers, blueprint), sources)
     found = judge.judged(found)
     plan = None if _refused(found) else make_plan(draft)
-    if against is not None:
-        checked, changes = _compared(against, plan, draft, built.queries, checked)
-        found += judge.judged(changes)
+    older = against(plan) if callable(against) and plan is not None else None if callable(against) else against
+    changes: tuple[Change, ...] = ()
+    if older is not None:
+        changes = older.changes(plan, built.queries) if plan is not None else ()
+        checked, told = _compared(older, changes, plan, draft, built.queries, checked)
+        found += judge.judged(told)
     own = judge.own(refused=_refused(found), logic=logic is not None, changes=checked.changes is not None)
     found += own
     plan = None if _refused(own) else plan
     checked = replace(checked, silenced=judge.silenced)
-    return Verification(shown, _sorted(found), plan, sources, checked, draft.graph, built.queries)
+    found = [secrets.finding(with_fitting_fix(each, sources)) for each in found]
+    return Verification(shown, _sorted(found), plan, sources, checked, draft.graph, built.queries, changes)
 
 
 def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
@@ -137,14 +154,19 @@ def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
 
 
 def _compared(
-    against: Against, plan: ApplicationPlan | None, draft: Draft, queries: Queries, checked: Checked
+    against: Against,
+    changes: tuple[Change, ...],
+    plan: ApplicationPlan | None,
+    draft: Draft,
+    queries: Queries,
+    checked: Checked,
 ) -> tuple[Checked, tuple[Diagnostic, ...]]:
-    """The changes against an older descriptor; none are known while there are errors, or when the file is none."""
+    """The findings of changes against an older descriptor; none are known while there are errors, or without one."""
     if isinstance(against.described, Diagnostic) or plan is None:
         broken = (against.described,) if isinstance(against.described, Diagnostic) else ()
         return replace(checked, against=against.file), broken
-    changes = tuple(against.changes(plan, draft, queries))
-    return replace(checked, against=against.file, changes=len(changes)), changes
+    found = tuple(against.findings(changes, draft, queries))
+    return replace(checked, against=against.file, changes=len(found)), found
 
 
 def _draft(

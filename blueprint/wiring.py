@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from blueprint.catalog import PortDescriptor, StreamletDescriptor
 from blueprint.graph import ApplicationGraph, Edge, Node
 from blueprint.model import DEAD_LETTERS, Blueprint, PortPath, Role
-from blueprint.spelling import near
+from blueprint.spelling import misspelling_of, near
 
 
 class PortKey(NamedTuple):
@@ -41,13 +41,19 @@ StrayKind = Literal["malformed", "unknown-streamlet", "unknown-port", "wrong-dir
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A path that names no port it could be; `meant` is the unbound port it answers for, when there is one."""
+    """A path that does not name a port it could be.
+
+    Arguments:
+        meant: the unbound port it answers for, when there is one.
+        only: the unbound port it is a misspelling of, when no other port is near and no other path may mean it.
+    """
 
     topic: str
     role: Role
     path: PortPath
     kind: StrayKind
     meant: PortKey | None
+    only: PortKey | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,10 @@ def _meanings(
         by_port[key.port].append(key)
     strays = []
     meant: PortKey | None
-    for topic, role, path, kind in lost:
+    names = {*blueprint.streamlets, *blueprint.broken}
+    only = [_misspelt(path, role, kind, ports, names) for _, role, path, kind in lost]
+    claims = Counter(only)
+    for (topic, role, path, kind), single in zip(lost, only, strict=True):
         streamlet, port = _guess(path, role, blueprint, by_port, free)
         here = [key for key in by_streamlet[streamlet] if key in free]
         own = PortKey(streamlet, _other(role), port)
@@ -163,8 +172,25 @@ def _meanings(
             meant = _nearest(here, role, port) or (left[0] if len(left) == 1 else None)
         if meant is not None:
             free.pop(meant)
-        strays.append(Stray(topic, role, path, kind, meant))
+        sole = single if claims[single] == 1 and single not in bound else None
+        strays.append(Stray(topic, role, path, kind, meant, sole))
     return tuple(strays), tuple(free)
+
+
+def _misspelt(
+    path: PortPath, role: Role, kind: StrayKind, ports: Iterable[PortKey], names: Collection[str]
+) -> PortKey | None:
+    """The only port, bound or not, that is near to a path; None for a path whose spelling is right."""
+    keys = [key for key in ports if key.role == role]
+    own = {key.port: key for key in keys if key.streamlet == path.streamlet}
+    if kind == "malformed":
+        alone = [key for key in keys if key.streamlet == path.text.strip() and key.port != DEAD_LETTERS]
+        paths = {key.path: key for key in keys}
+        return alone[0] if len(alone) == 1 else paths.get(misspelling_of(path.text.strip(), paths) or "")
+    if kind == "unknown-streamlet":
+        streamlet = misspelling_of(path.streamlet, names)
+        return next((key for key in keys if (key.streamlet, key.port) == (streamlet, path.port)), None)
+    return own.get(misspelling_of(path.port, own) or "") if kind == "unknown-port" else None
 
 
 def _guess(

@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from blueprint.buildable import LogicCheck
     from blueprint.catalog import Catalog
-    from blueprint.comparison.findings import Against
+    from blueprint.comparison.findings import Against, AgainstOf
     from blueprint.verify import Verification
 
 _SETTING = re.compile(r"[\w.\"-]+\s*\+?=")
@@ -39,15 +39,37 @@ class Application:
         """Where the blueprint lies."""
         return self.blueprint.parent
 
+    @property
+    def exists(self) -> bool:
+        """Whether the blueprint and the files of settings are there, so that there is something to verify."""
+        return self.blueprint.exists() and all(Path(file).exists() for file in self.conf)
+
+    @property
+    def name(self) -> str | None:
+        """What the blueprint and the settings call the application; None when there is no blueprint."""
+        if not self.blueprint.exists():
+            return None
+        from blueprint.diagnostics import Sources
+        from blueprint.hocon import ObjectValue, resolve
+        from blueprint.layers import read_layers
+        from blueprint.resolved import application_name
+
+        layers = read_layers(self.blueprint, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
+        tree, _ = resolve(layers, os.environ)
+        flow = tree.fields.get("flow") if isinstance(tree, ObjectValue) else None
+        given = application_name(flow) if isinstance(flow, ObjectValue) else None
+        return given or self.blueprint.absolute().parent.name or None
+
     def verify(
         self,
         catalog: Catalog | None = None,
         logic: LogicCheck | None = None,
-        against: Against | None = None,
+        against: Against | AgainstOf | None = None,
+        state: bool = False,
         texts: Mapping[Path, str] | None = None,
     ) -> Verification:
-        """Verify it, with the streamlets of its folder unless another catalog is given; when asked, their logic, what
-        changes against an older descriptor, and what would be found if files held other texts."""
+        """Verify it, with the streamlets of its folder unless another catalog is given; when asked, their logic and its
+        state, what changes against an older descriptor, and what would be found if files held other texts."""
         from blueprint.verify import verify
         from streamlets.describe import ProjectCatalog
 
@@ -60,6 +82,7 @@ class Application:
             working_directory=Path.cwd(),
             logic=logic,
             against=against,
+            state=state,
             texts=texts,
         )
 
@@ -87,6 +110,10 @@ def application(given: Sequence[str], conf: Sequence[str]) -> Application:
     if paths and paths[0].startswith("flow.") and not Path(paths[0]).exists():
         raise click.UsageError(f"there is no file `{paths[0]}`; settings are written `key=value`")
     return Application(blueprint_at(Path(paths[0]) if paths else Path()), tuple(conf), settings)
+
+
+SUFFIXES = (".conf", ".yaml", ".yml", ".json")
+"""What the name of a blueprint ends in."""
 
 
 def existing(path: Path) -> Path:

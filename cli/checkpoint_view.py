@@ -8,23 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from blueprint.hocon import shown_name
+from blueprint.stateful_operators import stateful_operator
 from cli.quantities import count, moment, size
 from cli.state import topics_of
 from cli.tables import print_table
 from streamlets.runner.checkpoints.reading import Batch, Checkpoint
 from streamlets.runner.checkpoints.standing import Standing, standings
 from streamlets.runner.state_folder.folder import StateFolder, read_status
-
-_OPERATORS = {
-    "stateStoreSave": "aggregation",
-    "dedupe": "dropDuplicates",
-    "dedupeWithinWatermark": "dropDuplicatesWithinWatermark",
-    "symmetricHashJoin": "join",
-    "sessionWindowStateStoreSaveExec": "session windows",
-    "transformWithStateInPySparkExec": "transformWithState",
-    "transformWithStateInPandasExec": "transformWithState",
-    "transformWithStateExec": "transformWithState",
-}
 
 
 def print_list(state: StateFolder, found: Sequence[Checkpoint]) -> None:
@@ -71,7 +61,7 @@ def print_one(state: StateFolder, found: Checkpoint) -> None:
         print_table(
             ("state", "batches", "partitions", "size"),
             [
-                (_OPERATORS.get(o.name, o.name), _number(o.version), f"{o.partitions:,}", size(o.bytes))
+                (stateful_operator(o.name).label, _number(o.version), f"{o.partitions:,}", size(o.bytes))
                 for o in found.operators
             ],
             right=("batches", "partitions", "size"),
@@ -102,7 +92,7 @@ def as_data(found: Checkpoint, state: StateFolder) -> dict[str, object]:
         ],
         "state": [
             {
-                "operator": _OPERATORS.get(operator.name, operator.name),
+                "operator": stateful_operator(operator.name).label,
                 "number": operator.number,
                 "version": operator.version,
                 "partitions": operator.partitions,

@@ -102,6 +102,7 @@ def _settings(app: Application) -> dict[str, list[_Layer]]:
     from blueprint.hocon import resolve, shown_name
     from blueprint.layers import read_layers
     from blueprint.load import load
+    from blueprint.secrets import is_secret_path
     from cli.verify import exit_code, report
 
     verification = app.verify()
@@ -111,18 +112,21 @@ def _settings(app: Application) -> dict[str, list[_Layer]]:
     tree, unresolved = resolve(texts, os.environ)
     if unresolved or any(layer.diagnostics for layer in texts):
         click.echo(report(verification, err=True), err=True, nl=False)
-        raise SystemExit(exit_code(app.blueprint.exists(), verification))
+        raise SystemExit(exit_code(app, verification))
     blueprint, _ = load(tree, shown_name(here / app.blueprint), str(app.folder))
     found = _defaults(verification.plan) if verification.plan else {}
     for key, value in _leaves(configured(blueprint, blueprint.settings), "flow"):
-        found.setdefault(key, []).extend(_layer(origin, sources) for origin in value.origins)
+        secret = is_secret_path(tuple(key.split(".")))
+        found.setdefault(key, []).extend(_layer(origin, sources, secret=secret) for origin in value.origins)
     return dict(sorted(found.items()))
 
 
 def _defaults(plan: ApplicationPlan) -> dict[str, list[_Layer]]:
+    from blueprint.secrets import SECRET, is_secret, masked
+
     return {
         f"flow.streamlets.{streamlet.ref}.parameters.{parameter.key}": [
-            _Layer(parameter.default, parameter.declared, "the default")
+            _Layer(SECRET if is_secret(parameter.key) else masked(parameter.default), parameter.declared, "the default")
         ]
         for streamlet in plan.streamlets
         for parameter in streamlet.descriptor.parameters
@@ -141,9 +145,14 @@ def _leaves(value: ObjectValue, path: str) -> Iterator[tuple[str, Value]]:
             yield here, inner
 
 
-def _layer(origin: Origin, sources: Sources) -> _Layer:
+def _layer(origin: Origin, sources: Sources, *, secret: bool) -> _Layer:
+    from blueprint.secrets import SECRET, masked
+
     span = origin.span
     line = sources.line(span.file, span.line) or ""
     end = span.end_column - 1 if span.end_line == span.line else len(line)
     text = line[span.column - 1 : end].strip()
+    if secret and not text.startswith("${"):
+        return _Layer(SECRET, span, "", origin.via)
+    text = masked(text)
     return _Layer(text if span.end_line == span.line else f"{text} ...", span, "", origin.via)

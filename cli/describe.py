@@ -39,7 +39,7 @@ def describe(
     from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
 
     app = application(given, conf)
-    verification, without_logic = with_logic(app) if plans else (app.verify(), "")
+    verification, without_logic = with_logic(app, state=True) if plans else (app.verify(), "")
     if verification.plan is None:
         refuse(verification)
     if without_logic:

@@ -29,15 +29,16 @@ def timeout_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 def the_running(path: Path, state_dir: Path | None, application: str | None) -> StateFolder:
-    """The application that is meant; of several in a folder, the one that runs.
+    """The application that is meant; of several in a directory, the one that runs. It may not have run yet.
 
     Raises:
-        click.UsageError: there is none, or there are several and none or more than one runs.
+        click.UsageError: there is no application, or there are several and none or more than one runs.
     """
-    from cli.state import state_folder, state_folders
+    from cli.state import applications, only
 
-    running = [each for each in state_folders(path, state_dir, application) if each.owner() is not None]
-    return running[0] if len(running) == 1 else state_folder(path, state_dir, application)
+    known = applications(path, state_dir, application)
+    running = [each for each in known if each.owner() is not None]
+    return running[0] if len(running) == 1 else only(known)
 
 
 def send(state: StateFolder, wanted: Request) -> None:
@@ -99,10 +100,15 @@ class Follower:
     def _tell(self, status: Status) -> None:
         for each in streamlets(status):
             ref, now = each["ref"], shown_state(each)
-            # A state that came back between two looks is a change, too.
-            if self._told.get(ref) != (now, since(each)) and (not self._only or ref in self._only):
+            # A state that came back between two looks is a change, too; a streamlet starts first, then its queries do.
+            came = self._told.get(ref, ("", 0.0))
+            news = came != (now, since(each)) and not now == came[0] == "starting"
+            if news and (not self._only or ref in self._only):
                 cause = "" if now in ("running", "completed", "draining") else each.get("cause") or ""
-                click.echo(f"{time.strftime('%H:%M:%S')}  {ref}: {now}{f': {cause}' if cause else ''}")
+                first, *more = f"{ref}: {now}{f': {cause}' if cause else ''}".splitlines()
+                click.echo(f"{time.strftime('%H:%M:%S')}  {first}")
+                for text in more:
+                    click.echo(f"            {text}")
             self._told[ref] = (now, since(each))
 
 

@@ -44,7 +44,7 @@ def graph(given: Sequence[str], conf: Sequence[str], form: str, ascii_only: bool
             if form != "terminal"
             else render.terminal(picture, width=_columns(), ascii_only=ascii_only or not _draws_boxes())
         )
-    raise SystemExit(exit_code(app.blueprint.exists(), verification))
+    raise SystemExit(exit_code(app, verification))
 
 
 def picture_of(verification: Verification) -> Picture:

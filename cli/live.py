@@ -6,17 +6,21 @@ import contextlib
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 import click
 
+from cli.batches import long_batch
 from streamlets.runner.events.lines import json_line, line, lines
 from streamlets.runner.events.model import (
+    BatchStuck,
     CheckpointMended,
     Event,
     RecordsMissed,
+    RowsLate,
     RunEnded,
     RunStarted,
     RunStopping,
@@ -115,18 +119,14 @@ class LineView:
                 since, _ = self._told.get(unit.streamlet, (event.time - _BATCHES_EVERY, ""))
                 if event.time - since >= _BATCHES_EVERY:
                     self._tell_rows(unit.streamlet, event.time)
-            case UnitChanged(unit=unit, state=state):
-                if state in ("completed", "stopped", "failed"):
+            case UnitChanged(unit=unit) | BatchStuck(unit=unit):
+                if isinstance(event, UnitChanged) and event.state in ("completed", "stopped", "failed"):
                     self._tell_rows(unit.streamlet, event.time)
                 first, *more = lines(event)
                 self._print(event.time, first)
                 for text in more:
                     click.echo(f"            {text}")
-            case UnitHeld() | RecordsMissed() | CheckpointMended() | RunStopping():
-                self._print(event.time, line(event))
-            case RunEnded():
-                for text in late(self._status):
-                    self._print(event.time, text)
+            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointMended() | RunStopping() | RunEnded():
                 self._print(event.time, line(event))
 
     def print_line(self, text: str) -> None:
@@ -179,26 +179,33 @@ class TableView:
         with self._lock:
             self._status = fold(self._status, event)
         match event:
-            case UnitChanged(cause=cause, state=state) if cause and state in ("failed", "backing-off"):
-                first, *more = lines(event)
-                self._print(first, _COLOURS[state])
-                for text in more:
-                    self._print(f"  {text}")
-            case UnitHeld() | RecordsMissed() | CheckpointMended() | RunStopping():
-                self._print(line(event))
-            case RunEnded():
-                for text in late(self._status):
-                    self._print(text)
+            case UnitChanged(cause=cause, state=state, paused=paused) if cause and (
+                state in ("failed", "backing-off") or (state == "stopped" and not paused)
+            ):
+                self._print_lines(lines(event), _COLOURS[state])
+            case BatchStuck():
+                self._print_lines(lines(event), _COLOURS["backing-off"])
+            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointMended() | RunStopping() | RunEnded():
                 self._print(line(event))
 
     def print_line(self, text: str) -> None:
         """Print the line above the table."""
         self._print(text)
 
-    def _print(self, text: str, style: str = "") -> None:
+    def _print_lines(self, lines: Sequence[str], style: str) -> None:
+        first, *more = lines
+        self._print(first, style, "".join(f"\n  {text}" for text in more))
+
+    def _print(self, text: str, style: str = "", more: str = "") -> None:
+        """Print above the table, one thread at a time.
+
+        `Console.print` computes how many lines of the table to erase before it writes. When another thread draws a
+        table of another height in between, a part of the old table would stay on the screen.
+        """
         from rich.text import Text
 
-        self._console.print(Text(text, style=style))
+        with self._live._lock:  # noqa: SLF001 - Live draws under this lock
+            self._console.print(Text.assemble((text, style), more))
 
     def _table(self) -> Table:
         from rich.table import Table
@@ -209,7 +216,7 @@ class TableView:
         table = Table(title=f"{status.application} · {status.health} · logs in {self._logs}", title_justify="left")
         table.add_column("streamlet")
         table.add_column("state")
-        for name in ("rows in", "rows out", "rows/s", "behind", "held", "dead letters"):
+        for name in ("rows in", "rows out", "rows/s", "behind", "held", "late", "dead letters"):
             table.add_column(name, justify="right")
         now = time.time()
         for streamlet in status.streamlets:
@@ -222,6 +229,7 @@ class TableView:
                 f"{streamlet.rate(now):,.0f}",
                 "" if behind is None else f"{behind:,}",
                 f"{streamlet.held:,}" if streamlet.held else "",
+                f"{streamlet.late:,}" if streamlet.late else "",
                 f"{streamlet.dead_letters:,}" if streamlet.dead_letters else "",
             )
         return table
@@ -230,9 +238,11 @@ class TableView:
 def _state(streamlet: StreamletStatus, now: float) -> Text:
     from rich.text import Text
 
-    told = "paused" if streamlet.paused and streamlet.state == "stopped" else streamlet.state
+    told = "paused" if streamlet.paused and streamlet.state == "stopped" else streamlet.waiting or streamlet.state
     due = [unit.retry_at for unit in streamlet.units if unit.retry_at is not None]
     shown = f"{told} {max(0, min(due) - now):.0f} s" if due and told == "backing-off" else str(told)
+    if streamlet.running is not None:
+        shown += long_batch(now - streamlet.running[1], stuck=streamlet.stuck)
     return Text(shown, style=_COLOURS[streamlet.state])
 
 
@@ -242,13 +252,6 @@ def rows(streamlet: StreamletStatus) -> str:
     told += "".join(f", {count:,} to {outlet}" for outlet, count in sorted(streamlet.rows_out.items()))
     if streamlet.dead_letters:
         told += f", {streamlet.dead_letters:,} dead letters"
+    if streamlet.late:
+        told += f", {streamlet.late:,} late"
     return told + (f", {streamlet.backlog:,} behind" if streamlet.backlog else "")
-
-
-def late(status: RunStatus) -> list[str]:
-    """What came too late, a line for each streamlet that dropped rows."""
-    return [
-        f"{streamlet.ref}: {streamlet.late:,} row{'' if streamlet.late == 1 else 's'} came too late"
-        for streamlet in status.streamlets
-        if streamlet.late
-    ]

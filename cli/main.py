@@ -38,6 +38,12 @@ _COMMANDS = {
 }
 
 
+_IMPORTING = (
+    "config", "dead-letters replay", "describe", "graph", "run", "streamlets", "topics purge", "upgrade", "verify",
+)  # fmt: skip
+"""What imports the modules of an application."""
+
+
 def _module(command: str) -> str:
     """The name of a command's file and of the command in it."""
     return command.replace("-", "_")
@@ -68,6 +74,11 @@ class _Flow(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):  # from the table: no command's file is imported for it
             formatter.write_dl(sorted(_COMMANDS.items()))
+        with formatter.section("Your code"):
+            formatter.write_text(
+                f"These commands import the modules of the application's streamlets, so their code runs: "
+                f"{', '.join(_IMPORTING)}. With --plans, and in a run, the logic is built, too. No other command does."
+            )
         with formatter.section("Exit codes"):
             formatter.write_dl([("0", "all is well"), ("1", "it failed"), ("2", "the arguments are wrong")])
 

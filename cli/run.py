@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.against import CLASSES
 from cli.application import application, application_arguments
 from cli.durations import DurationType
 from cli.following import fail
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     "--state-dir", metavar="DIR", help="Where topics and checkpoints are kept; left out, .flow beside the blueprint."
 )
 @click.option(
+    "--allow", type=click.Choice(CLASSES[CLASSES.index("drain"):]),
+    help="What a change since the last run may take at most, the mildest first; default: `drain` when the last run "
+    "ended after a commit of each query.",
+)  # fmt: skip
+@click.option("--plans", is_flag=True, help="Build the streamlets' logic first, and compare its queries, too.")
+@click.option(
     "--drain-timeout", type=DurationType(), metavar="DURATION", default="60s", show_default=True,
     help="How long running batches may take when it is stopped; then they are given up, to be replayed.",
 )  # fmt: skip
@@ -54,6 +61,8 @@ def run(
     master: str | None,
     isolation: Isolation | None,
     state_dir: str | None,
+    allow: str | None,
+    plans: bool,
     drain_timeout: float,
     fail_fast: bool,
     log_format: str,
@@ -62,23 +71,32 @@ def run(
     """Verify an application, then run it until it is stopped (Ctrl-C or SIGTERM: once to finish the running batches,
     twice to stop at once) or, with --available-now, until everything there is has been worked off.
 
+    What changed since the last run is compared as by `flow verify --against`. The run stops before Spark starts when a
+    change takes more than --allow permits. Queries that lose their state start again with a new checkpoint.
+
     PATH is a blueprint or its folder (left out: this folder). The exit code is 0 when every streamlet completed or was
-    stopped, 1 when one failed for good or the run could not go on, 2 when the blueprint or the arguments are wrong.
+    stopped, 1 when one failed for good or the run could not go on, 2 when the blueprint or the arguments are wrong
+    or the state of the last run cannot be continued.
     """
+    from cli.continuing import Continuation, lost_queries
     from cli.taking_over import ThisRun, arguments_of
-    from cli.verify import refuse
+    from cli.verify import refuse, with_logic
     from streamlets.runner.run import RunOptions
     from streamlets.runner.run import run as run_plan
     from streamlets.runner.spark.session import SessionError
-    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateError, StateFolder
+    from streamlets.runner.state_folder.folder import StateError
 
     app = application(given, conf)
-    verification = app.verify()
+    continuation = Continuation(Path(state_dir) if state_dir else None, allow, fresh=fresh)
+    verification, without_logic = with_logic(app, continuation) if plans else (app.verify(against=continuation), "")
     if verification.plan is None:
         refuse(verification)
+    continuation.report(verification)
+    if without_logic:
+        click.echo(without_logic, err=True)
+        raise SystemExit(1)
     plan = verification.plan
-    root = Path(state_dir) if state_dir else Path(plan.folder) / STATE_FOLDER
-    state = StateFolder(root, plan.name)
+    state = continuation.state(plan)
     if fresh and not yes and state.holds_anything():
         _confirm(state)
     view = _view(form, state)
@@ -93,7 +111,11 @@ def run(
         fail_fast=fail_fast,
         json_log=log_format == "json",
         arguments=arguments_of(app),
+        compared=continuation.compared,
+        reset=lost_queries(verification.changes),
+        taken_over=state.taken_over,
         check_upgrade=this.check,
+        check_return=lambda before: this.check(before, "--against", str(state.folder), "--allow", "state-loss"),
     )
     try:
         with view:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.application import blueprint_at, existing
+from cli.application import Application, blueprint_at, existing
 
 if TYPE_CHECKING:
     from streamlets.channels.delta import DeltaTopic
@@ -31,22 +32,66 @@ def path_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("path", type=click.Path(path_type=Path), default=Path())(command)
 
 
-def state_folders(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateFolder, ...]:
-    """The applications' state folders, sorted by name.
+def applications(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateFolder, ...]:
+    """The state of the applications that keep it in one directory, sorted by name; where there is none, that of the
+    blueprint's application, which has not run yet.
 
     Raises:
-        click.UsageError: there is no such path, no state, or no application of that name.
+        click.UsageError: the path does not exist, or there is no such application and the blueprint names none.
     """
-    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
+    from blueprint.spelling import suggestion
+    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder, applications_in, is_application
 
-    root = state_dir if state_dir is not None else blueprint_at(existing(path)).parent / STATE_FOLDER
-    there = sorted(each.name for each in root.iterdir() if each.is_dir()) if root.is_dir() else []
-    if not there:
-        raise click.UsageError(f"{root} holds no application: `flow run` makes one, or see --state-dir")
-    if application is not None and application not in there:
-        raise click.UsageError(f"{root} holds no application `{application}`: there is {', '.join(there)}")
-    wanted = there if application is None else [application]
-    return tuple(StateFolder(root, name) for name in wanted)
+    blueprint = blueprint_at(path if state_dir is not None else existing(path))
+    root = state_dir if state_dir is not None else blueprint.parent / STATE_FOLDER
+    _refuse_closed(root, application)
+    found = applications_in(root)
+    own = Application(blueprint, (), ()).name
+    known = {*found, own} if own and (not found or own == application) else set(found)
+    if not known and is_application(root):
+        raise click.UsageError(f"{root} is the state of an application: --state-dir names the directory above it")
+    if not known:
+        raise click.UsageError(
+            f"{blueprint} does not exist, and no application keeps its state in {root}: `flow run` starts one"
+        )
+    if application is not None and application not in known:
+        hint = suggestion(application, known)
+        raise click.UsageError(f"no application `{application}` keeps its state in {root}; {hint}")
+    return tuple(StateFolder(root, name) for name in (sorted(known) if application is None else [application]))
+
+
+def _refuse_closed(root: Path, application: str | None) -> None:
+    """Refuse directories that this user may not read: they look as if no application had run.
+
+    Raises:
+        click.UsageError: there is one, and it may be the one that is meant.
+    """
+    try:
+        below = [folder for folder in root.iterdir() if application in (None, folder.name) and folder.is_dir()]
+    except FileNotFoundError:
+        return
+    except (PermissionError, NotADirectoryError):
+        below = [root] if root.is_dir() else []
+    closed = next((folder for folder in below if not os.access(folder, os.R_OK | os.X_OK)), None)
+    if closed is not None:
+        raise click.UsageError(
+            f"{closed} cannot be read: permission denied. Only the user who runs an application reads its state; "
+            "`flow.state-access = group` in its settings lets the group of the directory read it, too"
+        )
+
+
+def state_folders(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateFolder, ...]:
+    """The state of the applications that have run.
+
+    Raises:
+        click.UsageError: as `applications`, and when none has run.
+    """
+    from streamlets.runner.state_folder.folder import is_application
+
+    known = applications(path, state_dir, application)
+    if not any(is_application(each.folder) for each in known):
+        raise click.UsageError(f"{known[0].application} has not run yet: `flow run` makes its state in {known[0].root}")
+    return known
 
 
 def state_folder(path: Path, state_dir: Path | None, application: str | None) -> StateFolder:
@@ -55,11 +100,21 @@ def state_folder(path: Path, state_dir: Path | None, application: str | None) ->
     Raises:
         click.UsageError: as `state_folders`, and when there are several.
     """
-    found = state_folders(path, state_dir, application)
-    if len(found) > 1:
-        names = ", ".join(each.application for each in found)
-        raise click.UsageError(f"{found[0].root} holds several applications ({names}): choose with --application")
-    return found[0]
+    return only(state_folders(path, state_dir, application))
+
+
+def only(states: Sequence[StateFolder]) -> StateFolder:
+    """The application's, where there is no choice.
+
+    Raises:
+        click.UsageError: there is one.
+    """
+    if len(states) > 1:
+        names = ", ".join(each.application for each in states)
+        raise click.UsageError(
+            f"several applications keep their state in {states[0].root}: choose with --application {names}"
+        )
+    return states[0]
 
 
 def topic_folders(path: Path, state_dir: Path | None, application: str | None) -> dict[str, tuple[Path, ...]]:

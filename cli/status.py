@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.batches import long_batch
 from cli.following import Status, Streamlet, shown_state, since, streamlets
 from cli.formats import format_option
-from cli.state import path_argument, state_folders, state_options
+from cli.state import applications, path_argument, state_options
+from streamlets.runner.events.lines import span
 
 if TYPE_CHECKING:
     from streamlets.runner.state_folder.folder import StateFolder
@@ -27,7 +29,7 @@ _SILENT_AFTER = 30.0
 _OLD_AFTER = 12.0
 
 # Columns that are left out where they would say nothing.
-_SPARE = ("for", "rows/s", "behind", "restarts", "dead letters")
+_SPARE = ("for", "rows/s", "behind", "restarts", "late", "dead letters")
 _NONE = ("", "0")
 
 
@@ -45,7 +47,7 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     """
     from streamlets.runner.state_folder.folder import read_status
 
-    folders = state_folders(path, state_dir, application)
+    folders = applications(path, state_dir, application)
     found = {state.application: look(state, read_status(state)) for state in folders}
     if form == "json":
         click.echo(json.dumps(found, indent=2))
@@ -68,6 +70,7 @@ def look(state: StateFolder, told: Status | None) -> dict[str, Any]:
         seen["health"] = "died"
     if told is None:
         seen["health"] = "starting" if alive else "never ran"
+    seen.setdefault("streamlets", [])
     silent = alive and told is not None and time.time() - seen["told"] > _SILENT_AFTER
     return {"alive": alive, "silent": silent} | seen
 
@@ -99,6 +102,7 @@ def _print(name: str, seen: Status) -> None:
         "rows/s",
         "behind",
         "restarts",
+        "late",
         "dead letters",
     ]
     rows = [_row(each, live, seen) for each in streamlets(seen)]
@@ -109,6 +113,8 @@ def _print(name: str, seen: Status) -> None:
         for unit in each["units"]:
             if unit["cause"] and unit["state"] in ("failed", "backing-off", "stopped"):
                 _print_cause(each["ref"], unit)
+            if unit.get("running_batch") and unit["running_batch"]["stuck"]:
+                _print_stuck(each["ref"], unit)
 
 
 def _headline(name: str, seen: Status) -> str:
@@ -116,7 +122,7 @@ def _headline(name: str, seen: Status) -> str:
     match seen["health"]:
         case "never ran":
             return f"{name} has not run yet"
-        case "starting":
+        case "starting" if "told" not in seen:
             return f"{name} is starting"
         case "ended":
             told = f"ended {_clock(seen['ended'])}: {seen['reason'] or 'all done'} (exit code {seen['exit_code']})"
@@ -149,36 +155,37 @@ def _row(each: Streamlet, live: bool, seen: Status) -> list[str]:
         f"{sum(unit['rate'] for unit in units):,.0f}" if live else "",
         f"{sum(behind):,}" if behind else "",
         str(sum(unit["restarts"] for unit in units)),
+        f"{sum(unit['late'] for unit in units):,}",
         f"{sum(unit['dead_letters'] for unit in units):,}",
     ]
 
 
 def _state(each: Streamlet, now: float) -> str:
-    shown = shown_state(each)
+    shown = each.get("waiting") or shown_state(each)
+    batches = [unit["running_batch"] for unit in each["units"] if unit.get("running_batch")]
+    if batch := min(batches, key=lambda batch: batch["since"], default=None):
+        return shown + long_batch(now - batch["since"], stuck=any(each["stuck"] for each in batches))
     due = [unit["retry_at"] for unit in each["units"] if unit["retry_at"] is not None]
     return f"{shown}, {span(max(0.0, min(due) - now))}" if shown == "backing-off" and due else shown
+
+
+def _print_stuck(ref: str, unit: Status) -> None:
+    batch = unit["running_batch"]
+    name = f"{ref}.{unit['query']}" if unit["query"] else ref
+    click.echo(f"\n{name}: stuck: batch {batch['number']} has been running for {span(batch['seconds'])}")
+    for frame in batch["where"]:
+        click.echo(f"  at {frame}")
 
 
 def _print_cause(ref: str, unit: Status) -> None:
     name = f"{ref}.{unit['query']}" if unit["query"] else ref
     state = "" if unit["paused"] else f": {unit['state']}"
-    if not unit["frames"]:
-        click.echo(f"\n{name}{state}: {unit['cause']}")
-        return
-    click.echo(f"\n{name}{state}")
-    for frame in unit["frames"]:
-        click.echo(f"  at {frame}")
-    click.echo(f"  {unit['cause']}")
-
-
-def span(seconds: float) -> str:
-    """A length of time in its two largest units."""
-    whole = max(0, round(seconds))
-    for name, size, lesser, part in (("d", 86_400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
-        if whole >= size:
-            rest = whole % size // part
-            return f"{whole // size} {name}" + (f" {rest} {lesser}" if rest else "")
-    return f"{whole} s"
+    first, *more = unit["cause"].splitlines()
+    if unit["frames"]:
+        more = [*(f"at {frame}" for frame in unit["frames"]), first, *more]
+    click.echo(f"\n{name}{state}" + ("" if unit["frames"] else f": {first}"))
+    for line in more:
+        click.echo(f"  {line}")
 
 
 def _clock(when: float) -> str:

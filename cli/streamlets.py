@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.application import blueprint_at, existing
+from cli.application import SUFFIXES, blueprint_at, existing
 from cli.formats import format_option
 
 if TYPE_CHECKING:
@@ -18,33 +18,62 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
+@click.option(
+    "--module", "modules", multiple=True, metavar="NAME",
+    help="List the classes of this module only, as Python imports it from PATH; may be repeated.",
+)  # fmt: skip
 @format_option("text")
-def streamlets(path: Path, form: str) -> None:
-    """List the streamlet classes found in a project, as they are without any configuration.
+def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
+    """List the streamlet classes of a project, without any configuration.
 
-    PATH is the project's folder or its blueprint (left out: this folder). The exit code is 1 when a class cannot be
-    described, and 2 when there is no such folder.
+    PATH is the project's blueprint or its directory (default: the working directory). Without a blueprint, name the
+    modules with --module. The modules that define streamlets are imported: their code runs.
+
+    The exit code is 1 when a class cannot be described, and 2 when PATH is not a project, or has no such module.
     """
     import os
 
     from blueprint.catalog import LoadFailure, StreamletRequest
     from streamlets.describe import ProjectCatalog
+    from streamlets.project import project_at
+    from streamlets.scanning import streamlet_classes_of
 
-    folder = blueprint_at(existing(path)).parent
+    folder = os.fspath(_project_folder(path, named=bool(modules)).absolute())
     catalog = ProjectCatalog()
-    found = {
-        name: catalog.describe(StreamletRequest(ref=name, class_name=name, folder=os.fspath(folder.absolute())))
-        for name in catalog.classes(os.fspath(folder.absolute()))
-    }
+    if modules:
+        project = project_at(folder)
+        for module in modules:
+            if project.find(module) is None:
+                raise click.UsageError(f"there is no module `{module}` in `{folder}` or its `src`")
+        names = streamlet_classes_of(project, modules)
+    else:
+        names = catalog.classes(folder)
+    found = {name: catalog.describe(StreamletRequest(ref=name, class_name=name, folder=folder)) for name in names}
     if form == "json":
         import json
 
         click.echo(json.dumps([_data(name, each) for name, each in found.items()], indent=2, ensure_ascii=False))
     elif not found:
-        click.echo(f"no streamlets in {folder} (modules are looked for there and in its `src`)")
+        click.echo(f"no streamlets in {', '.join(modules) or folder} (modules are searched in {folder} and its `src`)")
     else:
         click.echo("\n\n".join("\n".join(_text(name, each)) for name, each in found.items()))
     raise SystemExit(1 if any(isinstance(each, LoadFailure) for each in found.values()) else 0)
+
+
+def _project_folder(path: Path, *, named: bool) -> Path:
+    """The directory of a project.
+
+    Arguments:
+        path: its blueprint or the directory; named: whether modules are named, so that it needs no blueprint.
+
+    Raises:
+        click.UsageError: there is none; all modules below any other directory are not searched.
+    """
+    blueprint = blueprint_at(existing(path))
+    if not named and not (blueprint.is_file() and blueprint.suffix in SUFFIXES):
+        what = f"`{path}` is not a blueprint" if path.is_file() else f"there is no blueprint in `{path.absolute()}`"
+        raise click.UsageError(f"{what}: name a blueprint, its directory, or modules (--module NAME)")
+    return blueprint.parent
 
 
 def _text(name: str, found: StreamletDescriptor | LoadFailure) -> Iterator[str]:

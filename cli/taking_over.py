@@ -38,9 +38,13 @@ class ThisRun:
     interpreter: tuple[str, ...] = field(default_factory=lambda: _interpreter(sys.orig_argv, sys.argv))
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
-    def check(self, arguments: Sequence[str]) -> str:
-        """Verify another version as it would be started here; why it cannot run, empty when it can."""
-        command = [*self.interpreter, "verify", "--format", "concise", *arguments]
+    def check(self, arguments: Sequence[str], *options: str) -> str:
+        """Verify another version as it would be started here; why it cannot run, empty when it can.
+
+        Arguments:
+            options: more of `flow verify`.
+        """
+        command = [*self.interpreter, "verify", "--format", "concise", *options, *arguments]
         try:
             done = subprocess.run(
                 command, env=self.environment, capture_output=True, text=True, timeout=_VERIFY_PATIENCE, check=False

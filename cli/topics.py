@@ -63,6 +63,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 @path_argument
 @state_options
 @click.option("--older-than", metavar="AGE", help="Records that came longer ago, such as `7 days`.")
+@click.option("--schema", metavar="FINGERPRINT", help="Records that were written with this schema, as `list` shows it.")
 @click.option("--all", "everything", is_flag=True, help="All records.")
 @click.option("--force", is_flag=True, help="Also what a reader has not committed: it is told what it missed.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
@@ -74,13 +75,15 @@ def purge(
     state_dir: Path | None,
     application: str | None,
     older_than: str | None,
+    schema: str | None,
     everything: bool,
     force: bool,
     dry_run: bool,
     yes: bool,
     form: str,
 ) -> None:
-    """Drop records of TOPIC, oldest first, by whole files: `--older-than AGE`, or `--all`.
+    """Drop records of TOPIC, oldest first, by whole files: `--older-than AGE`, `--schema FINGERPRINT` or both, or
+    `--all`.
 
     What a reader has not committed stays, unless it is forced. Readers are the checkpoints of the application and the
     consumers that its blueprint names. The application may be running; when it is not, the space is given back at
@@ -90,20 +93,35 @@ def purge(
     """
     from streamlets.runner.checkpoints.readers import readers_below
 
-    if (older_than is None) is not everything:
-        raise click.UsageError("say what is to go: either `--older-than AGE` or `--all`")
+    if (older_than is None and schema is None) is not everything:
+        raise click.UsageError("choose the records: `--older-than AGE`, `--schema FINGERPRINT`, both, or `--all`")
     before = _before(older_than)
     state = state_folder(path, state_dir, application)
     resource = named_topic(topic, state)
+    _make_sure_of_schema(schema, state.topics / resource.plan.name)
     readers = readers_below(resource, state.checkpoints, _consumers(path, topic))
-    planned = resource.purge(readers, before=before, force=force, dry=True)
+    planned = resource.purge(readers, before=before, schema=schema, force=force, dry=True)
     if dry_run or not planned.records:
         _report(topic, planned, form, done=not dry_run)
         raise SystemExit(1 if planned.held else 0)
     _confirm(topic, planned, yes)
-    dropped = _carry_out(resource, state, lambda: resource.purge(readers, before=before, force=force))
+    dropped = _carry_out(resource, state, lambda: resource.purge(readers, before=before, schema=schema, force=force))
     _report(topic, dropped, form, done=True)
     raise SystemExit(1 if dropped.held else 0)
+
+
+def _make_sure_of_schema(fingerprint: str | None, topic: Path) -> None:
+    """Make sure that a topic has records of a schema.
+
+    Raises:
+        click.UsageError: it has none.
+    """
+    from streamlets.channels.delta.look import contracts
+
+    known = [contract.fingerprint for contract in contracts(topic)]
+    if fingerprint is not None and fingerprint not in known:
+        there = f"its schemas are {', '.join(known)}" if known else "it has no records"
+        raise click.UsageError(f"`{topic.name}` has no records of the schema `{fingerprint}`: {there}")
 
 
 def _before(older_than: str | None) -> float | None:

@@ -13,7 +13,7 @@ from cli.against import CLASSES, against
 from cli.application import Application, application, application_arguments
 
 if TYPE_CHECKING:
-    from blueprint.comparison.findings import Against
+    from blueprint.comparison.findings import Against, AgainstOf
     from blueprint.verify import Verification
 
 
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     "--allow", type=click.Choice(CLASSES), default="safe", show_default=True,
     help="With --against: what a change may take at most, the mildest first.",
 )  # fmt: skip
-@click.option("--fix", is_flag=True, help="Make the fixes that findings offer in the project's files, then check.")
+@click.option("--fix", is_flag=True, help="Make the safe fixes that findings offer in the project's files, then check.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe fixes, too (they guess names).")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 def verify(
     given: Sequence[str], conf: Sequence[str], form: str, plans: bool, older: Path | None, allow: str, fix: bool,
-    diff: bool,
+    unsafe_fixes: bool, diff: bool,
 ) -> None:  # fmt: skip
     """Check a blueprint, its streamlets, contracts and settings; nothing is started, and only --fix writes anything.
 
@@ -44,48 +45,64 @@ def verify(
     when nothing refuses a run, 1 when something does or a change takes more than is allowed, 2 when there is no
     blueprint to check, the arguments are wrong, or there is no Spark for `--plans`.
     """
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes needs --fix or --diff")
     app = application(given, conf)
     compared = against(older, allow) if older is not None else None
     if diff:
-        raise SystemExit(_show_diff(app))
+        raise SystemExit(_show_diff(app, unsafe=unsafe_fixes))
     if fix:
-        _fix(app, quiet=form in ("json", "github"))
+        _fix(app, unsafe=unsafe_fixes, quiet=form in ("json", "github"))
     verification, without_logic = with_logic(app, compared) if plans else (app.verify(against=compared), "")
     click.echo(report(verification, form), nl=False)
     if without_logic:
         click.echo(without_logic, err=True)
         raise SystemExit(2)
-    raise SystemExit(exit_code(app.blueprint.exists(), verification))
+    raise SystemExit(exit_code(app, verification))
 
 
-def _show_diff(app: Application) -> int:
+def _show_diff(app: Application, *, unsafe: bool) -> int:
     """Show what would be changed; the exit code says whether nothing is left to find."""
-    from cli.fixing import fixed
+    from cli.fixing import fixes
 
-    found = fixed(app.folder, lambda texts: app.verify(texts=texts))
-    click.echo(found.diff(), nl=False)
-    click.echo(f"{len(found.findings)} to fix, {len(found.left.diagnostics)} to look at", err=True)
-    return max(exit_code(app.blueprint.exists(), found.left), int(bool(found.findings)))
-
-
-def _fix(app: Application, *, quiet: bool) -> None:
-    """Fix what can be fixed and say so; on the standard error when the standard output is data."""
-    from cli.fixing import fixed
-
-    found = fixed(app.folder, lambda texts: app.verify(texts=texts))
-    found.write()
-    for line in found.lines():
-        click.echo(line, err=quiet)
+    steps = fixes(app.folder, lambda texts: app.verify(texts=texts), unsafe=unsafe)
+    for step in steps:
+        click.echo(step.diff(), nl=False)
+    left, count = steps[-1].left, sum(len(step.findings) for step in steps)
+    click.echo(f"{count} to fix, {len(left.diagnostics)} to look at", err=True)
+    if not unsafe and (hidden := steps[-1].unsafe(app.folder)):
+        click.echo(f"{_unsafe(hidden)} not shown: see `--diff --unsafe-fixes`", err=True)
+    return max(exit_code(app, left), int(bool(count)))
 
 
-def with_logic(app: Application, compared: Against | None = None) -> tuple[Verification, str]:
-    """Verify with the streamlets' logic; without it, and with the reason why, when there is no Spark to be had."""
+def _fix(app: Application, *, unsafe: bool, quiet: bool) -> None:
+    """Fix what can be fixed and report it; on the standard error when the standard output is data."""
+    from cli.fixing import fixes
+
+    steps = fixes(app.folder, lambda texts: app.verify(texts=texts), unsafe=unsafe)
+    for step in steps:
+        step.write()
+        for line in step.lines():
+            click.echo(line, err=quiet)
+    if not unsafe and (left := steps[-1].unsafe(app.folder)):
+        click.echo(f"{_unsafe(left)} not made: see `--diff --unsafe-fixes`", err=True)
+
+
+def _unsafe(count: int) -> str:
+    return f"{count} unsafe {'fixes were' if count > 1 else 'fix was'}"
+
+
+def with_logic(
+    app: Application, compared: Against | AgainstOf | None = None, *, state: bool = False
+) -> tuple[Verification, str]:
+    """Verify with the streamlets' logic, and its state if asked; without it, and with the reason why, when there is no
+    Spark to be had."""
     from streamlets.plans import check_logic
     from streamlets.runner.spark.session import SessionError
 
     try:
         with working("building the streamlets' logic (Spark takes some seconds to start) ..."):
-            return app.verify(logic=check_logic, against=compared), ""
+            return app.verify(logic=check_logic, against=compared, state=state), ""
     except SessionError as error:
         unbuilt = f"Error: the streamlets' logic cannot be built: {error}\nhelp: {error.help}"
         return app.verify(against=compared), unbuilt
@@ -136,8 +153,8 @@ def _more(verification: Verification) -> str:
     return f"`flow explain {min(codes)}` says more\n" if len(codes) == 1 else "`flow explain CODE` says more of each\n"
 
 
-def exit_code(found: bool, verification: Verification) -> int:
-    """What a verification means to whoever called: 0 may run, 1 may not, 2 there was nothing to check."""
-    if not found:
+def exit_code(app: Application, verification: Verification) -> int:
+    """The exit code for a verification: 0 the application may run, 1 it may not, 2 a file that was named is missing."""
+    if not app.exists:
         return 2
     return 0 if verification.ok else 1

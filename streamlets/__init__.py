@@ -17,6 +17,7 @@ from streamlets.parameters import (
     MemorySizeParameter,
     ObjectParameter,
     Parameter,
+    PathParameter,
     RegExpParameter,
     StringParameter,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "ObjectParameter",
     "Parameter",
     "ParameterProblem",
+    "PathParameter",
     "Queries",
     "QueriesFailedError",
     "RegExpParameter",

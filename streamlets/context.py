@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from blueprint.plan import Trigger
-    from streamlets.channels.base import BatchWritten
+    from streamlets.channels.base import BatchRecord, BatchWritten
     from streamlets.declared import Declared
 
 
@@ -27,6 +27,7 @@ class StreamingWrite:
         trigger: the author's wish, None when there is none; blueprint and settings come before it.
         place: where the author asked for it.
         retry: fields of `Retry` that options of the writer set; what `flow` sets comes before them.
+        record: of the batches that a sink writes; None when nobody knows what it has written.
     """
 
     query: str
@@ -35,6 +36,7 @@ class StreamingWrite:
     trigger: Trigger | None = None
     place: Declared | None = field(default=None, compare=False)
     retry: Mapping[str, object] = field(default_factory=dict)
+    record: BatchRecord | None = None
 
 
 def all_rows(rows: DataFrame) -> DataFrame:
@@ -69,6 +71,8 @@ class SparkStreamletContext:
         ports: how its ports are joined.
         folder: the blueprint's; relative paths in settings start there.
         on_batch: told of each batch that a sink brought out of the application; None when nobody counts.
+        state: the directory of the application's state, which tells it from other applications.
+        print_line: shows text to the people who watch the run, from any thread.
     """
 
     session: SparkSession
@@ -78,6 +82,8 @@ class SparkStreamletContext:
     ports: PortBinding
     folder: Path = Path()
     on_batch: Callable[[BatchWritten], None] | None = None
+    state: Path = Path()
+    print_line: Callable[[str], None] = print
 
     def path(self, setting: str) -> Path:
         """The file or folder that a setting names, absolute; relative ones start in the blueprint's folder."""

@@ -25,11 +25,13 @@ from blueprint.catalog import (
 )
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
-from blueprint.parameters import ParameterError, parameter_values
+from blueprint.hocon.values import ObjectValue, Value
+from blueprint.parameters import ParameterError, parameter_values, path_start
 from streamlets.attributes import attributes
 from streamlets.loading import found_at, load_streamlet, raised
 from streamlets.mounts import VolumeMount
 from streamlets.parameters import Parameter
+from streamlets.paths import path_problems
 from streamlets.ports import AvroInlet, AvroOutlet
 from streamlets.project import Project, project_at
 from streamlets.scanning import streamlet_classes, unused_classes
@@ -41,9 +43,13 @@ class ProjectCatalog:
     """Answers the language's questions about the streamlets of a project, and about the channels there are.
 
     A class is described once, however many streamlets are of it.
+
+    Arguments:
+        writes: whether paths that streamlets write are held to this machine: not in tests, which write elsewhere.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, writes: bool = True) -> None:
+        self._writes = writes
         self._described: dict[object, tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]] = {}
         self._classes: dict[Project, tuple[str, ...]] = {}
         self._projects: dict[str, Project] = {}
@@ -57,7 +63,7 @@ class ProjectCatalog:
         if isinstance(described, LoadFailure) or streamlet is None:
             return described
         project = self._project(request.folder)
-        problems = parameter_problems(streamlet, described, request, project)
+        problems = parameter_problems(streamlet, described, request, project, writes=self._writes)
         if isinstance(problems, LoadFailure):
             return problems
         if problems:
@@ -80,7 +86,7 @@ class ProjectCatalog:
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """The channels there are, by name."""
-        return {"delta": ChannelTraits(name="delta", topic_keys={}, real_time=False)}
+        return {"delta": ChannelTraits(name="delta", topic_keys={}, real_time=False, reserved=(".", "_"))}
 
     def _project(self, folder: str) -> Project:
         """The project in a folder; asking the file system once is enough."""
@@ -130,11 +136,20 @@ def descriptor(
 
 
 def parameter_problems(
-    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+    streamlet: SparkStreamlet,
+    described: StreamletDescriptor,
+    request: StreamletRequest,
+    project: Project,
+    *,
+    writes: bool = True,
 ) -> tuple[ParameterProblem, ...] | LoadFailure:
-    """What the streamlet says of the values of its parameters; nothing while one of them is wrong for itself."""
+    """What is wrong with paths on this machine, else what the streamlet says of the values of its parameters; nothing
+    while one of them is wrong for itself."""
     values = _values(described, request)
-    return () if values is None else problems_of(streamlet, values, project)
+    if values is None:
+        return ()
+    checked = [one for one in described.parameters if one.path is not None and (writes or not one.path.writable)]
+    return tuple(path_problems(checked, values)) or problems_of(streamlet, values, project)
 
 
 def written_folders(
@@ -146,10 +161,21 @@ def written_folders(
     values = _values(described, request)
     try:
         found = dict(streamlet.written_folders(values)) if values is not None else {}
-        folders = [WrittenFolder(tuple(path), str(project.folder / folder)) for path, folder in found.items()]
+        folders = [
+            WrittenFolder(tuple(path), str(_start(request, tuple(path), project) / Path(folder).expanduser()))
+            for path, folder in found.items()
+        ]
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised(LoadFailureKind.CHECK_RAISES, error, project, found_at(type(streamlet)))
     return tuple(folders)
+
+
+def _start(request: StreamletRequest, path: tuple[str, ...], project: Project) -> Path:
+    """Where a relative directory begins that the keys lead to: beside the file that sets it, else in the project's."""
+    value: Value | None = request.parameters.get(path[0])
+    for name in path[1:]:
+        value = value.fields.get(name) if isinstance(value, ObjectValue) else None
+    return path_start(value, project.folder) if value is not None else project.folder.absolute()
 
 
 def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[str, object] | None:
@@ -158,7 +184,7 @@ def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[s
     if not set(request.parameters) <= {parameter.key for parameter in described.parameters}:
         return None
     try:
-        values = parameter_values(described.parameters, request.parameters)
+        values = parameter_values(described.parameters, request.parameters, Path(request.folder))
     except ParameterError:
         return None
     return None if required - set(values) else values
@@ -264,6 +290,7 @@ def _parameter(parameter: Parameter[Any]) -> ParameterDescriptor:
         pattern=parameter.pattern,
         choices=parameter.choices,
         optional=parameter.optional,
+        path=parameter.path,
     )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from blueprint.plan import Trigger
+    from streamlets.channels.base import BatchRecord
     from streamlets.streamlet import SparkStreamlet
 
 StreamletT = TypeVar("StreamletT", bound="SparkStreamlet")
@@ -167,7 +168,14 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         query = name or ".".join(sorted(outlet.name for outlet in known))
         return self._write(df, known, output_mode, trigger, query, "write_streams")
 
-    def query(self, name: str, writer: DataStreamWriter, trigger: Trigger | None = None) -> StreamingWrite:
+    def query(
+        self,
+        name: str,
+        writer: DataStreamWriter,
+        trigger: Trigger | None = None,
+        *,
+        record: BatchRecord | None = None,
+    ) -> StreamingWrite:
         """A query into a sink of the author's own: `self.query("console", df.writeStream.format("console"))`.
 
         Arguments:
@@ -175,6 +183,8 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
             writer: Spark's writer, not started, without name, checkpoint and trigger. Its options `pstl.retry.*` say
                 how the query is restarted, where `flow` does not; the sink does not see them.
             trigger: as in `write_stream`.
+            record: answers which batches the sink has written, so that a batch whose plan a power cut damaged can be
+                planned again when nothing of it was written; omitted, nobody knows, and that is refused.
 
         Raises:
             StreamletError: something else than a writer (a query already started, say), the name is taken, or there is
@@ -190,7 +200,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
             )
         check_streaming(writer._df, "query")  # noqa: SLF001 - Spark's writer does not tell what it writes
         retry = take_retry_options(writer, name)
-        return self._build.add(StreamingWrite(name, writer, (), trigger, authors_call(), retry))
+        return self._build.add(StreamingWrite(name, writer, (), trigger, authors_call(), retry, record))
 
     @overload
     def value(self, parameter: Parameter[T]) -> T: ...

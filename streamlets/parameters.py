@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
 
-from blueprint.catalog import ParameterType
+from blueprint.catalog import ParameterType, PathTraits
 from blueprint.quantities import Duration, MemorySize
 from streamlets.declared import declaration_of
 from streamlets.texts import text
@@ -47,6 +49,7 @@ class Parameter(Generic[T]):
         self.choices = tuple(as_text(choice) for choice in choices)
         self.optional = optional
         self.pattern: str | None = None
+        self.path: PathTraits | None = None
         self.attribute: str | None = None
         self.declared = declaration_of(self)
         self._key = None if key is None else text(key, "the key of a parameter")
@@ -126,6 +129,37 @@ class MemorySizeParameter(Parameter[MemorySize]):
     kind = ParameterType.MEMORY_SIZE
 
 
+class PathParameter(Parameter[Path]):
+    """The path of a file or directory. Its value is absolute: a relative one starts in the directory of the file that
+    sets it, be that the blueprint, a `--conf` file or, for the default, the module; in an argument, in the blueprint's.
+
+    Arguments:
+        kind: whether it names a `"file"`, a `"directory"`, or `"any"` of them.
+        must_exist: whether it must be there before the application starts.
+        readable: whether the streamlet reads it.
+        writable: whether the streamlet writes it, or makes it. The testkit moves such a path into its own directory.
+    """
+
+    kind = ParameterType.PATH
+
+    def __init__(
+        self,
+        description: str,
+        *,
+        kind: Literal["any", "file", "directory"] = "any",
+        must_exist: bool = False,
+        readable: bool = False,
+        writable: bool = False,
+        default: str | os.PathLike[str] | None = None,
+        key: str | None = None,
+        optional: bool = False,
+    ) -> None:
+        if kind not in ("any", "file", "directory"):
+            raise ValueError(f"kind is `any`, `file` or `directory`, not {kind!r}")
+        super().__init__(description, default=default, key=key, optional=optional)
+        self.path = PathTraits(kind, must_exist, readable, writable)
+
+
 class ObjectParameter(Parameter[Mapping[str, object]]):
     """An object of the author's own keys."""
 
@@ -137,6 +171,8 @@ def as_text(value: object) -> str:
     match value:
         case str():
             return value
+        case os.PathLike():
+            return str(os.fspath(value))
         case bool():
             return "true" if value else "false"
         case Duration() | MemorySize():

@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,11 +104,21 @@ class Project:
                 return
             if _entered is not None:
                 _forget(_entered)
-            for root in reversed(self.roots):
-                if str(root) not in sys.path:
-                    sys.path.insert(0, str(root))
+            roots = [str(root) for root in self.roots]
+            sys.path[:] = [*roots, *(entry for entry in sys.path if entry not in roots)]
             importlib.invalidate_caches()
             _entered = self
+
+    def forget_modules(self, packages: Iterable[str] = ()) -> None:
+        """Have the next import of each of its modules execute it again.
+
+        Arguments:
+            packages: top-level packages to which the same applies, though they are installed elsewhere; those of the
+                framework stay.
+        """
+        with _LOCK:
+            _forget_modules(self, frozenset(packages) - frozenset(OURS))
+            importlib.invalidate_caches()
 
 
 _entered: Project | None = None
@@ -128,9 +138,14 @@ def _forget(project: Project) -> None:
     for root in project.roots:
         while str(root) in sys.path:
             sys.path.remove(str(root))
+    _forget_modules(project)
+
+
+def _forget_modules(project: Project, packages: Container[str] = ()) -> None:
     for name, module in list(sys.modules.items()):
         places = [getattr(module, "__file__", None) or "", *_search_path(module)]
-        if name not in ("__main__", "conftest") and any(place and project.owns(place) for place in places):
+        own = name.partition(".")[0] in packages or any(place and project.owns(place) for place in places)
+        if own and name not in ("__main__", "conftest"):
             del sys.modules[name]
 
 

@@ -38,7 +38,26 @@ class _Class:
 def streamlet_classes(project: Project) -> tuple[str, ...]:
     """The class paths of all streamlets that can be run: classes with a `Logic` (or `create_logic`), sorted."""
     modules = islice(_modules(project), _MOST_FILES)
-    classes = {found.path: found for module, file in modules for found in _classes(module, file)}
+    return _runnable({found.path: found for module, file in modules for found in _classes(module, file)})
+
+
+def streamlet_classes_of(project: Project, modules: Collection[str]) -> tuple[str, ...]:
+    """The same for the modules named: no other files are read, but those of the classes that theirs extend."""
+    classes: dict[str, _Class] = {}
+    unread, read = list(modules), set[str]()
+    while unread:
+        module = unread.pop()
+        file = project.find(module)
+        if module in read or file is None or not file.is_file():
+            continue
+        read.add(module)
+        found = list(_classes(module, file))
+        classes |= {one.path: one for one in found}
+        unread += [base.rpartition(".")[0] for one in found for base in one.bases]
+    return tuple(path for path in _runnable(classes) if path.rpartition(".")[0] in modules)
+
+
+def _runnable(classes: dict[str, _Class]) -> tuple[str, ...]:
     return tuple(sorted(path for path in classes if _is_streamlet(path, classes) and _has_logic(path, classes)))
 
 

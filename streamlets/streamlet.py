@@ -61,8 +61,8 @@ class SparkStreamlet:
             values: as for `check_parameters`, which has found nothing wrong with them.
 
         Returns:
-            Folders, relative ones below the blueprint's, by the parameter that says so: its key, then keys inside its
-            value.
+            Directories by the parameter that names them: its key, then keys inside its value. A relative one starts
+            beside the file that sets the parameter; the logic gets it as an absolute path.
         """
         return {}
 

@@ -1,7 +1,7 @@
-"""Avro schemas: loading, resolution with reasons, fingerprints, and their Spark type names.
+"""Avro schemas: loading, schema resolution with reasons, fingerprints, and the corresponding Spark types.
 
-What only some commands need is imported from its own module, to keep the start short: `planner.resolve_plan` with the
-nodes of `reading`, `changes.apply_edit`, `spark_types`, `spark_problems`.
+Modules that only some commands need are imported directly, which keeps the start of a command short:
+`planner.resolve_plan` with the nodes of `reading`, `changes.apply_edit`, `spark_types`, `spark_problems`.
 """
 
 from blueprint.avro.canonical import canonical_form, fingerprint

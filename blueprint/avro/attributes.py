@@ -1,4 +1,4 @@
-"""Attributes of a schema read one by one; what is wrong with one is a finding at its place."""
+"""Access to the attributes of a schema; an invalid attribute is a finding at its location."""
 
 from __future__ import annotations
 
@@ -16,38 +16,50 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def is_full_name(text: str) -> bool:
-    """Whether a text is names joined by dots."""
+    """Return whether a string consists of names joined by dots."""
     return all(NAME.fullmatch(part) for part in text.split("."))
 
 
 @dataclass(slots=True)
 class Attributes:
-    """Reads attributes.
+    """Reads attributes and collects findings.
 
     Arguments:
-        problems: what was found, in the order in which it was met.
+        problems: the findings, in the order in which they were made.
     """
 
     problems: list[Diagnostic] = field(default_factory=list)
 
     def texts(self, value: ObjectValue, key: str, owner: str) -> list[tuple[str, Span]]:
-        """The strings of a list, each with its place; what is no list of strings is a finding."""
+        """Return the strings of an attribute and their locations; anything but a list of strings is a finding.
+
+        Arguments:
+            value: the object that has the attribute.
+            key: the name of the attribute.
+            owner: the object, as messages show it.
+        """
         items = value.fields.get(key)
         if items is None:
             return []
         if not isinstance(items, ListValue):
-            self.bad("schema-bad-attribute", f"`{key}` of {owner} is no list", items)
+            self.bad("schema-bad-attribute", f"`{key}` of {owner} must be a list", items)
             return []
-        found = []
+        texts = []
         for item in items.items:
             if isinstance(item, Scalar) and isinstance(item.value, str):
-                found.append((item.value, span_of(item)))
+                texts.append((item.value, span_of(item)))
             else:
-                self.bad("schema-bad-attribute", f"`{key}` of {owner} holds what is no string", item)
-        return found
+                self.bad("schema-bad-attribute", f"`{key}` of {owner} must contain only strings", item)
+        return texts
 
     def logical(self, value: ObjectValue, type_name: str, size: int = 0) -> Logical | None:
-        """The logical type of a schema of this type (and size, for a fixed); one that is wrong is warned of."""
+        """Return the logical type of a schema; an invalid one is a warning, and ignored.
+
+        Arguments:
+            value: the schema.
+            type_name: its underlying type.
+            size: bytes of a fixed.
+        """
         name = value.fields.get("logicalType")
         if name is None:
             return None
@@ -56,34 +68,34 @@ class Attributes:
         if isinstance(known, Logical):
             return known
         headline = f"the logical type `{plain(name)}` is ignored: {known}"
-        self.bad("schema-logical-type-ignored", headline, name, help=[f"records hold plain `{type_name}` here"])
+        self.bad("schema-logical-type-ignored", headline, name, help=[f"the values are read as plain `{type_name}`"])
         return None
 
     def doc(self, value: ObjectValue) -> str:
-        """The documentation, "" when there is none."""
+        """Return the documentation, "" when there is none."""
         doc = value.fields.get("doc")
         return doc.value if isinstance(doc, Scalar) and isinstance(doc.value, str) else ""
 
     def errors(self) -> int:
-        """How many errors there are by now."""
+        """Return the number of errors so far."""
         return sum(problem.severity is Severity.ERROR for problem in self.problems)
 
     def bad(
         self, code: str, headline: str, at: Value | Span, *, also: Iterable[Label] = (), help: Iterable[str] = ()
     ) -> None:
-        """Take down a finding at a value or place."""
+        """Add a finding at a value or location."""
         span = at if isinstance(at, Span) else span_of(at)
         self.problems.append(finding(code, headline, span, also=also, help=help))
 
     def missing(self, value: ObjectValue, key: str, owner: str, wanted: str = "") -> None:
-        """Take down that an attribute is not there, or is there and not what is wanted."""
+        """Add a finding about a missing attribute, or one that is not what was expected (`wanted`)."""
         if key in value.fields:
             self.bad("schema-bad-attribute", f"`{key}` of {owner} is not {wanted}", value.fields[key])
         else:
             self.bad("schema-missing-attribute", f"{owner} has no `{key}`", key_span_of(value))
 
     def bad_name(self, at: Value | Span, owner: str, text: str | None = None) -> None:
-        """Take down that a name (the value at `at`, unless given) cannot name its owner."""
+        """Add a finding about an invalid name: `text`, or the value at `at`."""
         shown = text if text is not None else ("" if isinstance(at, Span) else str(plain(at)))
-        advice = ["names are letters, digits and `_`, and begin with a letter or `_`"]
-        self.bad("schema-bad-name", f"`{shown}` cannot name {owner}", at, help=advice)
+        advice = ["use letters, digits and `_`, starting with a letter or `_`"]
+        self.bad("schema-bad-name", f"`{shown}` is not a valid name for {owner}", at, help=advice)

@@ -1,12 +1,12 @@
-"""What travels with records and what tells schemas apart: parsing canonical form, complete JSON text, fingerprint.
+"""Texts of a schema: parsing canonical form, complete JSON text and fingerprint.
 
-**One table per writer's schema, and which schemas are one.** The fingerprint covers what decides how a *writer's* bytes
-and columns are to be read: the parsing canonical form, and beyond it logical types, precision and scale, because they
-change the Spark type of a column. Defaults, aliases and documentation are not covered. They matter only on the reader's
-side (Avro specification, "Schema Resolution": a default is what the *reader* takes, aliases are the *reader's* other
-names), and a reader always brings its own schema. So two writers whose schemas differ in those alone share a table:
-their rows are the same data. What is stored beside the table is then the first writer's text, and nothing that reads
-records is misled by it. An added default must not split a topic's history in two.
+**A topic has one table per fingerprint of a writer's schema.** The fingerprint covers everything that determines how a
+*writer's* bytes and columns are read: the parsing canonical form, logical types, precision and scale. The last three
+change the Spark type of a column. It does not cover defaults, aliases and documentation. These only matter to readers
+(Avro specification, "Schema Resolution": defaults and aliases of the *reader's* schema are used), and a reader always
+brings its own schema. Two writers whose schemas differ only in these share a table, because their rows are the same
+data. The schema stored with the table is then that of the first writer, which is correct for readers. An added default
+must not split the history of a topic into two tables.
 """
 
 from __future__ import annotations
@@ -34,30 +34,35 @@ from blueprint.avro.model import (
 
 
 def contract_of(record: Record, file: str | None = None) -> Contract:
-    """The contract whose root is `record`; names are collected from it."""
+    """Return the contract with the root `record`.
+
+    Arguments:
+        record: a complete schema; its named types become the contract's names.
+        file: the file that defines the schema, if any.
+    """
     names: dict[str, Definition] = {}
     _collect(record, names)
     return Contract(record, names, json_text(record), fingerprint(record), file)
 
 
 def canonical_form(schema: Schema) -> str:
-    """Avro's parsing canonical form (specification 1.12, "Parsing Canonical Form for Schemas")."""
+    """Return Avro's parsing canonical form (specification 1.12, "Parsing Canonical Form for Schemas")."""
     return _compact(_canonical(schema, logical=False))
 
 
 def fingerprint(schema: Schema) -> str:
-    """16 hexadecimal digits: the first 64 bits of a SHA-256 over canonical form, logical types, precision and scale."""
+    """Return the first 64 bits of the SHA-256 of canonical form, logical types, precision and scale, in hexadecimal."""
     text = _compact(_canonical(schema, logical=True))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def json_text(schema: Schema) -> str:
-    """The schema as JSON text with all a reader may need: defaults, aliases, logical types, documentation."""
+    """Return the complete schema as JSON text, with defaults, aliases, logical types and documentation."""
     return _compact(schema_json(schema))
 
 
 def schema_json(schema: Schema) -> Any:
-    """As `json_text`, as JSON data."""
+    """Return the complete schema as JSON data."""
     return _Writer().type(schema, "")
 
 
@@ -69,8 +74,8 @@ def _collect(schema: Schema, names: dict[str, Definition]) -> None:
     match schema:
         case Record():
             names[schema.name] = schema
-            for one in schema.fields:
-                _collect(one.schema, names)
+            for field in schema.fields:
+                _collect(field.schema, names)
         case Enum() | Fixed():
             names[schema.name] = schema
         case Array():
@@ -100,7 +105,7 @@ def _canonical(schema: Schema, *, logical: bool) -> Any:
         case Union():
             return [_canonical(branch, logical=logical) for branch in schema.branches]
         case Record():
-            fields = [{"name": one.name, "type": _canonical(one.schema, logical=logical)} for one in schema.fields]
+            fields = [{"name": f.name, "type": _canonical(f.schema, logical=logical)} for f in schema.fields]
             return {"name": schema.name, "type": "record", "fields": fields}
 
 
@@ -116,7 +121,7 @@ def _with_logical(form: Any, logical: Logical | None) -> Any:
 
 
 class _Writer:
-    """Writes a schema as JSON data: full names, and a namespace only where one must be left again."""
+    """Writes a schema as JSON data, with full names; `namespace: ""` ends the namespace around a type."""
 
     def type(self, schema: Schema, space: str) -> Any:
         match schema:
@@ -139,7 +144,7 @@ class _Writer:
                 return data if schema.default is None else {**data, "default": schema.default}
             case Record():
                 data = self._head("record", schema, space)
-                data["fields"] = [self._field(one, namespace_of(schema.name)) for one in schema.fields]
+                data["fields"] = [self._field(field, namespace_of(schema.name)) for field in schema.fields]
                 return data
 
     def _head(self, kind: str, schema: Record | Enum | Fixed, space: str) -> dict[str, Any]:
@@ -147,18 +152,18 @@ class _Writer:
         if space and "." not in schema.name:
             data["namespace"] = ""
         if schema.aliases:
-            # A bare alias would get the type's namespace; one without any can then not be written, nor was it.
+            # An alias without a dot gets the namespace of the type, so all aliases are full names.
             data["aliases"] = list(schema.aliases)
         if not isinstance(schema, Fixed) and schema.doc:
             data["doc"] = schema.doc
         return data
 
-    def _field(self, one: Field, space: str) -> dict[str, Any]:
-        data: dict[str, Any] = {"name": one.name, "type": self.type(one.schema, space)}
-        if one.has_default:
-            data["default"] = one.default
-        if one.aliases:
-            data["aliases"] = list(one.aliases)
-        if one.doc:
-            data["doc"] = one.doc
+    def _field(self, field: Field, space: str) -> dict[str, Any]:
+        data: dict[str, Any] = {"name": field.name, "type": self.type(field.schema, space)}
+        if field.has_default:
+            data["default"] = field.default
+        if field.aliases:
+            data["aliases"] = list(field.aliases)
+        if field.doc:
+            data["doc"] = field.doc
         return data

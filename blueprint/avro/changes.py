@@ -1,6 +1,6 @@
-"""Changes to a schema, as data, and how one is applied: the remedies that a resolution's reasons offer.
+"""Changes of a schema as data, and their application. The reasons of a resolution suggest such changes.
 
-Defaults that no longer fit after a change are dropped with it.
+Applying a change removes defaults that are no longer valid after it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from blueprint.avro.reasons import Place
 
 @dataclass(frozen=True, slots=True)
 class SetType:
-    """Put `schema` at `place`.
+    """Replace the type at a place.
 
     Arguments:
-        schema: named types in it are uses by name.
-        definitions: of names the schema to change may not have yet.
-        default: of the field, when it shall get one.
+        place: the place of the type.
+        schema: the new type, with names in place of named types.
+        definitions: definitions of names that the changed schema may not have yet.
+        default: the new default of the field, if it gets one.
     """
 
     place: Place
@@ -49,7 +50,7 @@ class SetType:
 
 @dataclass(frozen=True, slots=True)
 class SetDefault:
-    """Give a field a default (JSON data)."""
+    """Set the default of a field (JSON data)."""
 
     record: str
     field: str
@@ -67,7 +68,7 @@ class AddField:
 
 @dataclass(frozen=True, slots=True)
 class AddFieldAlias:
-    """Give a field one more alias."""
+    """Add an alias to a field."""
 
     record: str
     field: str
@@ -76,7 +77,7 @@ class AddFieldAlias:
 
 @dataclass(frozen=True, slots=True)
 class AddTypeAlias:
-    """Give a named type one more alias (a full name)."""
+    """Add an alias (a full name) to a named type."""
 
     name: str
     alias: str
@@ -84,7 +85,7 @@ class AddTypeAlias:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Call a named type otherwise, wherever it is used."""
+    """Rename a named type and all its uses."""
 
     name: str
     new: str
@@ -92,7 +93,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class SetSize:
-    """Give a fixed another size in bytes."""
+    """Set the size of a fixed, in bytes."""
 
     name: str
     size: int
@@ -100,7 +101,7 @@ class SetSize:
 
 @dataclass(frozen=True, slots=True)
 class SetSymbols:
-    """Give an enum other symbols."""
+    """Replace the symbols of an enum."""
 
     name: str
     symbols: tuple[str, ...]
@@ -111,12 +112,12 @@ SchemaEdit = SetType | SetDefault | AddField | AddFieldAlias | AddTypeAlias | Re
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A remedy: what to do to which schema.
+    """A suggested change of one of two schemas.
 
     Arguments:
         side: whose schema changes.
-        edit: what changes in it.
-        text: the same in words, an imperative sentence without a full stop.
+        edit: the change.
+        text: a description of the change, an imperative sentence without a full stop.
     """
 
     side: Literal["reader", "writer"]
@@ -125,20 +126,23 @@ class Change:
 
 
 class InapplicableError(ValueError):
-    """The edit does not fit the schema, or would leave one that Avro refuses."""
+    """The edit cannot be applied to the schema, or the result would not be a valid schema."""
 
 
 def apply_edit(edit: SchemaEdit, contract: Contract) -> Contract:
-    """The contract with the edit made.
+    """Return the contract after an edit.
 
-    Raises `InapplicableError` when the place or name is not in it, or what comes out is no valid schema.
+    Raises:
+        InapplicableError: the contract does not have the place or name, or the result is not a valid schema.
     """
     definitions = flat_definitions(contract)
     root = contract.record.name
     try:
         match edit:
             case Rename():
-                definitions = {_renamed(name, edit): _rename(one, edit) for name, one in definitions.items()}
+                definitions = {
+                    _renamed(name, edit): _rename(definition, edit) for name, definition in definitions.items()
+                }
                 root = _renamed(root, edit)
             case _:
                 _edit(edit, definitions)
@@ -146,7 +150,7 @@ def apply_edit(edit: SchemaEdit, contract: Contract) -> Contract:
         record = nested(Named(root), definitions, set())
         return parse_contract(json_text(record))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InapplicableError(f"{edit} does not fit: {error}") from error
+        raise InapplicableError(f"cannot apply {edit}: {error}") from error
 
 
 def _edit(edit: SchemaEdit, definitions: dict[str, Definition]) -> None:
@@ -169,8 +173,8 @@ def _edit(edit: SchemaEdit, definitions: dict[str, Definition]) -> None:
             record = _record(definitions, edit.record)
             definitions[edit.record] = replace(record, fields=(*record.fields, edit.field))
         case AddTypeAlias():
-            one = definitions[edit.name]
-            definitions[edit.name] = replace(one, aliases=(*one.aliases, edit.alias))
+            named = definitions[edit.name]
+            definitions[edit.name] = replace(named, aliases=(*named.aliases, edit.alias))
         case SetSize():
             fixed = definitions[edit.name]
             assert isinstance(fixed, Fixed)
@@ -183,41 +187,42 @@ def _edit(edit: SchemaEdit, definitions: dict[str, Definition]) -> None:
 
 
 def _drop_misfits(definitions: dict[str, Definition]) -> None:
-    """Take away defaults that are no longer values of their types."""
-    for name, one in definitions.items():
-        if isinstance(one, Record):
-            fields = tuple(_without_misfit(each, definitions) for each in one.fields)
-            definitions[name] = replace(one, fields=fields)
+    """Remove defaults that are no longer values of their types."""
+    for name, definition in definitions.items():
+        if isinstance(definition, Record):
+            fields = tuple(_without_misfit(field, definitions) for field in definition.fields)
+            definitions[name] = replace(definition, fields=fields)
 
 
-def _without_misfit(one: Field, definitions: Mapping[str, Definition]) -> Field:
-    fits = not one.has_default or why_not(one.default, one.schema, lambda named: definitions[named.name]) is None
-    return one if fits else replace(one, default=NO_DEFAULT)
+def _without_misfit(field: Field, definitions: Mapping[str, Definition]) -> Field:
+    if not field.has_default or why_not(field.default, field.schema, lambda named: definitions[named.name]) is None:
+        return field
+    return replace(field, default=NO_DEFAULT)
 
 
 def _add(new: tuple[Definition, ...], definitions: dict[str, Definition]) -> None:
-    for one in new:
-        if definitions.setdefault(one.name, one) != one:
-            raise ValueError(f"`{one.name}` is already another type")
+    for definition in new:
+        if definitions.setdefault(definition.name, definition) != definition:
+            raise ValueError(f"`{definition.name}` is already defined as another type")
 
 
 def _record(definitions: Mapping[str, Definition], name: str) -> Record:
     record = definitions[name]
     if not isinstance(record, Record):
-        raise TypeError(f"`{name}` is no record")
+        raise TypeError(f"`{name}` is not a record")
     return record
 
 
 def _field(definitions: Mapping[str, Definition], record: str, name: str) -> Field:
-    found = [one for one in _record(definitions, record).fields if one.name == name]
-    if not found:
-        raise KeyError(name)
-    return found[0]
+    for field in _record(definitions, record).fields:
+        if field.name == name:
+            return field
+    raise KeyError(name)
 
 
 def _set_field(definitions: dict[str, Definition], name: str, new: Field) -> None:
     record = _record(definitions, name)
-    fields = tuple(new if one.name == new.name else one for one in record.fields)
+    fields = tuple(new if field.name == new.name else field for field in record.fields)
     definitions[name] = replace(record, fields=fields)
 
 
@@ -240,12 +245,12 @@ def _renamed(name: str, edit: Rename) -> str:
     return edit.new if name == edit.name else name
 
 
-def _rename(one: Definition, edit: Rename) -> Definition:
-    named = replace(one, name=_renamed(one.name, edit))
-    if not isinstance(named, Record):
-        return named
-    fields = tuple(replace(each, schema=_rename_uses(each.schema, edit)) for each in named.fields)
-    return replace(named, fields=fields)
+def _rename(definition: Definition, edit: Rename) -> Definition:
+    renamed = replace(definition, name=_renamed(definition.name, edit))
+    if not isinstance(renamed, Record):
+        return renamed
+    fields = tuple(replace(field, schema=_rename_uses(field.schema, edit)) for field in renamed.fields)
+    return replace(renamed, fields=fields)
 
 
 def _rename_uses(schema: Schema, edit: Rename) -> Schema:

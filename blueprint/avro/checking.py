@@ -1,4 +1,4 @@
-"""`check`: whether a reader can read all that a writer may write, why not, and what would do."""
+"""`check`: whether a reader can read every record of a writer, the reasons if not, and changes that fix them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from blueprint.avro.resolution import compared
 
 
 def check(writer: Contract, reader: Contract, *, suggest: bool = True) -> Resolution:
-    """What `compared` finds, each error with the changes that would do.
+    """Compare two contracts, and suggest changes for each error.
 
     Arguments:
-        suggest: whether to look for changes; each was tried, and takes its reason away without a new one.
+        writer: the contract of the producer.
+        reader: the contract of the consumer.
+        suggest: whether to search for changes. Each of them was tested: it fixes its error and causes no other.
     """
     resolution = compared(writer, reader)
     if resolution.compatible or not suggest:
         return resolution
-    from blueprint.avro.suggestions import with_changes  # costs an import that compatible schemas need not pay
+    from blueprint.avro.suggestions import with_changes  # not needed for compatible schemas
 
     return Resolution(with_changes(writer, reader, resolution.reasons))

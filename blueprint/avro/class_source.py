@@ -1,4 +1,4 @@
-"""Where the fields of a class stand in its source text."""
+"""Source locations of classes and their fields."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from blueprint.diagnostics import Span
 
 
 class ClassPlaces:
-    """Places of classes and their annotated fields; each file is read once.
+    """Source locations of classes and their annotated fields; each file is read once.
 
     Arguments:
-        otherwise: the place given when the source text cannot be had.
+        fallback: the location returned when the source text is not available.
     """
 
-    def __init__(self, otherwise: Span) -> None:
-        self._otherwise = otherwise
+    def __init__(self, fallback: Span) -> None:
+        self._fallback = fallback
         self._trees: dict[str, ast.Module | None] = {}
         self._lines: dict[str, list[bytes]] = {}
 
     def file_of(self, source: type) -> str | None:
-        """The file of a class as a user would name it."""
+        """Return the file of a class, as a path to show; None if it has none."""
         path = self._path(source)
         return None if path is None else shown_path(Path(path))
 
     def of_class(self, source: type) -> Span:
-        """The name of the class in its `class` statement."""
+        """Return the location of the class name in the `class` statement."""
         path, node = self._node(source)
         if path is None or node is None:
-            return self._otherwise
+            return self._fallback
         column = node.col_offset + len("class ") + 1
         return Span(shown_path(Path(path)), node.lineno, column, node.lineno, column + len(node.name))
 
     def of_field(self, source: type, field: str) -> Span:
-        """The annotation of a field, name included; bases are searched as well."""
+        """Return the location of a field's name and annotation, in the class or one of its bases."""
         for base in source.__mro__:
             path, node = self._node(base)
             for statement in node.body if node else ():
@@ -46,7 +46,7 @@ class ClassPlaces:
                     before = self._lines[path][hint.end_lineno - 1][: hint.end_col_offset]  # in bytes, as `ast` counts
                     end = (hint.end_lineno, len(before.decode(errors="replace")) + 1)
                     return Span(shown_path(Path(path)), target.lineno, target.col_offset + 1, *end)
-        return self._otherwise
+        return self._fallback
 
     def _path(self, source: type) -> str | None:
         module = sys.modules.get(source.__module__)
@@ -67,5 +67,5 @@ class ClassPlaces:
             if name == "<locals>" or tree is None:
                 continue
             kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-            tree = next((one for one in ast.walk(tree) if isinstance(one, kinds) and one.name == name), None)
+            tree = next((node for node in ast.walk(tree) if isinstance(node, kinds) and node.name == name), None)
         return path, tree if isinstance(tree, ast.ClassDef) else None

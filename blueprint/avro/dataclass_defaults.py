@@ -1,4 +1,4 @@
-"""Defaults of a dataclass's fields as Avro has them: each by the hint it stands under, also deep inside."""
+"""Defaults of dataclass fields, converted to Avro's JSON form by their type hints."""
 
 from __future__ import annotations
 
@@ -17,38 +17,44 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 class NoAvroError(Exception):
-    """A hint or default that Avro has nothing for; `advice` is what to write instead, "" when that is not known."""
+    """A type hint or default that cannot be represented in Avro.
+
+    Arguments:
+        message: what is wrong, as a clause.
+        advice: what to write instead, "" when that is not known.
+    """
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)
         self.advice = advice
 
 
-def default_of(one: dataclasses.Field[Any]) -> object:
-    """The default of a field, made by its factory where it has one; `dataclasses.MISSING` when there is none.
+def default_of(field: dataclasses.Field[Any]) -> object:
+    """Return the default of a field, or the result of its factory; `dataclasses.MISSING` if it has neither.
 
     Raises:
         NoAvroError: the factory raises.
     """
-    if one.default is not dataclasses.MISSING:
-        return one.default
-    if one.default_factory is not dataclasses.MISSING:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is not dataclasses.MISSING:
         try:
-            return one.default_factory()
+            return field.default_factory()
         except Exception as error:
             raise NoAvroError(f"its default factory raises {type(error).__name__}: {error}") from error
     return dataclasses.MISSING
 
 
 def default_json(value: object, hint: Any) -> Any:
-    """A Python value as JSON data, in the form that Avro gives defaults.
+    """Return a Python value as JSON data, in the form of Avro defaults.
 
     Arguments:
-        hint: the resolved type hint the value stands under. Whether the value is one of its type is left to whoever
-            checks the schema; it is asked only where the form depends on it.
+        value: the default.
+        hint: the resolved type hint of the value. It is only used where the JSON form depends on it; whether the value
+            matches the type is checked with the schema.
 
     Raises:
-        NoAvroError: the value has no such form.
+        NoAvroError: the value cannot be represented in Avro.
     """
     match value:
         case enum.Enum():
@@ -60,11 +66,11 @@ def default_json(value: object, hint: Any) -> Any:
         case uuid.UUID():
             return str(value)
         case list() | tuple():
-            return [default_json(one, _inside(hint, list, tuple)) for one in value]
+            return [default_json(item, _inside(hint, list, tuple)) for item in value]
         case dict():
             if not all(isinstance(key, str) for key in value):
-                raise NoAvroError(f"the default `{value!r}` is no map: keys of a map are strings in Avro")
-            return {key: default_json(one, _inside(hint, dict)) for key, one in value.items()}
+                raise NoAvroError(f"the default `{value!r}` is not an Avro map: its keys must be strings")
+            return {key: default_json(item, _inside(hint, dict)) for key, item in value.items()}
         case datetime.datetime() | datetime.time() | decimal.Decimal():
             return _by_hint(value, hint)
         case datetime.date():
@@ -72,12 +78,12 @@ def default_json(value: object, hint: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         hints = _hints(type(value))
         fields = dataclasses.fields(value)
-        return {one.name: default_json(getattr(value, one.name), hints.get(one.name)) for one in fields}
-    raise NoAvroError(f"the default `{value!r}` has no form in Avro")
+        return {field.name: default_json(getattr(value, field.name), hints.get(field.name)) for field in fields}
+    raise NoAvroError(f"the default `{value!r}` cannot be represented in Avro")
 
 
 def _hints(source: type) -> dict[str, Any]:
-    """The hints of a dataclass inside another one; none where they cannot be read, which is told of the class."""
+    """Return the type hints of a nested dataclass; {} if they cannot be read, which is reported at the class."""
     try:
         return typing.get_type_hints(source, include_extras=True)
     except Exception:  # noqa: BLE001 - hints are the user's code and may raise anything
@@ -85,16 +91,16 @@ def _hints(source: type) -> dict[str, Any]:
 
 
 def symbol(member: enum.Enum) -> str:
-    """The member as rows hold it: the value where all values of the enum are strings, else the name."""
-    texts = all(isinstance(one.value, str) for one in type(member))
-    return str(member.value) if texts else member.name
+    """Return the symbol of an enum member: its value if all values of the enum are strings, else its name."""
+    strings = all(isinstance(other.value, str) for other in type(member))
+    return str(member.value) if strings else member.name
 
 
 def alternatives(hint: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The types a hint allows, each without `Annotated` and with what that says."""
+    """Yield the types of a union (or the type itself), without `Annotated`, each with its annotations."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        for one in typing.get_args(hint):
-            yield from alternatives(one)
+        for branch in typing.get_args(hint):
+            yield from alternatives(branch)
     elif typing.get_origin(hint) is typing.Annotated:
         plain, *extras = typing.get_args(hint)
         yield plain, tuple(extras)
@@ -103,30 +109,30 @@ def alternatives(hint: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
 
 
 def _inside(hint: Any, *kinds: type) -> Any:
-    """The hint of the items or values of a collection; None when the hint allows none."""
-    found = (one for one, _ in alternatives(hint) if typing.get_origin(one) in kinds)
-    arguments = next((typing.get_args(one) for one in found), ())
+    """Return the hint of the items or values of a collection; None if the hint is not a collection."""
+    collections = (type_ for type_, _ in alternatives(hint) if typing.get_origin(type_) in kinds)
+    arguments = next((typing.get_args(type_) for type_ in collections), ())
     return arguments[dict in kinds] if len(arguments) > (dict in kinds) else None
 
 
 def _by_hint(value: datetime.datetime | datetime.time | decimal.Decimal, hint: Any) -> Any:
-    """A value whose number depends on the unit or scale that its hint gives."""
-    extras = next((extras for one, extras in alternatives(hint) if one is type(value)), None)
+    """Return the JSON form of a value that depends on the unit or scale in its hint."""
+    extras = next((extras for type_, extras in alternatives(hint) if type_ is type(value)), None)
     if extras is None:
-        raise NoAvroError(f"the default `{value!r}` is of another type than its field")
-    named = next((one for one in extras if isinstance(one, str)), "micros")
+        raise NoAvroError(f"the default `{value!r}` does not match the type of its field")
+    unit = next((extra for extra in extras if isinstance(extra, str)), "micros")
     match value:
         case decimal.Decimal():
-            numbers = next((one for one in extras if isinstance(one, tuple) and len(one) == 2), None)
+            numbers = next((extra for extra in extras if isinstance(extra, tuple) and len(extra) == 2), None)
             if numbers is None:
-                raise NoAvroError(f"the default `{value!r}` has no form in Avro")
+                raise NoAvroError(f"the default `{value!r}` cannot be represented in Avro")
             return _decimal_text(value, *numbers)
         case datetime.datetime():
-            moment = value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value  # without a zone, it is UTC
-            return _in_unit((moment - _EPOCH) // _MICROSECOND, named)
+            instant = value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value  # naive values are UTC
+            return _in_unit((instant - _EPOCH) // _MICROSECOND, unit)
         case datetime.time():
             since = datetime.datetime.combine(_EPOCH.date(), value, datetime.UTC) - _EPOCH
-            return _in_unit(since // _MICROSECOND, named)
+            return _in_unit(since // _MICROSECOND, unit)
 
 
 def _in_unit(micros: int, logical: str) -> int:
@@ -136,11 +142,11 @@ def _in_unit(micros: int, logical: str) -> int:
 
 
 def _decimal_text(value: decimal.Decimal, precision: int, scale: int) -> str:
-    """The two's complement bytes of the unscaled number, as text of code points 0 to 255."""
+    """Return the two's complement bytes of the unscaled number, as a string of code points 0 to 255."""
     if not value.is_finite():
-        raise NoAvroError(f"the default `{value!r}` has no form in Avro")
+        raise NoAvroError(f"the default `{value!r}` cannot be represented in Avro")
     try:
-        # Python's own context has 28 digits, and would round larger numbers.
+        # Python's default context has 28 digits and would round larger numbers.
         exact = decimal.Context(
             prec=precision, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX,
             traps=[decimal.InvalidOperation, decimal.Inexact, decimal.Overflow],

@@ -1,8 +1,8 @@
-"""Spark's DDL text for a schema (`src string, ts timestamp not null`), read without Spark, as an Avro schema.
+"""Spark DDL for a schema (`src string, ts timestamp not null`), parsed without Spark and converted to an Avro schema.
 
-What Spark says of a type is kept: a column is nullable unless it says NOT NULL, and the items of an array and the
-values of a map always are; so they become a union with null, fields with the default null. The types follow
-spark-avro's own conversion to Avro, but for decimals, which become bytes (a fixed would need a name).
+Nullability is the same as in Spark. A column is nullable unless it is declared NOT NULL: it becomes a union with null,
+with the default null. Items of arrays and values of maps are always nullable. The types follow the conversion of
+spark-avro, except decimals, which become bytes (a fixed would need a name).
 """
 
 from __future__ import annotations
@@ -38,7 +38,13 @@ _NO_AVRO = ("interval", "variant", "geometry", "geography")
 
 
 class DdlError(Exception):
-    """Text that is no schema. `column` counts characters of the text from 1."""
+    """Invalid DDL text.
+
+    Arguments:
+        message: what is wrong, as a clause.
+        column: where, counted in characters from 1.
+        advice: what to write instead, "" when that is not known.
+    """
 
     def __init__(self, message: str, column: int, advice: str = "") -> None:
         super().__init__(message)
@@ -47,9 +53,10 @@ class DdlError(Exception):
 
 
 def schema_of_ddl(text: str) -> dict[str, Any]:
-    """The Avro schema, as JSON data, of a list of columns.
+    """Return the Avro schema of a list of columns, as JSON data.
 
-    Raises `DdlError` for text that is none.
+    Raises:
+        DdlError: the text is not valid DDL.
     """
     reader = _Reader(text)
     fields = reader.columns(f"{UNNAMED}.Row", end="")
@@ -71,18 +78,18 @@ class _Reader:
         at = 0
         stripped = text.rstrip()
         while at < len(stripped):
-            found = _TOKEN.match(stripped, at)
-            assert found is not None  # the last alternative matches any character
-            number = found.lastindex or 4
+            match = _TOKEN.match(stripped, at)
+            assert match is not None  # the last alternative matches any character
+            number = match.lastindex or 4
             kind = ("quoted", "word", "text", "sign")[number - 1]
-            shown = found[number].replace("``", "`") if kind == "quoted" else found[number]
-            self._tokens.append(_Token(kind, shown, found.start(number) + 1))
-            at = found.end()
+            token = match[number].replace("``", "`") if kind == "quoted" else match[number]
+            self._tokens.append(_Token(kind, token, match.start(number) + 1))
+            at = match.end()
         self._tokens.append(_Token("end", "", len(stripped) + 1))
         self._at = 0
 
     def columns(self, record: str, end: str) -> list[dict[str, Any]]:
-        """Columns up to the sign `end` ("" for the end of the text)."""
+        """Parse columns up to the token `end` ("" for the end of the text)."""
         fields = []
         while True:
             fields.append(self._column(record))
@@ -91,12 +98,12 @@ class _Reader:
                 return fields
             if token.text != ",":
                 closing = f"`{end}`" if end else "the end"
-                raise DdlError(f"{_shown(token)} stands where `,` or {closing} should", token.column)
+                raise _unexpected(f"`,` or {closing}", token)
 
     def _column(self, record: str) -> dict[str, Any]:
         name = self._next()
         if name.kind not in ("word", "quoted"):
-            raise DdlError(f"{_shown(name)} stands where a column's name should", name.column)
+            raise _unexpected("a column name", name)
         if self._peek().text == ":":
             self._next()
         schema = self._type(f"{record}.{name.text}")
@@ -110,7 +117,7 @@ class _Reader:
         if self._word("comment"):
             comment = self._next()
             if comment.kind != "text":
-                raise DdlError(f"{_shown(comment)} stands where the comment's text should", comment.column)
+                raise _unexpected("the comment as a quoted string", comment)
             column["doc"] = re.sub(r"\\(['\"\\])", r"\1", comment.text[1:-1])
         return column
 
@@ -118,11 +125,12 @@ class _Reader:
         token = self._next()
         name = token.text.lower()
         if token.kind != "word":
-            raise DdlError(f"{_shown(token)} stands where a type should", token.column)
+            raise _unexpected("a type", token)
         if name in _DECIMAL:
             precision, scale = [*self._numbers(2), 0][:2] if self._peek().text == "(" else (10, 0)
             if not (1 <= precision <= 38 and scale <= precision):
-                raise DdlError(f"there is no decimal({precision}, {scale})", token.column)
+                limits = "the precision must be 1 to 38, and the scale at most the precision"
+                raise DdlError(f"invalid type decimal({precision}, {scale}): {limits}", token.column)
             return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
         if name in _TYPES:
             if name in ("char", "character", "varchar", "time") and self._peek().text == "(":
@@ -145,7 +153,7 @@ class _Reader:
         key = self._peek()
         if self._type(place) != "string":
             advice = "use map<string, ...>, or an array of structs"
-            raise DdlError("keys of a map are strings in Avro", key.column, advice)
+            raise DdlError("Avro map keys must be strings", key.column, advice)
         self._expect(",")
         values = self._type(place)
         self._expect(">")
@@ -155,10 +163,10 @@ class _Reader:
         import difflib
 
         if token.text.lower() in _NO_AVRO:
-            return DdlError(f"Avro has nothing for `{token.text}`", token.column)
+            return DdlError(f"Avro has no type for `{token.text}`", token.column)
         known = [*_TYPES, *_DECIMAL, "array", "map", "struct"]
         near = difflib.get_close_matches(token.text.lower(), known, n=1)
-        return DdlError(f"there is no type `{token.text}`", token.column, f"did you mean `{near[0]}`?" if near else "")
+        return DdlError(f"unknown type `{token.text}`", token.column, f"did you mean `{near[0]}`?" if near else "")
 
     def _numbers(self, most: int) -> list[int]:
         self._expect("(")
@@ -166,7 +174,7 @@ class _Reader:
         while len(numbers) < most:
             token = self._next()
             if not _NUMBER.fullmatch(token.text):
-                raise DdlError(f"{_shown(token)} stands where a number should", token.column)
+                raise _unexpected("a number", token)
             numbers.append(int(token.text))
             if self._peek().text != ",":
                 break
@@ -183,7 +191,7 @@ class _Reader:
         return token
 
     def _word(self, word: str) -> bool:
-        """Whether `word` comes next; takes it when it does."""
+        """Consume `word` if it is the next token; return whether it was."""
         if self._peek().kind != "word" or self._peek().text.lower() != word:
             return False
         self._next()
@@ -192,12 +200,13 @@ class _Reader:
     def _expect(self, text: str) -> None:
         token = self._next()
         if token.text.lower() != text:
-            raise DdlError(f"{_shown(token)} stands where `{text.upper()}` should", token.column)
+            raise _unexpected(f"`{text.upper()}`", token)
 
 
 def _nullable(schema: Any) -> Any:
     return schema if schema == "null" else ["null", schema]
 
 
-def _shown(token: _Token) -> str:
-    return "the end" if token.kind == "end" else f"`{token.text}`"
+def _unexpected(expected: str, token: _Token) -> DdlError:
+    shown = "the end" if token.kind == "end" else f"`{token.text}`"
+    return DdlError(f"expected {expected}, found {shown}", token.column)

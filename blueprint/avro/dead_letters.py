@@ -26,5 +26,5 @@ SCHEMA: dict[str, object] = {
 
 @functools.cache
 def dead_letter_contract() -> Contract:
-    """The contract of dead letters."""
+    """Return the contract of dead letters."""
     return parse_contract(json.dumps(SCHEMA))

@@ -1,7 +1,7 @@
-"""Whether a default is a value of its field's type, and which branch of a union it belongs to.
+"""Checks of defaults: whether a default is a value of its field's type, and to which branch of a union it belongs.
 
 Avro specification 1.12, "Complex Types", the table of field defaults: bytes and fixed are strings of the code points
-0 to 255; the default of a union belongs to the first branch it is a value of.
+0 to 255; the default of a union belongs to the first branch that it matches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ LONG_RANGE = range(-(2**63), 2**63)
 
 
 def why_not(value: object, schema: Schema, lookup: Lookup) -> str | None:
-    """Why `value` (JSON data) is no default of `schema`, as one clause; None when it is one."""
+    """Return why a value is not a valid default, as a clause; None if it is valid.
+
+    Arguments:
+        value: JSON data.
+        schema: the type of the field.
+        lookup: returns the definition of a name in `schema`.
+    """
     match schema:
         case Named():
             return why_not(value, lookup(schema), lookup)
@@ -28,28 +34,34 @@ def why_not(value: object, schema: Schema, lookup: Lookup) -> str | None:
             return _primitive(value, schema)
         case Fixed():
             if not _is_byte_text(value):
-                return f"{_shown(value)} is no string of code points 0 to 255"
-            return None if len(str(value)) == schema.size else f"{_shown(value)} has not {schema.size} bytes"
+                return f"{_shown(value)} is not a string of code points 0 to 255"
+            return None if len(str(value)) == schema.size else f"{_shown(value)} is not {schema.size} bytes long"
         case Enum():
-            return None if value in schema.symbols else f"{_shown(value)} is no symbol of `{schema.name}`"
+            return None if value in schema.symbols else f"{_shown(value)} is not a symbol of `{schema.name}`"
         case Array():
             if not isinstance(value, list):
-                return f"{_shown(value)} is no list"
+                return f"{_shown(value)} is not a list"
             return _first(why_not(item, schema.items, lookup) for item in value)
         case Map():
             if not isinstance(value, dict):
-                return f"{_shown(value)} is no object"
+                return f"{_shown(value)} is not an object"
             return _first(why_not(item, schema.values, lookup) for item in value.values())
         case Record():
             return _record(value, schema, lookup)
         case Union():
             if branch_of(value, schema, lookup) is not None:
                 return None
-            return f"{_shown(value)} is a value of no branch of `{type_text(schema)}`"
+            return f"{_shown(value)} does not match any branch of `{type_text(schema)}`"
 
 
 def branch_of(value: object, union: Union, lookup: Lookup) -> int | None:
-    """The first branch (from 0) that a default of the union is a value of; None when there is none."""
+    """Return the number (from 0) of the first branch that a default matches; None if it matches no branch.
+
+    Arguments:
+        value: JSON data.
+        union: the type of the field.
+        lookup: returns the definition of a name in `union`.
+    """
     for number, branch in enumerate(union.branches):
         if why_not(value, branch, lookup) is None:
             return number
@@ -60,10 +72,10 @@ def _primitive(value: object, schema: Primitive) -> str | None:
     if _PRIMITIVES[schema.type](value):
         return None
     if schema.type == "bytes" and isinstance(value, str):
-        return f"{_shown(value)} is no string of code points 0 to 255"
+        return f"{_shown(value)} is not a string of code points 0 to 255"
     if schema.type in ("int", "long") and isinstance(value, int) and not isinstance(value, bool):
-        return f"{_shown(value)} is beyond `{schema.type}`"
-    return f"{_shown(value)} is no `{schema.type}`"
+        return f"{_shown(value)} is out of range for `{schema.type}`"
+    return f"{_shown(value)} is not of type `{schema.type}`"
 
 
 def _is_int(value: object) -> bool:
@@ -73,7 +85,7 @@ def _is_int(value: object) -> bool:
 def _is_number(value: object) -> bool:
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number of more than 308 digits
+    except OverflowError:  # an integer of more than 308 digits
         return False
 
 
@@ -95,14 +107,14 @@ _PRIMITIVES: dict[str, Callable[[object], bool]] = {
 
 def _record(value: object, schema: Record, lookup: Lookup) -> str | None:
     if not isinstance(value, dict):
-        return f"{_shown(value)} is no object"
+        return f"{_shown(value)} is not an object"
     for field in schema.fields:
         if field.name in value:
             wrong = why_not(value[field.name], field.schema, lookup)
             if wrong:
                 return f"`{field.name}`: {wrong}"
         elif not field.has_default:
-            return f"it says nothing of `{field.name}`, which has no default of its own"
+            return f"it has no value for `{field.name}`, which has no default"
     unknown = [name for name in value if name not in {field.name for field in schema.fields}]
     return f"`{schema.name}` has no field `{unknown[0]}`" if unknown else None
 

@@ -1,4 +1,4 @@
-"""A schema taken apart into definitions that use each other by name, and put together again."""
+"""Conversion between nested schemas and flat definitions that refer to each other by name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from blueprint.avro.model import Array, Contract, Definition, Enum, Fixed, Map, 
 
 
 def flat_definitions(contract: Contract) -> dict[str, Definition]:
-    """Every named type of a contract, each with only uses by name inside."""
-    return {name: _flat_definition(one) for name, one in contract.names.items()}
+    """Return the named types of a contract by name, with names in place of nested definitions."""
+    return {name: _flat_definition(definition) for name, definition in contract.names.items()}
 
 
 def flat(schema: Schema) -> Schema:
-    """The schema with its named types replaced by uses of their names."""
+    """Return the schema with names in place of its named types."""
     match schema:
         case Record() | Enum() | Fixed():
             return Named(schema.name)
@@ -28,27 +28,33 @@ def flat(schema: Schema) -> Schema:
 
 
 def names_in(schema: Schema, definitions: Mapping[str, Definition]) -> set[str]:
-    """Every name of `definitions` that a flat schema uses, also through other definitions."""
-    found: set[str] = set()
-    open_ = [schema]
-    while open_:
-        match open_.pop():
-            case Named(name=name) if name not in found and name in definitions:
-                found.add(name)
+    """Return the names in `definitions` that a flat schema uses, directly or through other definitions."""
+    names: set[str] = set()
+    pending = [schema]
+    while pending:
+        match pending.pop():
+            case Named(name=name) if name not in names and name in definitions:
+                names.add(name)
                 definition = definitions[name]
                 if isinstance(definition, Record):
-                    open_ += [one.schema for one in definition.fields]
+                    pending += [field.schema for field in definition.fields]
             case Array(items=inner) | Map(values=inner):
-                open_.append(inner)
+                pending.append(inner)
             case Union(branches=branches):
-                open_ += branches
-    return found
+                pending += branches
+    return names
 
 
 def nested(schema: Schema, definitions: Mapping[str, Definition], seen: set[str]) -> Schema:
-    """The flat schema with every name defined at its first use; `seen` holds the names defined before.
+    """Return a flat schema with every name replaced by its definition at its first use.
 
-    Raises KeyError for a name that has no definition.
+    Arguments:
+        schema: a flat schema.
+        definitions: flat definitions by name.
+        seen: names that are already defined; extended by those defined here.
+
+    Raises:
+        KeyError: a name has no definition.
     """
     match schema:
         case Named(name=name) if name not in seen:
@@ -56,18 +62,21 @@ def nested(schema: Schema, definitions: Mapping[str, Definition], seen: set[str]
             definition = definitions[name]
             if not isinstance(definition, Record):
                 return definition
-            fields = tuple(replace(one, schema=nested(one.schema, definitions, seen)) for one in definition.fields)
+            fields = tuple(
+                replace(field, schema=nested(field.schema, definitions, seen)) for field in definition.fields
+            )
             return replace(definition, fields=fields)
         case Array():
             return replace(schema, items=nested(schema.items, definitions, seen))
         case Map():
             return replace(schema, values=nested(schema.values, definitions, seen))
         case Union():
-            return replace(schema, branches=tuple(nested(one, definitions, seen) for one in schema.branches))
+            return replace(schema, branches=tuple(nested(branch, definitions, seen) for branch in schema.branches))
     return schema
 
 
-def _flat_definition(one: Definition) -> Definition:
-    if not isinstance(one, Record):
-        return one
-    return replace(one, fields=tuple(replace(each, schema=flat(each.schema)) for each in one.fields))
+def _flat_definition(definition: Definition) -> Definition:
+    if not isinstance(definition, Record):
+        return definition
+    fields = tuple(replace(field, schema=flat(field.schema)) for field in definition.fields)
+    return replace(definition, fields=fields)

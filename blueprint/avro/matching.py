@@ -1,8 +1,8 @@
-"""Which parts of a writer's and a reader's schema belong together. Avro specification 1.12, "Schema Resolution".
+"""Rules by which parts of a writer's and a reader's schema match. Avro specification 1.12, "Schema Resolution".
 
-Where the specification says "the first schema that matches" of a reader's union, an equal type or full name is
-preferred to an equal short name, and that to a promotion, as Avro's Java implementation does: an `int` is read as `int`
-by `["double", "int"]`. Records from DDL text have no name and match a record of any name.
+For a reader's union, the specification says "the first schema that matches". Like Avro's Java implementation, an equal
+type or full name is preferred to an equal short name, and that to a promotion: `["double", "int"]` reads an `int` as
+`int`. Records from DDL text have no name and match a record of any name.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ PROMOTIONS: dict[str, tuple[str, ...]] = {
     "string": ("bytes",),
     "bytes": ("string",),
 }
-"""A writer's primitive to the reader's primitives it can be read as, beside itself."""
+"""Primitive types of a writer, and the other primitive types that a reader can read them as."""
 
 
 def promotes(writer: Schema, reader: Schema) -> bool:
-    """Whether the reader's primitive is another one that takes the writer's values."""
+    """Return whether the writer's primitive type is promoted to the reader's, a different one."""
     both = isinstance(writer, Primitive) and isinstance(reader, Primitive)
     return both and reader.type in PROMOTIONS.get(writer.type, ())  # type: ignore[union-attr]
 
 
 def same_kind(writer: Schema, reader: Schema) -> bool:
-    """Whether both are records, both arrays, both the same primitive and so on."""
+    """Return whether both schemas are records, arrays, the same primitive type, and so on."""
     if isinstance(writer, Primitive) and isinstance(reader, Primitive):
         return writer.type == reader.type
     return type(writer) is type(reader)
 
 
 def same_name(writer: Definition, reader: Definition) -> bool:
-    """Whether the full names are equal, or the writer's is an alias of the reader's type."""
+    """Return whether the full names are equal, or the writer's name is an alias of the reader's type."""
     return writer.name == reader.name or writer.name in reader.aliases
 
 
 def names_match(writer: Definition, reader: Definition) -> bool:
-    """Whether the names let the reader's type be read from the writer's."""
+    """Return whether the names allow the reader's type to be read from the writer's."""
     if isinstance(writer, Record) and (is_unnamed(writer.name) or is_unnamed(reader.name)):
         return True
     return short_name(writer.name) == short_name(reader.name) or writer.name in reader.aliases
 
 
 def choose_branch(writer: Schema, union: Union, reader: Contract) -> int | None:
-    """The branch (from 0) of the reader's union that reads the writer's schema, which is no union; None: there is none.
+    """Return the number (from 0) of the branch that reads the writer's schema; None if no branch does.
 
     Arguments:
-        writer: a schema that is no name (`Contract.resolve`).
-        union: the reader's.
-        reader: where names in the union are looked up.
+        writer: a schema that is neither a union nor a name (`Contract.resolve`).
+        union: the union of the reader.
+        reader: the contract that defines the names in the union.
     """
     branches = [reader.resolve(branch) for branch in union.branches]
     ranked = [(rank, number) for number, branch in enumerate(branches) if (rank := _rank(writer, branch)) is not None]
@@ -70,7 +70,7 @@ def choose_branch(writer: Schema, union: Union, reader: Contract) -> int | None:
 
 
 def _rank(writer: Schema, branch: Schema) -> int | None:
-    """How well a branch fits, 0 the best; None when it does not."""
+    """Return how well a branch matches, 0 for the best; None if it does not match."""
     if not same_kind(writer, branch):
         return 3 if promotes(writer, branch) else None
     if not isinstance(writer, Record | Enum | Fixed) or not isinstance(branch, Record | Enum | Fixed):
@@ -79,11 +79,11 @@ def _rank(writer: Schema, branch: Schema) -> int | None:
         return 0
     if not names_match(writer, branch):
         return None
-    sizes = isinstance(writer, Fixed) and isinstance(branch, Fixed) and writer.size != branch.size
-    return 2 if sizes else 1
+    other_size = isinstance(writer, Fixed) and isinstance(branch, Fixed) and writer.size != branch.size
+    return 2 if other_size else 1
 
 
 def field_in(writer: Record, wanted: Field) -> Field | None:
-    """The writer's field that the reader's field is read from: by name, else by the reader's aliases in order."""
-    by_name = {one.name: one for one in writer.fields}
+    """Return the writer's field that a reader's field is read from: by name, else by the aliases in order."""
+    by_name = {field.name: field for field in writer.fields}
     return next((by_name[name] for name in (wanted.name, *wanted.aliases) if name in by_name), None)

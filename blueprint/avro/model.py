@@ -1,6 +1,6 @@
-"""Avro schemas as data: every named or nested part knows where it was written, when it was written in a file.
+"""Avro schemas as data. Parts of a schema from a file have their location in it.
 
-Terms are the Avro specification's (1.12).
+The terms are those of the Avro specification 1.12.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "str
 
 @dataclass(frozen=True, slots=True)
 class Logical:
-    """A logical type: `decimal` carries precision and scale, the others only their name."""
+    """A logical type: `decimal` has precision and scale, the others only their name."""
 
     name: str
     precision: int | None = None
@@ -23,7 +23,7 @@ class Logical:
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """One of `PRIMITIVES`, with a logical type where it has a known one."""
+    """One of `PRIMITIVES`, with its logical type if it has a valid one."""
 
     type: str
     logical: Logical | None = None
@@ -32,7 +32,7 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """`size` bytes under a name."""
+    """A named type of `size` bytes."""
 
     name: str
     size: int
@@ -43,7 +43,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A choice of symbols; `default` is what a reader takes for a symbol it does not know."""
+    """A choice of symbols; `default` is what a reader uses for an unknown symbol."""
 
     name: str
     symbols: tuple[str, ...]
@@ -84,7 +84,7 @@ class _NoDefault:
         return "NO_DEFAULT"
 
     def __reduce__(self) -> str:
-        return "NO_DEFAULT"  # contracts travel to other processes, where it must be the same object again
+        return "NO_DEFAULT"  # a contract that was pickled must refer to the same object again
 
 
 NO_DEFAULT = _NoDefault()
@@ -103,13 +103,13 @@ class Field:
 
     @property
     def has_default(self) -> bool:
-        """Whether a reader has a value to take when the writer has none."""
+        """Whether a reader has a value for records without this field."""
         return self.default is not NO_DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Named fields. `name` is the full name (namespace and all)."""
+    """Named fields. `name` is the full name, with the namespace."""
 
     name: str
     fields: tuple[Field, ...]
@@ -120,7 +120,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A use, by full name, of a record, enum or fixed defined elsewhere in the same schema (also recursively)."""
+    """A reference, by full name, to a record, enum or fixed in the same schema; it may be recursive."""
 
     name: str
     span: Span | None = field(default=None, compare=False)
@@ -130,26 +130,26 @@ Schema = Primitive | Fixed | Enum | Array | Map | Union | Record | Named
 Definition = Record | Enum | Fixed
 
 UNNAMED = "unnamed"
-"""Namespace of records whose author gave them no name (Spark DDL text); such a record matches one of any name."""
+"""Namespace of records without a name (from Spark DDL); such a record matches a record of any name."""
 
 
 def is_unnamed(name: str) -> bool:
-    """Whether a full name only stands in for one that nobody gave."""
+    """Return whether a full name was generated for a record without a name."""
     return name.startswith(f"{UNNAMED}.")
 
 
 def short_name(name: str) -> str:
-    """The name without its namespace."""
+    """Return a name without its namespace."""
     return name.rpartition(".")[2]
 
 
 def namespace_of(name: str) -> str:
-    """The namespace of a full name, "" when it has none."""
+    """Return the namespace of a full name, "" when it has none."""
     return name.rpartition(".")[0]
 
 
 def type_text(schema: Schema) -> str:
-    """A type as messages show it: `long (timestamp-micros)`, `array<string>`, `record weather.Reading`."""
+    """Return a type as messages show it: `long (timestamp-micros)`, `array<string>`, `record weather.Reading`."""
     match schema:
         case Primitive():
             return schema.type + _logical_text(schema.logical)
@@ -179,16 +179,16 @@ def _logical_text(logical: Logical | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """The schema of a port's records, complete in itself.
+    """The complete schema of a port's records.
 
     Arguments:
         record: the root; contracts of ports are always records.
         names: every named type in it, by full name.
-        json: the schema as canonical JSON text with everything a reader may need (defaults, aliases, logical
-            types), which travels with the data and can be parsed again to an equal contract.
-        fingerprint: 16 hexadecimal digits (the first 64 bits of a SHA-256) over parsing canonical form, logical
-            types, precision and scale.
-        file: the `.avsc` (or Python) file it was read from, None when it has none.
+        json: the complete schema as JSON text, with defaults, aliases and logical types. It is stored with the data,
+            and parsing it gives an equal contract.
+        fingerprint: 16 hexadecimal digits, the first 64 bits of the SHA-256 of parsing canonical form, logical types,
+            precision and scale.
+        file: the `.avsc` (or Python) file that defines it, None if there is none.
     """
 
     record: Record
@@ -198,5 +198,9 @@ class Contract:
     file: str | None = field(default=None, compare=False)
 
     def resolve(self, schema: Schema) -> Primitive | Fixed | Enum | Array | Map | Union | Record:
-        """The schema itself, or the definition it names; KeyError for a name the contract does not have."""
+        """Return the definition of a name; other schemas are returned as they are.
+
+        Raises:
+            KeyError: the contract does not define the name.
+        """
         return self.names[schema.name] if isinstance(schema, Named) else schema

@@ -1,4 +1,4 @@
-"""The names of a schema's types: which there are, which are well formed, and what was meant by one that is not.
+"""The names of a schema's types: definitions, checks of names, and suggestions for unknown names.
 
 Avro specification 1.12, "Names".
 """
@@ -19,19 +19,28 @@ _COMPLEX = (*_DEFINED, "array", "map")
 
 @dataclass(slots=True)
 class Naming(Attributes):
-    """The names in one schema and in everything it names.
+    """The names in a schema and in the files that it uses.
 
     Arguments:
         names: every definition so far, by full name.
+        opened: records whose fields are being read, with their locations.
+        later: all definitions of the schema, with their locations; for suggestions.
+        broken: names with an invalid definition, which has already been reported.
     """
 
     names: dict[str, Definition] = field(default_factory=dict)
-    opened: dict[str, Span] = field(default_factory=dict)  # records whose fields are being read
-    later: dict[str, Span] = field(default_factory=dict)  # what the schema defines anywhere; for advice
-    broken: set[str] = field(default_factory=set)  # defined, but wrongly, which has been said
+    opened: dict[str, Span] = field(default_factory=dict)
+    later: dict[str, Span] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
 
     def full_name(self, value: ObjectValue, kind: str, namespace: str) -> str | None:
-        """The full name, when it is well formed and new."""
+        """Return the full name of a definition; None, with a finding, if it is invalid or already defined.
+
+        Arguments:
+            value: the definition.
+            kind: record, enum or fixed.
+            namespace: the namespace around it.
+        """
         name = value.fields.get("name")
         if name is None:
             self.missing(value, "name", f"the {kind}")
@@ -47,30 +56,36 @@ class Naming(Attributes):
             return None
         full = text if "." in text or not space else f"{space}.{text}"
         if short_name(full) in PRIMITIVES or full in _COMPLEX:
-            self.bad("schema-bad-name", f"`{full}` is a type of Avro's own and names nothing else", name)
+            self.bad("schema-bad-name", f"`{full}` is a built-in Avro type and cannot be redefined", name)
             return None
         first = self.opened.get(full) or (self.names[full].span if full in self.names else None)
         if first is not None:
             headline = f"`{full}` is defined twice"
-            advice = [f'define it once and write "{full}" where it is used again']
-            also = [Label(first, "the first")]
+            advice = [f'define it once, and refer to it as "{full}" elsewhere']
+            also = [Label(first, "first defined here")]
             self.bad("schema-duplicate-name", headline, name, also=also, help=advice)
             return None
         return full
 
     def type_aliases(self, value: ObjectValue, name: str) -> tuple[str, ...]:
-        """The aliases of a named type, as full names."""
+        """Return the aliases of a named type, as full names."""
         space = namespace_of(name)
-        found = []
+        aliases = []
         for text, at in self.texts(value, "aliases", f"`{name}`"):
             if is_full_name(text):
-                found.append(text if "." in text or not space else f"{space}.{text}")
+                aliases.append(text if "." in text or not space else f"{space}.{text}")
             else:
                 self.bad_name(at, f"an alias of `{name}`", text)
-        return tuple(found)
+        return tuple(aliases)
 
     def unknown(self, name: str, candidates: list[str], value: Scalar) -> None:
-        """Tell of a name that nothing has, and what may have been meant; `candidates`: the full names it may have."""
+        """Add a finding about an unknown name, with a suggestion.
+
+        Arguments:
+            name: the name as it was written.
+            candidates: the full names that it may stand for.
+            value: where it was written.
+        """
         import difflib
 
         later = next((full for full in candidates if full in self.later), None)
@@ -79,22 +94,22 @@ class Naming(Attributes):
             also = [Label(self.later[later], "defined here")]
             advice = f"move the definition of `{later}` to its first use"
         elif name in _COMPLEX:
-            advice = f'write {{"type": "{name}", ...}} with what belongs to it'
+            advice = f'write {{"type": "{name}", ...}} with its other attributes'
         else:
             known = [*PRIMITIVES, *self.names, *self.opened, *map(short_name, self.names)]
             near = difflib.get_close_matches(name, known, n=1)
             looked = " or ".join(f"`{full}.avsc`" for full in candidates)
-            advice = f"did you mean `{near[0]}`?" if near else f"define it here, or in {looked} in the same folder"
-        self.bad("schema-unknown-type", f"there is no type `{name}`", value, also=also, help=[advice])
+            advice = f"did you mean `{near[0]}`?" if near else f"define it here, or in {looked} in the same directory"
+        self.bad("schema-unknown-type", f"unknown type `{name}`", value, also=also, help=[advice])
 
-    def give_up(self, name: str | None) -> None:
-        """What uses the name is not to blame."""
+    def mark_broken(self, name: str | None) -> None:
+        """Record that a definition is invalid, so that uses of its name are not reported."""
         if name is not None:
             self.broken.add(name)
 
 
 def definitions(value: Value, namespace: str = "") -> Iterable[tuple[str, Span]]:
-    """Every full name that a schema seems to define anywhere, with its place; for advice only."""
+    """Yield every full name that a schema seems to define, with its location; for suggestions only."""
     if isinstance(value, ListValue):
         for item in value.items:
             yield from definitions(item, namespace)

@@ -1,6 +1,6 @@
-"""A schema as JSON values with places becomes a `Schema`, or findings at those places; all of them in one pass.
+"""Parser of schemas: from JSON values with locations to a `Schema`, or to all findings in one pass.
 
-Avro specification 1.12, "Schema Declaration". Which files a name may come from is the caller's matter (`Files`).
+Avro specification 1.12, "Schema Declaration". The caller decides where files with named types are (`Files`).
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from blueprint.diagnostics.codes import finding
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain, span_of
 
 Files = Callable[[str], "Value | Diagnostic | None"]
-"""What a file says of a full name that the schema itself does not define; None when there is no such file."""
+"""Returns the value of the file for a full name that the schema does not define; None when there is no such file."""
 
 _MOST_BYTES = 2**31 - 1
-"""Of a fixed: what Java's Avro and Arrow can hold."""
+"""The maximum size of a fixed in Avro's Java implementation and in Arrow."""
 
 
 @dataclass(slots=True)
 class _Default:
-    """A default to check when every name is known."""
+    """A default, which is checked when every name is known."""
 
     record: str
     field: str
@@ -50,10 +50,10 @@ class _Default:
 
 @dataclass(slots=True)
 class Parser(Naming):
-    """One schema and everything it names.
+    """Parses one schema and the files that it uses.
 
     Arguments:
-        files: asked for names that are defined nowhere before their use.
+        files: looks up names that are not defined before their use.
         names: every definition, by full name; complete after `parse`.
     """
 
@@ -61,7 +61,7 @@ class Parser(Naming):
     _defaults: list[_Default] = field(default_factory=list)
 
     def parse(self, value: Value) -> Schema | None:
-        """The schema of `value`; None when something is wrong with it that leaves no schema."""
+        """Return the schema of a value; None if errors leave no schema."""
         self.later = dict(definitions(value))
         schema = self._type(value, "")
         for default in self._defaults:
@@ -78,7 +78,7 @@ class Parser(Naming):
                 return self._union(value, namespace)
             case ObjectValue():
                 return self._object(value, namespace)
-        self.bad("schema-bad-type", f"`{value.text}` is no Avro type", value)
+        self.bad("schema-bad-type", f"`{value.text}` is not an Avro type", value)
         return None
 
     def _object(self, value: ObjectValue, namespace: str) -> Schema | None:
@@ -108,32 +108,32 @@ class Parser(Naming):
     def _named(self, name: str, value: Scalar, namespace: str) -> Schema | None:
         if name in PRIMITIVES:
             return Primitive(name, None, span_of(value))
-        # Within a namespace a bare name means one of that namespace; Java's fall-back to a name without one is kept.
+        # A name without dots belongs to the namespace around it; like Java, fall back to a name without a namespace.
         candidates = [f"{namespace}.{name}", name] if namespace and "." not in name else [name]
         for full in candidates:
             if full in self.names or full in self.opened:
                 return Named(full, span_of(value))
-            if full in self.broken:  # defined, but wrongly, which has been said
+            if full in self.broken:  # the invalid definition has been reported
                 return None
         for full in candidates:
-            if all(NAME.fullmatch(part) for part in full.split(".")) and (found := self.files(full)) is not None:
-                return self._from_file(full, found, value)
+            if all(NAME.fullmatch(part) for part in full.split(".")) and (content := self.files(full)) is not None:
+                return self._from_file(full, content, value)
         self.unknown(name, candidates, value)
         return None
 
-    def _from_file(self, full: str, found: Value | Diagnostic, use: Scalar) -> Schema | None:
-        if isinstance(found, Diagnostic):
-            self.problems.append(replace(found, secondary=(*found.secondary, Label(span_of(use), "named here"))))
-            self.give_up(full)
+    def _from_file(self, full: str, content: Value | Diagnostic, use: Scalar) -> Schema | None:
+        if isinstance(content, Diagnostic):
+            self.problems.append(replace(content, secondary=(*content.secondary, Label(span_of(use), "named here"))))
+            self.mark_broken(full)
             return None
         before = len(self.problems)
-        schema = self._type(found, "")
+        schema = self._type(content, "")
         if full in self.names:
             return schema if isinstance(schema, Definition) else Named(full, span_of(use))
-        self.give_up(full)
+        self.mark_broken(full)
         if len(self.problems) == before:
-            headline = f"the file beside the schema does not define `{full}`"
-            self.bad("schema-wrong-file", headline, found, also=[Label(span_of(use), "named here")])
+            headline = f"this file does not define `{full}`"
+            self.bad("schema-wrong-file", headline, content, also=[Label(span_of(use), "named here")])
         return None
 
     def _union(self, value: ListValue, namespace: str) -> Schema | None:
@@ -142,22 +142,22 @@ class Parser(Naming):
         before = self.errors()
         for item in value.items:
             if isinstance(item, ListValue):
-                self.bad("schema-bad-union", "a union stands directly in a union", item)
+                self.bad("schema-bad-union", "a union must not directly contain another union", item)
                 continue
             branch = self._type(item, namespace)
             if branch is None:
                 continue
             kind = _branch_name(branch)
             if isinstance(branch, Union):
-                self.bad("schema-bad-union", "a union stands directly in a union", item)
+                self.bad("schema-bad-union", "a union must not directly contain another union", item)
             elif kind in seen:
-                first = Label(span_of(seen[kind]), "the first")
-                self.bad("schema-bad-union", f"a union has `{kind}` twice", item, also=[first])
+                first = Label(span_of(seen[kind]), "first branch")
+                self.bad("schema-bad-union", f"duplicate branch `{kind}` in a union", item, also=[first])
             else:
                 seen[kind] = item
                 branches.append(branch)
         if not value.items:
-            self.bad("schema-bad-union", "a union has no branch", value)
+            self.bad("schema-bad-union", "a union must have at least one branch", value)
         return Union(tuple(branches), span_of(value)) if self.errors() == before else None
 
     # Named types
@@ -167,25 +167,26 @@ class Parser(Naming):
         fields = value.fields.get("fields")
         if not isinstance(fields, ListValue):
             self.missing(value, "fields", f"record `{name or '?'}`", "a list of fields")
-            self.give_up(name)
+            self.mark_broken(name)
             return None
         if name is None:
-            for item in fields.items:  # what is wrong inside is said all the same
+            for item in fields.items:  # report the errors inside nevertheless
                 self._field(item, "?", namespace)
             return None
         self.opened[name] = span_of(value)
-        found = [self._field(item, name, namespace_of(name)) for item in fields.items]
+        parsed = [self._field(item, name, namespace_of(name)) for item in fields.items]
         del self.opened[name]
-        self._check_field_names(name, found)
+        valid = tuple(member for member in parsed if member is not None)
+        self._check_field_names(name, valid)
         aliases = self.type_aliases(value, name)
         doc = self.doc(value)
-        record = Record(name, tuple(one for one in found if one is not None), aliases, doc, span_of(value))
+        record = Record(name, valid, aliases, doc, span_of(value))
         self.names[name] = record
         return record
 
     def _field(self, value: Value, record: str, namespace: str) -> Field | None:
         if not isinstance(value, ObjectValue):
-            self.bad("schema-bad-attribute", f"a field of record `{record}` is no object", value)
+            self.bad("schema-bad-attribute", f"a field of record `{record}` must be an object", value)
             return None
         name = value.fields.get("name")
         kind = value.fields.get("type")
@@ -213,39 +214,39 @@ class Parser(Naming):
             span=span_of(name),
         )
 
-    def _check_field_names(self, record: str, fields: Iterable[Field | None]) -> None:
+    def _check_field_names(self, record: str, fields: Iterable[Field]) -> None:
         seen: dict[str, Field] = {}
-        for one in fields:
-            if one is None:
-                continue
-            for text in (one.name, *one.aliases):
-                other = seen.setdefault(text, one)
-                if other is not one and one.span and other.span:
-                    code = "schema-duplicate-field" if text == one.name == other.name else "schema-ambiguous-alias"
+        for member in fields:
+            for text in (member.name, *member.aliases):
+                other = seen.setdefault(text, member)
+                if other is not member and member.span and other.span:
+                    code = "schema-duplicate-field" if text == member.name == other.name else "schema-ambiguous-alias"
                     what = "field" if code == "schema-duplicate-field" else "name or alias"
-                    headline = f"record `{record}` has the {what} `{text}` twice"
-                    self.problems.append(finding(code, headline, one.span, also=[Label(other.span, "the first")]))
+                    headline = f"duplicate {what} `{text}` in record `{record}`"
+                    self.problems.append(
+                        finding(code, headline, member.span, also=[Label(other.span, "first defined here")])
+                    )
 
     def _enum(self, value: ObjectValue, namespace: str) -> Schema | None:
         name = self.full_name(value, "enum", namespace)
         owner = f"enum `{name or '?'}`"
         if "symbols" not in value.fields:
             self.missing(value, "symbols", owner)
-            self.give_up(name)
+            self.mark_broken(name)
             return None
         symbols: dict[str, Span] = {}
         for text, at in self.texts(value, "symbols", owner):
             if not NAME.fullmatch(text):
                 self.bad_name(at, f"a symbol of {owner}", text)
             elif text in symbols:
-                also = [Label(symbols[text], "the first")]
-                self.bad("schema-bad-attribute", f"{owner} has the symbol `{text}` twice", at, also=also)
+                also = [Label(symbols[text], "first defined here")]
+                self.bad("schema-bad-attribute", f"duplicate symbol `{text}` in {owner}", at, also=also)
             else:
                 symbols[text] = at
         default = value.fields.get("default")
         taken = default.text if isinstance(default, Scalar) and default.value in symbols else None
         if default is not None and taken is None:
-            self.bad("schema-bad-default", f"the default of {owner} is none of its symbols", default)
+            self.bad("schema-bad-default", f"the default of {owner} is not one of its symbols", default)
         if name is None:
             return None
         aliases = self.type_aliases(value, name)
@@ -261,10 +262,10 @@ class Parser(Naming):
         if size is None:
             self.missing(value, "size", f"fixed `{name or '?'}`")
         elif not known:
-            headline = f"the size of fixed `{name or '?'}` is no whole number from 0 to {_MOST_BYTES}"
+            headline = f"the size of fixed `{name or '?'}` must be an integer from 0 to {_MOST_BYTES}"
             self.bad("schema-bad-attribute", headline, size)
         if name is None or number is None or not known:
-            self.give_up(name)
+            self.mark_broken(name)
             return None
         logical = self.logical(value, "fixed", number)
         fixed = Fixed(name, number, self.type_aliases(value, name), logical, span_of(value))
@@ -275,7 +276,7 @@ class Parser(Naming):
         try:
             wrong = why_not(plain(default.value), default.schema, lambda named: self.names[named.name])
         except KeyError:
-            return  # a type inside was defined wrongly, which has been said
+            return  # a type inside has an invalid definition, which has been reported
         if wrong:
             headline = f"the default of field `{default.field}` of record `{default.record}` does not fit: {wrong}"
             self.bad("schema-bad-default", headline, default.value)
@@ -288,7 +289,7 @@ class Parser(Naming):
 
 
 def _branch_name(schema: Schema) -> str:
-    """What must be unique within a union: the full name, or the type."""
+    """Return what must be unique within a union: the full name, or the type."""
     match schema:
         case Record() | Enum() | Fixed() | Named():
             return schema.name

@@ -1,4 +1,4 @@
-"""Places of schemas: plain data as values with a place, so that one parser reads every source; paths as shown."""
+"""Locations in schemas: plain data as values with a location, so that one parser reads every source; paths to show."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from blueprint.hocon.values import ListValue, ObjectValue, Origin, Scalar, Value
 
 
 def value_at(data: object, span: Span) -> Value:
-    """JSON data as a `Value` whose every part stands at `span`; parts that are values already stay what they are.
+    """Return JSON data as a `Value`.
 
-    Raises TypeError for what JSON does not have; its one argument says where and what.
+    Arguments:
+        data: JSON data; parts of it may already be values.
+        span: the location of all parts that are not values yet.
+
+    Raises:
+        TypeError: a part is not JSON data; the message names the part.
     """
     origins = (Origin(span),)
     match data:
@@ -22,7 +27,7 @@ def value_at(data: object, span: Span) -> Value:
         case dict():
             for key in data:
                 if not isinstance(key, str):
-                    raise TypeError(f"the key {key!r}, which is no string")
+                    raise TypeError(f"the key {key!r} is not a string")
                 _check_text(key)
             return ObjectValue({key: value_at(part, span) for key, part in data.items()}, origins)
         case list() | tuple():
@@ -32,21 +37,21 @@ def value_at(data: object, span: Span) -> Value:
             return Scalar(data, data, True, origins)
         case bool() | int() | float() | None:
             return Scalar(data, json.dumps(data), False, origins)
-    raise TypeError(f"{data!r} of type `{type(data).__name__}`")
+    raise TypeError(f"{data!r} of type `{type(data).__name__}` is not JSON data")
 
 
 def _check_text(text: str) -> None:
-    """A schema travels as UTF-8, which has no halves of surrogate pairs."""
+    """Check that text can be encoded as UTF-8, which excludes unpaired surrogates."""
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise TypeError(f"{text!a}, in which half of a surrogate pair is no character")
+        raise TypeError(f"{text!a} contains an unpaired surrogate")
 
 
 def shown_path(path: Path) -> str:
-    """A path as a user would name it: relative to the working directory when it is below that, without `..`."""
+    """Return a path to show: relative to the working directory if it is below it, without `..`."""
     whole = path.absolute()
     short = Path(os.path.normpath(whole))
     try:
-        if whole.exists() and not (short.exists() and short.samefile(whole)):  # a link in front of the `..`
+        if whole.exists() and not (short.exists() and short.samefile(whole)):  # a symbolic link before the `..`
             short = whole
         return str(short.relative_to(Path.cwd()))
     except (ValueError, OSError):

@@ -1,4 +1,4 @@
-"""From a writer and a reader that can read it to the `ReadPlan`."""
+"""`resolve_plan`: the read plan of a writer and a compatible reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from blueprint.avro.resolution import compared
 
 
 class IncompatibleError(ValueError):
-    """The reader cannot read all that the writer may write; `resolution` says why."""
+    """The reader cannot read every record of the writer; `resolution` contains the reasons."""
 
     def __init__(self, resolution: Resolution) -> None:
         super().__init__("; ".join(f"{reason.path or 'record'}: {reason.message}" for reason in resolution.errors))
@@ -34,9 +34,10 @@ class IncompatibleError(ValueError):
 
 
 def resolve_plan(writer: Contract, reader: Contract) -> ReadRecord:
-    """How records of the writer become records of the reader.
+    """Return the plan that converts records of the writer into records of the reader.
 
-    Raises `IncompatibleError` when `check` finds an error.
+    Raises:
+        IncompatibleError: the contracts are not compatible.
     """
     resolution = compared(writer, reader)
     if not resolution.compatible:

@@ -1,21 +1,21 @@
-"""`ReadPlan`: what turns a writer's data into a reader's. Data only; `resolution.resolve_plan` makes it.
+"""`ReadPlan`: how a writer's data is converted to a reader's schema. Data only; `planner.resolve_plan` creates it.
 
-A plan has one node for every place of the reader's schema that takes something from the writer:
+A plan has one node for every place of the reader's schema that uses data of the writer:
 
-* `Take`: the value as it is (a primitive, or a fixed of the same size).
-* `Promote`: a wider primitive (`int` to `long`, `float`, `double`; `long` to `float`, `double`; `float` to
+* `Take`: the unchanged value (a primitive, or a fixed of the same size).
+* `Promote`: a promoted primitive (`int` to `long`, `float`, `double`; `long` to `float`, `double`; `float` to
   `double`; `string` to `bytes` and back).
-* `MapEnum`: every symbol of the writer becomes one of the reader.
-* `ReadArray`, `ReadMap`: the node inside goes for every item or value.
-* `ReadRecord`: the reader's fields in the reader's order; each from a field of the writer, or its default.
-* `FromUnion`: the writer has a union: one node per branch of the writer's, in the writer's order.
-* `IntoUnion`: the reader has a union: the value becomes its branch number `branch`. Where both have unions,
-  `FromUnion` comes first and its nodes are `IntoUnion`.
-* `Again`: a record inside itself; continue with the `ReadRecord` of the same two names further out. Spark carries no
-  recursive types, so what runs on Spark never meets it.
+* `MapEnum`: every symbol of the writer is mapped to a symbol of the reader.
+* `ReadArray`, `ReadMap`: the node inside applies to every item or value.
+* `ReadRecord`: the reader's fields in the reader's order, each from a field of the writer or from its default.
+* `FromUnion`: the writer has a union: one node per branch, in the writer's order.
+* `IntoUnion`: the reader has a union: the value becomes its branch number `branch`. If both have unions, the nodes of a
+  `FromUnion` are `IntoUnion`.
+* `Again`: a recursive record; continue with the enclosing `ReadRecord` of the same two names. Spark has no recursive
+  types, so plans for Spark do not contain it.
 
-`writer` and `reader` are the schemas at that place (never `Named`: names are looked up), so that a plan can be executed
-without either contract; logical types are read there, too.
+`writer` and `reader` are the schemas at that place, with names resolved, so that a plan can be executed without the
+contracts; they include the logical types.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from blueprint.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Sch
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """The value as it is; the two may still differ in their logical types."""
+    """The unchanged value; the logical types may differ."""
 
     writer: Primitive | Fixed
     reader: Primitive | Fixed
@@ -36,7 +36,7 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Promote:
-    """The value as a wider type."""
+    """The value promoted to another primitive type."""
 
     writer: Primitive
     reader: Primitive
@@ -44,11 +44,12 @@ class Promote:
 
 @dataclass(frozen=True, slots=True)
 class MapEnum:
-    """A symbol for a symbol.
+    """A mapping of symbols.
 
     Arguments:
-        symbols: for every symbol of the writer the reader's (itself, or the reader's default).
-        same: whether each becomes itself, so that nothing has to be done.
+        writer: the writer's enum.
+        reader: the reader's enum.
+        symbols: the reader's symbol for every symbol of the writer: the same symbol, or the reader's default.
     """
 
     writer: Enum
@@ -57,13 +58,13 @@ class MapEnum:
 
     @property
     def same(self) -> bool:
-        """Whether every symbol becomes itself."""
+        """Whether every symbol is mapped to itself."""
         return all(old == new for old, new in self.symbols.items())
 
 
 @dataclass(frozen=True, slots=True)
 class ReadArray:
-    """Every item by `items`."""
+    """An array whose items are read with `items`."""
 
     writer: Array
     reader: Array
@@ -72,7 +73,7 @@ class ReadArray:
 
 @dataclass(frozen=True, slots=True)
 class ReadMap:
-    """Every value by `values`; keys stay."""
+    """A map whose values are read with `values`; keys are unchanged."""
 
     writer: Map
     reader: Map
@@ -81,7 +82,7 @@ class ReadMap:
 
 @dataclass(frozen=True, slots=True)
 class FromField:
-    """A field of the reader called `name`, out of the writer's field `source`."""
+    """The reader's field `name`, read from the writer's field `source`."""
 
     name: str
     source: str
@@ -93,10 +94,10 @@ class FromDefault:
     """A field of the reader that the writer does not have.
 
     Arguments:
-        name: of the field.
-        schema: the reader's type of it; names inside it are the reader's contract's (`Contract.resolve`).
-        default: as JSON data, in the form the Avro specification gives defaults (bytes as text of code points 0-255).
-        branch: for a union, the number of the branch the default belongs to; else None.
+        name: the name of the field.
+        schema: the reader's type of the field; the reader's contract resolves names in it (`Contract.resolve`).
+        default: JSON data in the form of Avro defaults (bytes as a string of code points 0 to 255).
+        branch: for a union, the number of the branch of the default; otherwise None.
     """
 
     name: str
@@ -116,7 +117,7 @@ class ReadRecord:
 
 @dataclass(frozen=True, slots=True)
 class FromUnion:
-    """One node for every branch of the writer's union, in the writer's order."""
+    """One node per branch of the writer's union, in the writer's order."""
 
     writer: Union
     branches: tuple[ReadPlan, ...]
@@ -133,7 +134,7 @@ class IntoUnion:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The record pair of these full names, which stands further out in the same plan."""
+    """A recursive use of the enclosing `ReadRecord` with these full names."""
 
     writer: str
     reader: str

@@ -1,4 +1,4 @@
-"""What a comparison of two schemas finds: rules, places, reasons. Data only; `resolution.check` makes it."""
+"""The result of a comparison of two schemas: rules, places, reasons. Data only; `checking.check` creates it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Rule(enum.StrEnum):
-    """Which rule a pair breaks. The first six are the specification's; the others are warnings beyond it."""
+    """The rules of schema resolution. Those of the specification come first; the others are warnings."""
 
     TYPES_DIFFER = "types-differ"  # "both schemas have same primitive type", or promotion, or both of one kind
     BRANCH_NOT_READ = "branch-not-read"  # "if writer's is a union, but reader's is not"
@@ -40,15 +40,17 @@ WARNINGS = frozenset(
         Rule.NAME_AND_ALIAS,
     )
 )
-"""The rules beyond the specification."""
+"""The rules that are not in the specification."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a type stands in a schema: in which field of which record (full name), and which way inside.
+    """The place of a type in a schema.
 
     Arguments:
-        steps: from the field's type inwards: `items`, `values`, or the number of a union's branch (from 0).
+        record: the full name of the record.
+        field: the field of the record.
+        steps: the path into the type of the field: `items`, `values`, or the number of a union's branch (from 0).
     """
 
     record: str
@@ -56,25 +58,29 @@ class Place:
     steps: tuple[str | int, ...] = ()
 
     def inside(self, step: str | int) -> Place:
-        """The place one step further in."""
+        """Return the place one step further inside."""
         return replace(self, steps=(*self.steps, step))
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that stands between a writer and a reader.
+    """A reason why a reader cannot read a writer's records, or may misinterpret them.
 
     Arguments:
         path: the field, by the reader's names from the root: `position.lat`, `tags[]` (items), `labels{}` (values),
             `value<string>` (a branch of the writer's union); "" for the record itself.
-        rule: which rule is broken.
-        writer_type, reader_type: the types as messages show them; the writer's is "" for a field it does not have.
-        severity: error by the specification, or warning beyond it.
+        rule: the broken rule.
+        writer_type: the writer's type as messages show it, "" for a missing field.
+        reader_type: the reader's type as messages show it.
+        severity: an error for rules of the specification, otherwise a warning.
         message: one sentence.
-        writer_span, reader_span: where the types were written, None where that is not known.
-        writer_place, reader_place: the places in the schemas, None for the root record.
-        writer_name, reader_name: full names of the two named types compared, "" when they are not named.
-        changes: what would do, each alone: the reader's smallest change, then the writer's, as far as there is one.
+        writer_span: the location of the writer's type, None if it is not known.
+        reader_span: the location of the reader's type, None if it is not known.
+        writer_place: the place in the writer's schema, None for the root record.
+        reader_place: the place in the reader's schema, None for the root record.
+        writer_name: the full name of the writer's type, "" if it has none.
+        reader_name: the full name of the reader's type, "" if it has none.
+        changes: alternative changes that fix the error: the smallest of the reader, then of the writer, if any.
     """
 
     path: str
@@ -93,9 +99,9 @@ class Reason:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What stays the same of a reason when a schema is changed elsewhere.
+        """What identifies a reason, independently of changes elsewhere in a schema.
 
-        Which rule a type breaks that is not read depends on what is around it; the others may stand at one place.
+        Which of the three rules about types is broken depends on the enclosing union; other rules are independent.
         """
         kinds = (Rule.TYPES_DIFFER, Rule.BRANCH_NOT_READ, Rule.NO_BRANCH)
         return self.path, self.writer_type if self.rule in kinds else self.rule.value
@@ -103,21 +109,21 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a check found, in the order of the reader's fields."""
+    """The result of a check: its reasons, in the order of the reader's fields."""
 
     reasons: tuple[Reason, ...]
 
     @property
     def compatible(self) -> bool:
-        """Whether every record of the writer can be read."""
+        """Whether the reader can read every record of the writer."""
         return not self.errors
 
     @property
     def errors(self) -> tuple[Reason, ...]:
-        """The reasons why some record cannot be read."""
+        """The reasons why the reader cannot read some records."""
         return tuple(reason for reason in self.reasons if reason.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Reason, ...]:
-        """What the specification lets pass and may still surprise."""
+        """The reasons that the specification allows, but that may be unexpected."""
         return tuple(reason for reason in self.reasons if reason.severity is Severity.WARNING)

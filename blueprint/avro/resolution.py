@@ -1,7 +1,7 @@
-"""Can a reader read all that a writer may write? `compared` says so with every reason why not, and where.
+"""`compared`: the reasons why a reader cannot read every record of a writer.
 
-The rules are those of the Avro specification 1.12, "Schema Resolution", applied to every record the writer's schema
-allows; beyond them come warnings, for pairs that the specification lets pass and that still may surprise.
+The rules are those of the Avro specification 1.12, "Schema Resolution", applied to every record that the writer's
+schema allows. In addition there are warnings about pairs that the specification allows, but that may be unexpected.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from blueprint.diagnostics import Severity
 
 
 def compared(writer: Contract, reader: Contract) -> Resolution:
-    """Every reason why the reader cannot read some record of the writer, and every warning.
+    """Return every reason why the reader cannot read some records of the writer, and every warning.
 
-    A named type used in several places is compared once per pair of names, at its first place, so that one mistake
-    gives one reason.
+    A named type that is used in several places is compared once per pair of names, at its first place, so that one
+    mistake gives one reason.
     """
     walk = _Walk(writer, reader)
     walk.compare(writer.record, reader.record, _At("", None, None))
@@ -43,14 +43,14 @@ def compared(writer: Contract, reader: Contract) -> Resolution:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """Where a walk is, in both schemas."""
+    """The current place in both schemas."""
 
     path: str
     writer: Place | None
     reader: Place | None
 
     def both(self, step: str, mark: str) -> _At:
-        assert self.writer and self.reader  # only a record is at the root
+        assert self.writer and self.reader  # the root is always a record
         return _At(self.path + mark, self.writer.inside(step), self.reader.inside(step))
 
     def writer_branch(self, number: int, mark: str) -> _At:
@@ -76,7 +76,14 @@ class _Walk:
     _seen: set[tuple[str, str]] = field(default_factory=set)
 
     def compare(self, writer: Schema, reader: Schema, at: _At, *, branch: bool = False) -> None:
-        """Compare two types; `branch`: the writer's is a branch of a union, and the reader's is no union."""
+        """Compare two types.
+
+        Arguments:
+            writer: the writer's type.
+            reader: the reader's type.
+            at: their place.
+            branch: whether the writer's type is a branch of a union, and the reader's is not a union.
+        """
         written, read = self.writer.resolve(writer), self.reader.resolve(reader)
         if isinstance(written, Union):
             self._from_union(written, reader, at)
@@ -105,24 +112,26 @@ class _Walk:
         if number is not None:
             self.compare(written, read.branches[number], at.reader_branch(number))
             return
-        message = f"the writer may write `{type_text(written)}`, which no branch of the reader's union reads"
-        self._say(Rule.NO_BRANCH, written, read, at, message)
+        message = f"no branch of the reader's union accepts the writer's `{type_text(written)}`"
+        self._add(Rule.NO_BRANCH, written, read, at, message)
 
     def _types_differ(self, written: Schema, read: Schema, at: _At, *, branch: bool) -> None:
         verb = "may write" if branch else "has"
-        message = f"the writer {verb} `{type_text(written)}`, the reader wants `{type_text(read)}`"
-        self._say(Rule.BRANCH_NOT_READ if branch else Rule.TYPES_DIFFER, written, read, at, message)
+        message = f"the writer {verb} `{type_text(written)}`, the reader expects `{type_text(read)}`"
+        self._add(Rule.BRANCH_NOT_READ if branch else Rule.TYPES_DIFFER, written, read, at, message)
 
     def _primitives(self, written: Primitive, read: Primitive, at: _At, *, branch: bool) -> None:
         if written.type != read.type and not promotes(written, read):
             self._types_differ(written, read, at, branch=branch)
             return
         if (written.type, read.type) == ("bytes", "string"):
-            message = "the writer has `bytes`, the reader wants `string`: bytes that are no UTF-8 cannot be read"
-            self._say(Rule.BYTES_AS_STRING, written, read, at, message)
+            message = (
+                "the writer has `bytes`, the reader expects `string`: bytes that are not valid UTF-8 cannot be read"
+            )
+            self._add(Rule.BYTES_AS_STRING, written, read, at, message)
         elif (written.type, read.type) in (("int", "float"), ("long", "float"), ("long", "double")):
-            message = f"the writer has `{written.type}`, the reader wants `{read.type}`, which rounds large numbers"
-            self._say(Rule.PRECISION_LOST, written, read, at, message)
+            message = f"the writer has `{written.type}`, the reader expects `{read.type}`, which rounds large numbers"
+            self._add(Rule.PRECISION_LOST, written, read, at, message)
         self._logical(written, read, at)
 
     def _logical(self, written: Primitive | Fixed, read: Primitive | Fixed, at: _At) -> None:
@@ -131,11 +140,11 @@ class _Walk:
             return
         if old and new and old.name == new.name == "decimal":
             if (old.precision, old.scale or 0) != (new.precision, new.scale or 0):
-                message = f"the writer has {_decimal_text(old)}, the reader wants {_decimal_text(new)}"
-                self._say(Rule.DECIMALS_DIFFER, written, read, at, message)
+                message = f"the writer has {_decimal_text(old)}, the reader expects {_decimal_text(new)}"
+                self._add(Rule.DECIMALS_DIFFER, written, read, at, message)
             return
-        message = f"the writer has `{type_text(written)}`, the reader wants `{type_text(read)}`"
-        self._say(Rule.LOGICAL_TYPES_DIFFER, written, read, at, message)
+        message = f"the writer has `{type_text(written)}`, the reader expects `{type_text(read)}`"
+        self._add(Rule.LOGICAL_TYPES_DIFFER, written, read, at, message)
 
     def _definitions(self, written: Definition, read: Definition, at: _At) -> None:
         if (written.name, read.name) in self._seen:
@@ -143,10 +152,10 @@ class _Walk:
         self._seen.add((written.name, read.name))
         if not names_match(written, read):
             message = f"the writer's `{written.name}` is not the reader's `{read.name}`"
-            self._say(Rule.NAMES_DIFFER, written, read, at, message)
+            self._add(Rule.NAMES_DIFFER, written, read, at, message)
         elif _namespaces_differ(written, read):
-            message = f"the writer's `{written.name}` is read as `{read.name}`, of another namespace"
-            self._say(Rule.NAMESPACES_DIFFER, written, read, at, message)
+            message = f"the writer's `{written.name}` is read as `{read.name}`, which is in another namespace"
+            self._add(Rule.NAMESPACES_DIFFER, written, read, at, message)
         if isinstance(written, Record) and isinstance(read, Record):
             self._records(written, read, at)
         elif isinstance(written, Enum) and isinstance(read, Enum):
@@ -154,7 +163,7 @@ class _Walk:
         elif isinstance(written, Fixed) and isinstance(read, Fixed):
             if written.size != read.size:
                 message = f"the writer's `{written.name}` has {written.size} bytes, the reader's {read.size}"
-                self._say(Rule.SIZES_DIFFER, written, read, at, message)
+                self._add(Rule.SIZES_DIFFER, written, read, at, message)
             self._logical(written, read, at)
 
     def _records(self, written: Record, read: Record, at: _At) -> None:
@@ -168,12 +177,13 @@ class _Walk:
                 self._field_missing(written, read, wanted, at)
 
     def _other_names(self, written: Record, source: Field, wanted: Field, at: _At) -> None:
-        """Java's Avro refuses a reader's field that several fields of the writer might be."""
-        names = {one.name for one in written.fields}
+        """Report a reader's field that matches several fields of the writer, which Java's Avro rejects."""
+        names = {field.name for field in written.fields}
         others = [f"`{alias}`" for alias in wanted.aliases if alias in names and alias != source.name]
         if others:
-            message = f"the writer's `{source.name}` is read, and not {', '.join(others)}, an alias of the same field"
-            self._say(Rule.NAME_AND_ALIAS, source.schema, wanted.schema, at, message)
+            ignored = ", ".join(others)
+            message = f"the reader takes the writer's `{source.name}` and ignores {ignored}, an alias of the same field"
+            self._add(Rule.NAME_AND_ALIAS, source.schema, wanted.schema, at, message)
 
     def _field_missing(self, written: Record, read: Record, wanted: Field, at: _At) -> None:
         self.reasons.append(
@@ -197,10 +207,10 @@ class _Walk:
         missing = [symbol for symbol in written.symbols if symbol not in read.symbols]
         if missing and read.default is None:
             listed = ", ".join(f"`{symbol}`" for symbol in missing)
-            message = f"the writer may write {listed}, which the reader's `{read.name}` does not have"
-            self._say(Rule.SYMBOLS_MISSING, written, read, at, message)
+            message = f"the reader's `{read.name}` does not have the writer's {listed}, and has no default"
+            self._add(Rule.SYMBOLS_MISSING, written, read, at, message)
 
-    def _say(self, rule: Rule, written: Schema, read: Schema, at: _At, message: str) -> None:
+    def _add(self, rule: Rule, written: Schema, read: Schema, at: _At, message: str) -> None:
         named = (Record, Enum, Fixed)
         self.reasons.append(
             Reason(
@@ -225,7 +235,7 @@ def _is_null(schema: Schema) -> bool:
 
 
 def _branch_text(schema: Schema) -> str:
-    """How a path names a branch: a named type by its name, others by their type, which a union has but once."""
+    """Return the name of a branch in a path: the name of a named type, otherwise the type."""
     match schema:
         case Record() | Enum() | Fixed():
             return schema.name
@@ -235,7 +245,7 @@ def _branch_text(schema: Schema) -> str:
 
 
 def _namespaces_differ(written: Definition, read: Definition) -> bool:
-    """Whether both have a namespace, not the same, and no alias says that this is meant."""
+    """Return whether the types are in different namespaces, and no alias declares this as intended."""
     if is_unnamed(written.name) or is_unnamed(read.name) or written.name in read.aliases:
         return False
     old, new = namespace_of(written.name), namespace_of(read.name)

@@ -1,4 +1,4 @@
-"""What Spark cannot carry of a contract: one finding each, at the field."""
+"""Findings about the parts of a contract that Spark cannot represent."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
 
 MAX_PRECISION = 38
-"""Digits of a Spark decimal."""
+"""Maximum precision of a Spark decimal."""
 
 _NULL = Primitive("null")
 
 
 def spark_problems(contract: Contract) -> tuple[Diagnostic, ...]:
-    """What Spark cannot carry of a contract, one finding each, at the field; a record used in many places is looked at
-    once."""
+    """Return a finding at each field that Spark cannot represent; a record used in many places is checked once."""
     return tuple(_problems(contract.record, contract, (), set()))
 
 
@@ -26,16 +25,16 @@ def _problems(record: Record, contract: Contract, around: tuple[str, ...], seen:
         return
     seen.add(record.name)
     if not record.fields:
-        headline = f"Spark cannot carry the record `{record.name}`: it has no fields"
+        headline = f"Spark cannot represent the record `{record.name}`: it has no fields"
         yield finding("schema-unsupported-by-spark", headline, record.span)
     inside = (*around, record.name)
     columns: dict[str, Field] = {}
-    for one in record.fields:
-        other = columns.setdefault(one.name.lower(), one)
-        if other is not one:
-            why = f"Spark does not tell it from `{other.name}`"
-            yield _problem(record, one, one.span, why, "give one of them another name")
-        yield from _problems_inside(record, one, one.schema, contract, inside, seen)
+    for field in record.fields:
+        other = columns.setdefault(field.name.lower(), field)
+        if other is not field:
+            why = f"its name differs from `{other.name}` only in case"
+            yield _problem(record, field, field.span, why, "rename one of them")
+        yield from _problems_inside(record, field, field.schema, contract, inside, seen)
 
 
 def _problems_inside(
@@ -44,8 +43,8 @@ def _problems_inside(
     held = contract.resolve(schema)
     match held:
         case Record() if held.name in around:
-            advice = "hold a key to the other record instead, or a level or two of it under names of their own"
-            yield _problem(record, owner, schema.span, f"the record `{held.name}` holds itself", advice)
+            advice = "store a key of the other record instead, or a fixed number of levels as separate types"
+            yield _problem(record, owner, schema.span, f"the record `{held.name}` contains itself", advice)
         case Record():
             yield from _problems(held, contract, around, seen)
         case Array(items=inner) | Map(values=inner):
@@ -57,19 +56,21 @@ def _problems_inside(
         case Primitive(logical=logical) | Fixed(logical=logical) if (
             logical and (logical.precision or 0) > MAX_PRECISION
         ):
-            why = f"its decimals have {logical.precision} digits, and Spark's have {MAX_PRECISION} at most"
-            yield _problem(record, owner, schema.span, why, "lower the precision, or hold it as a string")
+            why = f"its decimal precision is {logical.precision}, and Spark's maximum is {MAX_PRECISION}"
+            yield _problem(record, owner, schema.span, why, "lower the precision, or store it as a string")
 
 
 def _union_problems(record: Record, owner: Field, union: Union) -> Iterator[Diagnostic]:
     rest = tuple(branch for branch in union.branches if branch != _NULL)
     if not rest:
-        yield _problem(record, owner, union.span, "its union has null alone", "write the type `null` without a union")
-    if wider_of(rest) and any(isinstance(one, Primitive) and one.logical for one in rest):
-        why = f"the branches of `{type_text(union)}` become one number, and no reader can tell them apart"
+        yield _problem(
+            record, owner, union.span, "its union contains only null", "write the type `null` without a union"
+        )
+    if wider_of(rest) and any(isinstance(branch, Primitive) and branch.logical for branch in rest):
+        why = f"the branches of `{type_text(union)}` become one number, so readers cannot tell them apart"
         yield _problem(record, owner, union.span, why, "use two fields")
 
 
 def _problem(record: Record, owner: Field, at: Span | None, why: str, advice: str) -> Diagnostic:
-    headline = f"Spark cannot carry the field `{owner.name}` of `{record.name}`: {why}"
+    headline = f"Spark cannot represent the field `{owner.name}` of `{record.name}`: {why}"
     return finding("schema-unsupported-by-spark", headline, at or owner.span, help=[advice])

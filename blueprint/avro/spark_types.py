@@ -1,10 +1,10 @@
-"""The one table from Avro types to Spark types, as plain data.
+"""The table of Avro types and Spark types, as plain data.
 
-It is spark-avro's own conversion (`SchemaConverters`) with one rule beside it: where Spark's type stands behind a
-switch that is off by default (TIME and timestamps of nanoseconds, Spark 4.3), the column holds the plain Avro number.
-A union loses its null, which makes the column nullable; what remains is the one type left, `bigint` of `int` and
-`long`, `double` of `float` and `double`, else a struct with one field `member<n>` for each branch, of which one is not
-null. `types_page` makes the documentation from the table; `spark_problems` says what cannot be carried.
+It is the conversion of spark-avro (`SchemaConverters`) with one exception: where Spark's type is disabled by default
+(TIME and timestamps of nanoseconds, Spark 4.3), the column contains the plain Avro number. The null of a union makes
+the column nullable. The other branches become the type of the only branch, `bigint` for `int` and `long`, `double` for
+`float` and `double`, and otherwise a struct with one field `member<n>` per branch, exactly one of which is not null.
+`types_page` generates the documentation from the table; `spark_problems` reports what Spark cannot represent.
 """
 
 from __future__ import annotations
@@ -52,27 +52,27 @@ LEAVES: dict[tuple[str, str], tuple[str, str]] = {
     ("fixed", "duration"): ("binary", "12 bytes"),
     ("fixed", "uuid"): ("binary", "16 bytes"),
 }
-"""(Avro type, logical type) to Spark's name of the type and what is to be said about it."""
+"""(Avro type, logical type) to Spark's name of the type and a remark."""
 
 NESTED: tuple[tuple[str, str, str], ...] = (
-    ("record", "struct<...>", "one field for each, in order, NOT NULL unless its type may be null"),
-    ("array", "array<...>", "items may be null only where the Avro type of the items may"),
-    ("map", "map<string, ...>", "values may be null only where the Avro type of the values may"),
-    ("[null, T]", "T, nullable", "the null may stand anywhere in the union"),
-    ("[int, long]", "bigint", "in any order; nullable with null among them"),
-    ("[float, double]", "double", "in any order; nullable with null among them"),
+    ("record", "struct<...>", "one field per Avro field, in order; NOT NULL unless its type includes null"),
+    ("array", "array<...>", "items are nullable only if the Avro type of the items includes null"),
+    ("map", "map<string, ...>", "values are nullable only if the Avro type of the values includes null"),
+    ("[null, T]", "T, nullable", "null may be any branch of the union"),
+    ("[int, long]", "bigint", "in any order; nullable if null is a branch"),
+    ("[float, double]", "double", "in any order; nullable if null is a branch"),
     ("[A, B, ...]", "struct<member0 A, member1 B, ...>", "null is not counted; exactly one member is not null"),
 )
-"""Types with parts, Spark's type, and what is to be said about it."""
+"""Types with parts, Spark's type, and a remark."""
 
 _NULL = Primitive("null")
 
-# Names of `StructType.jsonValue()` where they are not those of DDL.
+# Names in `StructType.jsonValue()` that differ from DDL.
 _JSON_NAMES = {"int": "integer", "bigint": "long"}
 
 
 def optional(schema: Schema, contract: Contract) -> tuple[Schema, bool]:
-    """What a column of this schema holds, never a name, and whether it may be null."""
+    """Return the type of a column (without null, names resolved) and whether it is nullable."""
     held = contract.resolve(schema)
     if held == _NULL:
         return _NULL, True
@@ -89,12 +89,12 @@ def optional(schema: Schema, contract: Contract) -> tuple[Schema, bool]:
 
 
 def member(index: int) -> str:
-    """The field that holds branch `index` of a union, counted from 0 without null."""
+    """Return the name of the field for branch `index` of a union, counted from 0 without null."""
     return f"member{index}"
 
 
 def leaf_name(schema: Schema) -> str:
-    """Spark's name, as in DDL, of the type of a schema without parts: `bigint`, `decimal(9,2)`."""
+    """Return the name of the Spark type, as in DDL, of a type without parts: `bigint`, `decimal(9,2)`."""
     match schema:
         case Enum():
             return LEAVES["enum", ""][0]
@@ -108,23 +108,28 @@ def leaf_name(schema: Schema) -> str:
 
 
 def spark_json(contract: Contract) -> dict[str, Any]:
-    """The records as Spark's struct, in the form of `StructType.jsonValue()`.
+    """Return the records as Spark's struct, in the form of `StructType.jsonValue()`.
 
-    Raises ValueError for a record that holds itself; `spark_problems` names it before.
+    Raises:
+        ValueError: a record contains itself, which `spark_problems` reports.
     """
-    found = _json(contract.record, contract, ())
-    assert isinstance(found, dict)
-    return found
+    struct = _json(contract.record, contract, ())
+    assert isinstance(struct, dict)
+    return struct
 
 
 def spark_ddl(contract: Contract) -> str:
-    """The records as columns in Spark's DDL: `src string, ts timestamp NOT NULL`. Raises as `spark_json`."""
+    """Return the records as columns in Spark DDL: `src string, ts timestamp NOT NULL`.
+
+    Raises:
+        ValueError: a record contains itself, which `spark_problems` reports.
+    """
     return ", ".join(_ddl_columns(contract.record, contract, (), " "))
 
 
 def wider_of(rest: tuple[Schema, ...]) -> str | None:
-    """The one number type that spark-avro makes of two branches; None when they stay two."""
-    kinds = {one.type for one in rest if isinstance(one, Primitive)}
+    """Return the number type into which spark-avro merges two branches; None if it does not merge them."""
+    kinds = {branch.type for branch in rest if isinstance(branch, Primitive)}
     if len(rest) == 2 and kinds in ({"int", "long"}, {"float", "double"}):
         return "long" if "long" in kinds else "double"
     return None
@@ -135,13 +140,10 @@ def _json(schema: Schema, contract: Contract, around: tuple[str, ...]) -> Any:
     match held:
         case Record(fields=fields):
             inside = _enter(held, around)
-            columns = [(one.name, one.schema) for one in fields]
-            return {"type": "struct", "fields": [_json_field(*one, contract, inside) for one in columns]}
+            return {"type": "struct", "fields": [_json_field(f.name, f.schema, contract, inside) for f in fields]}
         case Union(branches=branches):
             members = [_json(branch, contract, around) for branch in branches]
-            named = [
-                {"name": member(n), "type": one, "nullable": True, "metadata": {}} for n, one in enumerate(members)
-            ]
+            named = [{"name": member(n), "type": m, "nullable": True, "metadata": {}} for n, m in enumerate(members)]
             return {"type": "struct", "fields": named}
         case Array(items=items):
             inner, null = _json(items, contract, around), optional(items, contract)[1]
@@ -164,7 +166,7 @@ def _ddl(schema: Schema, contract: Contract, around: tuple[str, ...]) -> str:
         case Record():
             return f"struct<{', '.join(_ddl_columns(held, contract, around, ': '))}>"
         case Union(branches=branches):
-            members = (f"{member(n)}: {_ddl(one, contract, around)}" for n, one in enumerate(branches))
+            members = (f"{member(n)}: {_ddl(branch, contract, around)}" for n, branch in enumerate(branches))
             return f"struct<{', '.join(members)}>"
         case Array(items=items):
             return f"array<{_ddl(items, contract, around)}>"
@@ -175,12 +177,12 @@ def _ddl(schema: Schema, contract: Contract, around: tuple[str, ...]) -> str:
 
 def _ddl_columns(record: Record, contract: Contract, around: tuple[str, ...], between: str) -> Iterator[str]:
     inside = _enter(record, around)
-    for one in record.fields:
-        null = "" if optional(one.schema, contract)[1] else " NOT NULL"
-        yield f"{one.name}{between}{_ddl(one.schema, contract, inside)}{null}"
+    for field in record.fields:
+        null = "" if optional(field.schema, contract)[1] else " NOT NULL"
+        yield f"{field.name}{between}{_ddl(field.schema, contract, inside)}{null}"
 
 
 def _enter(record: Record, around: tuple[str, ...]) -> tuple[str, ...]:
     if record.name in around:
-        raise ValueError(f"the record `{record.name}` holds itself, and Spark has no recursive types")
+        raise ValueError(f"the record `{record.name}` contains itself, and Spark has no recursive types")
     return (*around, record.name)

@@ -5,8 +5,10 @@ from blueprint.comparison.compare import compare
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
     DescribedInlet,
+    DescribedOperator,
     DescribedOutlet,
     DescribedQuery,
+    DescribedStore,
     DescribedStreamlet,
     DescribedTopic,
 )
@@ -20,8 +22,10 @@ __all__ = [
     "ChangeClass",
     "Described",
     "DescribedInlet",
+    "DescribedOperator",
     "DescribedOutlet",
     "DescribedQuery",
+    "DescribedStore",
     "DescribedStreamlet",
     "DescribedTopic",
     "DescriptorError",

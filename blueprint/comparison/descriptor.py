@@ -35,17 +35,51 @@ class DescribedOutlet:
 Port = DescribedInlet | DescribedOutlet
 
 
+Type = str | dict[str, Json]
+"""A type of Spark's in a store of state: its name, or `{"struct": [[name, type], ...]}`, `{"array": type}` or
+`{"map": [type, type]}`."""
+
+Columns = tuple[tuple[str, Type], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedStore:
+    """A store of a stateful operator: the columns of its keys and of its values."""
+
+    key: Columns
+    value: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedOperator:
+    """A stateful operator: Spark's name of it, and its stores by name; None when their columns are not known."""
+
+    name: str
+    stores: Mapping[str, DescribedStore] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class DescribedQuery:
     """A query as its checkpoint tells.
 
     Arguments:
         sources: names of its sources, an inlet's being its own; None when they are not named.
-        operators: Spark's names of the operators that keep state; () when none does.
+        operators: Spark's names of the operators that keep state, sorted; () when none does.
+        state: those operators in Spark's order, with the columns of their state; None when that is not known.
+        windows: what its rows are grouped by in time: `window <length> <slide> <start>` in microseconds, `gap <time>`;
+            None when that is not known.
+        aliases: other names that a column has in the query, by its name in `state`.
     """
 
     sources: tuple[str, ...] | None = None
     operators: tuple[str, ...] = ()
+    state: tuple[DescribedOperator, ...] | None = field(default=None, compare=False)
+    windows: tuple[str, ...] | None = field(default=None, compare=False)
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sort the operators: a plan does not tell the order in which Spark numbers them."""
+        object.__setattr__(self, "operators", tuple(sorted(self.operators)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from blueprint.buildable import Queries
@@ -31,15 +31,25 @@ class Against:
     file: str
     allowed: ChangeClass = ChangeClass.SAFE
 
-    def changes(self, plan: ApplicationPlan, draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
-        """A finding for each change: an error beyond what is allowed, a note where it is safe, else a warning.
+    def changes(self, plan: ApplicationPlan, queries: Queries) -> tuple[Change, ...]:
+        """Return every change of an application, the one that takes most first.
 
         Arguments:
             queries: what the logic gave, where it was built; other queries are not compared.
         """
+        if not isinstance(self.described, Described):
+            return ()
+        return compare(self.described.descriptor, describe_plan(plan, queries))
+
+    def findings(self, changes: Iterable[Change], draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
+        """Yield a finding for each change: an error beyond what is allowed, a note where it is safe, else a warning."""
         if isinstance(self.described, Described):
-            for change in compare(self.described.descriptor, describe_plan(plan, queries)):
+            for change in changes:
                 yield _finding(change, self.described, self, draft, queries)
+
+
+AgainstOf = Callable[[ApplicationPlan], Against | None]
+"""Chooses what to compare with once the application's name and settings are known; None for nothing."""
 
 
 def _finding(change: Change, described: Described, against: Against, draft: Draft, queries: Queries) -> Diagnostic:

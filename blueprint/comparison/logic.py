@@ -12,8 +12,10 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedQuery, DescribedStreamlet
 from blueprint.comparison.inlets import starting_words
 from blueprint.comparison.pairing import Pairing
-from blueprint.comparison.queries import operator_words, source_of, stateful
+from blueprint.comparison.queries import source_of, stateful
+from blueprint.comparison.state import differences
 from blueprint.spelling import listing
+from blueprint.stateful_operators import operator_phrases
 
 
 def queries(pairing: Pairing) -> Iterator[Change]:
@@ -44,8 +46,11 @@ class _Logic:
         for name, query in come.items():
             yield self._added(name, query)
         for name in sorted(set(old) & set(new)):
+            why = tuple(differences(old[name], new[name]))
             if old[name].operators != new[name].operators:
                 yield self._state(name, old[name], new[name])
+            elif why:
+                yield self._columns(name, why)
             else:
                 yield from self._sources(name, old[name], new[name])
 
@@ -65,7 +70,7 @@ class _Logic:
         causes = [f"checkpoints are named after their query: that of `{before}` is not found by `{now}`"]
         causes.append("it begins anew, and writes again what it wrote already")
         if query.operators:
-            causes.append(f"what {operator_words(query.operators)} still holds back goes with the old one")
+            causes.append(f"what {operator_phrases(query.operators)} still holds back goes with the old one")
         return self._change(
             "change-query-renamed", ChangeClass.STATE_LOSS,
             f"the query `{self.ref}.{before}` seems to be called `{now}` now", now, before, causes,
@@ -79,7 +84,7 @@ class _Logic:
         causes = [f"what it has not read yet of {listing(unread)} it does not read"] if unread else []
         if query.operators:
             needs = ChangeClass.STATE_LOSS
-            causes.append(f"what {operator_words(query.operators)} still holds back goes with it")
+            causes.append(f"what {operator_phrases(query.operators)} still holds back goes with it")
         causes.append("its checkpoint stays in the state folder; a query of its name would go on from it")
         help = ("work off what there is first, on the old blueprint: `flow run --available-now`",) if unread else ()
         return self._change(
@@ -96,7 +101,7 @@ class _Logic:
         return self._change("change-query-added", ChangeClass.SAFE, headline, name, "", causes)
 
     def _state(self, name: str, before: DescribedQuery, now: DescribedQuery) -> Change:
-        kept, keeps = (operator_words(each.operators, none="nothing") for each in (before, now))
+        kept, keeps = (operator_phrases(each.operators, none="nothing") for each in (before, now))
         return self._change(
             "change-query-state", ChangeClass.STATE_LOSS, f"the query `{self.ref}.{name}` keeps another state",
             name, name,
@@ -104,6 +109,15 @@ class _Logic:
              "Spark goes on from a checkpoint only with the operators that made its state"),
             ("give the query another name, beside the old one until that has closed its windows",
              f"or begin it anew: `flow checkpoints reset {self.ref}.{name}`"),
+        )  # fmt: skip
+
+    def _columns(self, name: str, why: Iterable[str]) -> Change:
+        return self._change(
+            "change-query-state", ChangeClass.STATE_LOSS, f"the query `{self.ref}.{name}` keeps different state",
+            name, name,
+            (*why, "Spark refuses such state, or takes what it holds for something else"),
+            ("give the query another name, beside the old one until that has closed its windows",
+             f"or start it with a new checkpoint: `flow checkpoints reset {self.ref}.{name}`"),
         )  # fmt: skip
 
     def _sources(self, name: str, before: DescribedQuery, now: DescribedQuery) -> Iterator[Change]:
@@ -127,7 +141,7 @@ class _Logic:
             causes.append("a source that has only another name is read anew: its position is not found")
             needs = ChangeClass.STATE_LOSS
         if before.operators:
-            said = operator_words(before.operators)
+            said = operator_phrases(before.operators)
             causes.append(f"Spark refuses a checkpoint when {said} is fed otherwise")
             needs = ChangeClass.STATE_LOSS
         yield self._change(

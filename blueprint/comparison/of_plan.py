@@ -15,8 +15,8 @@ from blueprint.comparison.descriptor import (
     DescribedTopic,
     Json,
 )
-from blueprint.comparison.secrets import as_json, hidden, masked
 from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
+from blueprint.secrets import as_json, hidden, masked
 
 
 def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
@@ -44,7 +44,7 @@ def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuer
         class_name=plan.class_name,
         inlets=inlets,
         outlets=outlets,
-        parameters=hidden(plan.parameters),
+        parameters=hidden({key: _relative(value, folder) for key, value in plan.parameters.items()}),
         trigger=_trigger(plan.trigger) if plan.trigger is not None else None,
         triggers={name: _trigger(plan.queries[name]) for name in sorted(plan.queries)},
         retry=retry_json(plan.retry),
@@ -64,6 +64,17 @@ def _below(path: str, folder: str) -> str:
     """A path relative to the blueprint's folder when it lies below: descriptors travel between machines."""
     place = PurePath(path)
     return str(place.relative_to(folder)) if place.is_relative_to(folder) else path
+
+
+def _relative(value: object, folder: str) -> object:
+    """A parameter's value with the paths in it as `_below` gives them."""
+    match value:
+        case PurePath():
+            return _below(str(value), folder)
+        case Mapping():
+            return {key: _relative(inner, folder) for key, inner in value.items()}
+        case _:
+            return value
 
 
 def _trigger(trigger: Trigger) -> str:

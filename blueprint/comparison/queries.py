@@ -6,20 +6,7 @@ from collections.abc import Callable, Iterable
 
 from blueprint.comparison.descriptor import DescribedQuery, DescribedStreamlet
 from blueprint.spelling import listing
-
-OPERATORS = {
-    "stateStoreSave": "an aggregation",
-    "sessionWindowStateStoreSaveExec": "session windows",
-    "symmetricHashJoin": "a join of streams",
-    "dedupe": "the dropping of duplicates",
-    "dedupeWithinWatermark": "the dropping of duplicates",
-    "flatMapGroupsWithState": "state of its author's own",
-    "applyInPandasWithState": "state of its author's own",
-    "transformWithStateExec": "state of its author's own",
-    "transformWithStateInPySparkExec": "state of its author's own",
-    "globalLimit": "a limit",
-}
-"""What Spark's stateful operators are to a reader."""
+from blueprint.stateful_operators import operator_phrases
 
 STATELESS_CLASSES = ("streamlets.Sink",)
 """Classes of the framework whose queries never keep state."""
@@ -64,13 +51,8 @@ def _named(ref: str, streamlet: DescribedStreamlet, wanted: Callable[[str, Descr
 
 
 def state_words(streamlet: DescribedStreamlet) -> str:
-    """What its state is for: `an aggregation and a join of streams`."""
-    return operator_words([name for query in (streamlet.queries or {}).values() for name in query.operators])
-
-
-def operator_words(operators: Iterable[str], *, none: str = "state") -> str:
-    """What operators are to a reader: `an aggregation and a join of streams`."""
-    return " and ".join(dict.fromkeys(OPERATORS.get(name, f"`{name}`") for name in operators)) or none
+    """What its state is for: `an aggregation and a stream-stream join`."""
+    return operator_phrases([name for query in (streamlet.queries or {}).values() for name in query.operators])
 
 
 def unlike(ref: str, queries: Iterable[str], old: DescribedStreamlet, new: DescribedStreamlet) -> tuple[str, ...]:

@@ -11,9 +11,12 @@ from blueprint.avro.loading import load_contract
 from blueprint.avro.model import Contract
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
+    Columns,
     DescribedInlet,
+    DescribedOperator,
     DescribedOutlet,
     DescribedQuery,
+    DescribedStore,
     DescribedStreamlet,
     DescribedTopic,
     Json,
@@ -144,8 +147,46 @@ def _contract(value: ObjectValue, contracts: _Contracts) -> Contract:
 
 
 def _query(value: ObjectValue) -> DescribedQuery:
-    sources = _texts(value, "sources")
-    return DescribedQuery(None if sources is None else tuple(sources), tuple(_texts(value, "operators") or ()))
+    sources, windows = _texts(value, "sources"), _texts(value, "windows")
+    state = value.fields.get("state")
+    aliases = value.fields.get("aliases", _NOTHING)
+    return DescribedQuery(
+        None if sources is None else tuple(sources),
+        tuple(_texts(value, "operators") or ()),
+        tuple(_operator(one) for one in _list(state, "state")) if state is not None else None,
+        None if windows is None else tuple(windows),
+        {name: tuple(_texts(aliases, name) or ()) for name in aliases.fields}
+        if isinstance(aliases, ObjectValue)
+        else {},
+    )
+
+
+def _operator(value: Value) -> DescribedOperator:
+    if not isinstance(value, ObjectValue):
+        raise _wrong(value, "an operator of the descriptor must be an object", _MADE_BY_HAND)
+    stores = _objects(value, "stores") if "stores" in value.fields else None
+    return DescribedOperator(
+        _text(value, "operator"),
+        None
+        if stores is None
+        else {name: DescribedStore(_columns(store, "key"), _columns(store, "value")) for name, store in stores.items()},
+    )
+
+
+def _columns(store: ObjectValue, key: str) -> Columns:
+    columns = []
+    for column in _list(store.fields.get(key), key):
+        pair: Any = plain(column)
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise _wrong(column, f"a column of `{key}` must be a name and a type", _MADE_BY_HAND)
+        columns.append((pair[0], pair[1]))
+    return tuple(columns)
+
+
+def _list(value: Value | None, key: str) -> tuple[Value, ...]:
+    if value is not None and not isinstance(value, ListValue):
+        raise _wrong(value, f"`{key}` of the descriptor must be a list", _MADE_BY_HAND)
+    return tuple(value.items) if isinstance(value, ListValue) else ()
 
 
 def _topic(value: ObjectValue, contracts: _Contracts) -> DescribedTopic:

@@ -8,7 +8,8 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedStreamlet, Json
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import keeping_state, names, queries_of, stateful
-from blueprint.comparison.secrets import SECRET
+from blueprint.comparison.state import determines
+from blueprint.secrets import SECRET
 
 PINNED = frozenset(
     f"spark.sql.{name}"
@@ -65,10 +66,21 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
             kept = names(keeping_state(ref, old))
             verb = "keeps" if stateful(old) else "may keep"
             causes.append(f"what {kept} {verb} in state was made with the old value")
+        lost = _of_windows(ref, then, old, new)
+        if lost:
+            causes = [f"{_value(then)} is the length of a window of {names(lost)}: windows of both lengths would mix"]
         yield Change(
-            "change-parameter", ChangeClass.SAFE,
-            f"the parameter `{key}` of `{ref}` is {_value(here)}, was {_value(then)}", path, path, (), tuple(causes),
+            "change-parameter", ChangeClass.STATE_LOSS if lost else ChangeClass.SAFE,
+            f"the parameter `{key}` of `{ref}` is {_value(here)}, was {_value(then)}", path, path, lost, tuple(causes),
+            ("compare with `--plans`, which knows the windows of the new version",) if lost else (),
         )  # fmt: skip
+
+
+def _of_windows(ref: str, value: Json, old: DescribedStreamlet, new: DescribedStreamlet) -> tuple[str, ...]:
+    """The queries with a window of the length that a parameter had; where the new queries are known, these tell."""
+    if new.queries is not None:
+        return ()
+    return tuple(f"{ref}.{name}" for name, query in sorted((old.queries or {}).items()) if determines(value, query))
 
 
 def _plain(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:

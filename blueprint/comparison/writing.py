@@ -8,6 +8,7 @@ from typing import Any
 from blueprint.avro.model import Contract
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
+    DescribedOperator,
     DescribedQuery,
     DescribedStreamlet,
     DescribedTopic,
@@ -72,10 +73,27 @@ def _schema(contract: Contract) -> dict[str, Any]:
 
 
 def _query(query: DescribedQuery) -> dict[str, Any]:
-    return {
+    data: dict[str, Any] = {
         "sources": list(query.sources) if query.sources is not None else None,
         "operators": list(query.operators),
     }
+    if query.state is not None:
+        data["state"] = [_operator(operator) for operator in query.state]
+    if query.windows is not None:
+        data["windows"] = list(query.windows)
+    if query.aliases:
+        data["aliases"] = {name: list(others) for name, others in sorted(query.aliases.items())}
+    return data
+
+
+def _operator(operator: DescribedOperator) -> dict[str, Any]:
+    data: dict[str, Any] = {"operator": operator.name}
+    if operator.stores is not None:
+        data["stores"] = {
+            name: {"key": [list(column) for column in store.key], "value": [list(column) for column in store.value]}
+            for name, store in sorted(operator.stores.items())
+        }
+    return data
 
 
 def _topic(id: str, descriptor: ApplicationDescriptor) -> dict[str, Any]:

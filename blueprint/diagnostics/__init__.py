@@ -1,16 +1,19 @@
 """Findings: the model every rule and loader speaks, and one small file per renderer."""
 
 from blueprint.diagnostics.codes import CODES, Code, finding
+from blueprint.diagnostics.fix_kinds import Applicability, FixKind
 from blueprint.diagnostics.model import Diagnostic, Edit, Fix, Frame, Label, Severity, Sources, Span
 from blueprint.diagnostics.report import Checked, Report
 
 __all__ = [
     "CODES",
+    "Applicability",
     "Checked",
     "Code",
     "Diagnostic",
     "Edit",
     "Fix",
+    "FixKind",
     "Frame",
     "Label",
     "Report",

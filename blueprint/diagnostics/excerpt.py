@@ -69,7 +69,7 @@ def _excerpt(marks: list[Mark], sources: Sources, *, gutter: int, width: int, pa
         yield bar
     previous = None
     for number, group in groupby(by_line, key=lambda mark: mark.label.span.line):
-        text = sources.line(marks[0].label.span.file, number)
+        text = sources.shown(marks[0].label.span.file, number)
         if previous is not None and number > previous + 1:
             yield f"{' ' * gutter}{paint.frame('...')}"
         previous = number

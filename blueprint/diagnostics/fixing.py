@@ -60,11 +60,19 @@ def _touch(one: Span, two: Span) -> bool:
 
 
 class MisfitError(ValueError):
-    """An edit's place is not in the text: it was changed since."""
+    """An edit's place is not in the text, or not with what the edit replaces: it was changed since."""
 
 
-def apply(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the edits made; all else stays as it is, to the byte.
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A text with edits made, and the lines of it (from 1) that each edit has written on."""
+
+    text: str
+    lines: Mapping[Edit, range]
+
+
+def apply(text: str, edits: Sequence[Edit]) -> Applied:
+    """Make the edits; all else stays as it is, to the byte.
 
     Arguments:
         text: as it stands in the file, with byte order mark and line ends of either kind.
@@ -73,18 +81,24 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     Comments inside what is replaced are kept in front of it; lines that are put in end as those of the text do.
 
     Raises:
-        MisfitError: a place is not in the text.
+        MisfitError: a place is not in the text, or has another text.
     """
     mark = _BOM if text.startswith(_BOM) else ""
     body = text.removeprefix(_BOM)
     starts = list(accumulate((len(line) + 1 for line in body.split("\n")), initial=0))
-    parts, done = [mark], 0
+    parts, done, more, lines = [mark], 0, 0, {}
     for edit in edits:
         begin, end = _offsets(edit.span, starts, len(body))
         old = body[begin:end]
-        parts += [body[done:begin], _replacement(old, edit, "\r\n" if "\r\n" in body else "\n")]
+        if edit.original not in (None, old):
+            raise MisfitError(f"{edit.span.file}:{edit.span.line}:{edit.span.column} is not `{edit.original}`")
+        new = _replacement(old, edit, "\r\n" if "\r\n" in body else "\n")
+        parts += [body[done:begin], new]
+        first = edit.span.line + more
+        lines[edit] = range(first, first + new.count("\n") + 1)
+        more += new.count("\n") - old.count("\n")
         done = end
-    return "".join([*parts, body[done:]])
+    return Applied("".join([*parts, body[done:]]), lines)
 
 
 def _offsets(span: Span, starts: Sequence[int], length: int) -> tuple[int, int]:
@@ -97,7 +111,7 @@ def _offsets(span: Span, starts: Sequence[int], length: int) -> tuple[int, int]:
     return begin, end
 
 
-_COMMENT = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*+"|(#[^\n]*+|//[^\n]*+)')
+_COMMENT = re.compile(r'"""[\s\S]*?"""(?!")|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|((?:#|//)[^\n]*)')
 
 
 def _replacement(old: str, edit: Edit, line_end: str) -> str:

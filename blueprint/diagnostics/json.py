@@ -47,7 +47,7 @@ def _label(label: Label) -> dict[str, object]:
 
 def _fix(fix: Fix) -> dict[str, object]:
     edits = [{**_span(edit.span), "replacement": edit.replacement} for edit in fix.edits]
-    return {"title": fix.title, "edits": edits}
+    return {"title": fix.title, "applicability": fix.applicability.value, "edits": edits}
 
 
 def _span(span: Span) -> dict[str, object]:

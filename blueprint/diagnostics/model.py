@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+
+from blueprint.diagnostics.fix_kinds import Applicability, FixKind
 
 
 class Severity(enum.StrEnum):
@@ -53,18 +55,25 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace the text of `span` by `replacement`."""
+    """Replace the text of `span`, which is `original` (None: any text), by `replacement`."""
 
     span: Span
     replacement: str
+    original: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A mechanical remedy."""
+    """A mechanical remedy: its kind, a title in the imperative, and what it writes."""
 
+    kind: FixKind
     title: str
     edits: tuple[Edit, ...]
+
+    @property
+    def applicability(self) -> Applicability:
+        """Whether it may be made without being asked for."""
+        return self.kind.applicability
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,17 @@ class Sources:
         self._folder = Path(folder)
         self._texts = texts
         self._lines: dict[str, list[str]] = {}
+        self._mask: Callable[[str, int, str], str] = lambda file, number, line: line
+
+    def hide(self, mask: Callable[[str, int, str], str]) -> None:
+        """Have a mask applied to each line that is shown; it takes the file, the line's number and the line, and keeps
+        its length."""
+        self._mask = mask
+
+    def shown(self, file: str, number: int) -> str | None:
+        """Line `number` of `file` as an excerpt shows it, without secrets; None when there is none."""
+        line = self.line(file, number)
+        return None if line is None else self._mask(file, number, line)
 
     def add(self, file: str, text: str) -> None:
         """Make `text` known under `file`: arguments, generated texts, files already read."""

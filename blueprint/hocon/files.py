@@ -19,6 +19,7 @@ _MAX_BYTES = 16 * 1024 * 1024
 _MAX_FILES = 1000
 _YAML = frozenset((".yaml", ".yml"))
 _KNOWN = frozenset((".conf", ".json", *_YAML))
+_MAY_BE_MEANT = _KNOWN | {".cfg", ".hocon"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 Path_ = tuple[str, ...]
@@ -49,7 +50,19 @@ def parse_file(path: Path | str, texts: Mapping[Path, str] = MappingProxyType({}
         return _yaml(source)
     files = _Files(path.parent, (path.resolve(),), read=read)
     parser = Parser(source, files)
-    return Layer(name, parser.parse(), tuple(parser.findings))
+    root = parser.parse()
+    if parser.findings and path.suffix and path.suffix not in _KNOWN:
+        return Layer(name, _empty(name), (_of_another_kind(name, path.suffix),))
+    return Layer(name, root, tuple(parser.findings))
+
+
+def _of_another_kind(name: str, suffix: str) -> Diagnostic:
+    """The finding for a file that is not HOCON and does not claim to be."""
+    return finding(
+        "file-unreadable", f"`{name}` is not a blueprint or a file of settings",
+        causes=(f"it is not HOCON, and `{suffix}` is not the suffix of a configuration file",),
+        help=("name a `.conf`, `.yaml`, `.yml` or `.json` file, or the directory of a blueprint",),
+    )  # fmt: skip
 
 
 def parse_text(text: str, file: str, folder: Path | str = ".") -> Layer:
@@ -102,12 +115,21 @@ def read_text(path: Path, name: str, at: Span | None = None) -> str | Diagnostic
 
 
 def _neighbours(path: Path) -> tuple[str, ...]:
+    """The files of configuration next to a missing one that have a name like its."""
     from blueprint.spelling import did_you_mean
 
     try:
-        return did_you_mean(path.name, [entry.name for entry in path.parent.iterdir()])
+        entries = [one for one in path.parent.iterdir() if one.suffix in _MAY_BE_MEANT]
+        return did_you_mean(path.name, [entry.name for entry in entries if entry.is_file()])
     except (OSError, ValueError):
         return ()
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # the name is too long, or none
+        return False
 
 
 def _empty(name: str) -> ObjectNode:
@@ -179,6 +201,13 @@ class _Files:
             return None, [too_deep(source, place[0])]
         paths = self._candidates(name)
         if not paths:
+            properties = Path(f"{self.folder / name}.properties")
+            if _exists(properties):
+                return None, [
+                    finding("include-unsupported", f"`{name}` is a properties file, which cannot be included", at,
+                            label=f"this is `{shown_name(properties)}`",
+                            help=["write its settings in a `.conf` file, and include that"])
+                ]  # fmt: skip
             if not required:
                 return None, []
             wanted = self.folder / name

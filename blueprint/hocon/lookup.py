@@ -5,12 +5,16 @@ has a stack of definitions, oldest first. A plain value hides what lies below it
 looks its path up lazily in the merged stacks of all layers ("look forward"). While the definition it belongs to is
 being followed, that definition and all that override it are left out of the look-up ("look back"); so a chain of
 substitutions ends at an older value or nowhere, never in a circle.
+
+Substitutions multiply: thirty lines of `a = ${a} ${a}` follow 2^30 of them. So what a concatenation comes to is kept
+for each way to it, and all that is followed and copied is counted against a limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from blueprint.diagnostics import Span
 from blueprint.hocon.substitution_findings import SubstitutionFindings
 from blueprint.hocon.tree import (
     Append,
@@ -26,6 +30,13 @@ from blueprint.hocon.views import Failed, Items, Stack, Step, View, children
 
 _MAX_HOPS = 48
 _MAX_TEXT = 1_000_000
+_MAX_STEPS = 100_000
+# What costs as much as following a substitution:
+_CHARACTERS_PER_STEP, _ITEMS_PER_STEP, LINKS_PER_STEP = 100, 10, 8
+
+
+class ExhaustedError(Exception):
+    """Resolving takes more steps than any real configuration; reported."""
 
 
 class Lookup:
@@ -36,17 +47,43 @@ class Lookup:
         self.environment = environment
         self.findings = SubstitutionFindings()
         self._kept: dict[int, list[View]] = {}
-        self._texts: dict[tuple[int, ...], ScalarNode | Failed] = {}
+        self._looks_back: set[int] = set()
+        self._joined_views: dict[object, list[View]] = {}
+        self._steps_left = _MAX_STEPS
+
+    def spend(self, steps: int, at: Span) -> None:
+        """Count steps of resolving, each worth some 10 µs.
+
+        Raises:
+            ExhaustedError: the limit is exceeded; `at` was reported.
+        """
+        self._steps_left -= steps
+        if self._steps_left < 0:
+            self.findings.too_many_steps(_MAX_STEPS, at)
+            raise ExhaustedError
 
     def in_force(self, stack: Stack) -> list[View]:
         """What is in force of a stack, newest first: nothing, one plain value or list, or the objects that merge."""
         found: list[View] = []
-        for index in range(len(stack) - 1, -1, -1):
-            for view in self.opened(stack, index):
-                if not isinstance(view.node, ObjectNode):
-                    return found or [view]
-                found.append(view)
+        for view in self._downwards(stack):
+            if not isinstance(view.node, ObjectNode):
+                return found or [view]
+            found.append(view)
         return found
+
+    def repeats_older(self, view: View) -> bool:
+        """Whether an opened entry of a stack asked for all that is older than itself, as `a = ${a} { ... }` does.
+
+        What is older need not be merged once more, which would double the work with each such entry.
+        """
+        return id(view.definition) in self._looks_back
+
+    def _downwards(self, stack: Stack) -> Iterator[View]:
+        """What a stack comes down to, newest first, as far as it is asked for."""
+        for index in range(len(stack) - 1, -1, -1):
+            yield from self.opened(stack, index)
+            if self.repeats_older(stack[index]):
+                return
 
     def opened(self, stack: Stack, index: int) -> Iterator[View]:
         """What one entry of a stack comes down to, newest first, as far as it is asked for.
@@ -60,7 +97,7 @@ class Lookup:
             case Concatenation() as node:
                 yield from self._joined(view, node)
             case Append() as node:
-                yield self._appended(view, node, stack[:index])
+                yield self._appended(stack, index)
             case _:
                 yield view
 
@@ -79,12 +116,16 @@ class Lookup:
             self.findings.report(node, "too-deep", headline)
             yield View(Failed())
             return
+        self.spend(1 + len(view.steps) // LINKS_PER_STEP, node.span)
         steps = (*view.steps, (view.definition, node)) if view.definition is not None else view.steps
         via = view.via or node.span
         cut: Definition | None = None
         for root in (*node.roots, ()):
-            stack, was_cut = self._at((*root, *node.path), steps)
+            stack, was_cut, at_end = self._at((*root, *node.path), steps)
             cut = cut or was_cut
+            self.spend(len(stack) // LINKS_PER_STEP, node.span)
+            if was_cut is not None and was_cut is view.definition and at_end:
+                self._looks_back.add(id(was_cut))
             any_found = False
             for found in self._through(stack, node, was_cut is not None and was_cut is not view.definition):
                 any_found = True
@@ -108,21 +149,21 @@ class Lookup:
         circle: the substitution keeps that value wherever else it is asked, or the order of asking would show.
         """
         if not indirect and id(node) not in self._kept:
-            for index in range(len(stack) - 1, -1, -1):
-                yield from self.opened(stack, index)
+            yield from self._downwards(stack)
             return
         if id(node) not in self._kept:
             self._kept[id(node)] = self.in_force(stack)
         yield from self._kept[id(node)]
 
-    def _at(self, path: tuple[str, ...], steps: tuple[Step, ...]) -> tuple[Stack, Definition | None]:
-        """The stack at a path as seen through `steps`, and the definition with which they cut it off."""
+    def _at(self, path: tuple[str, ...], steps: tuple[Step, ...]) -> tuple[Stack, Definition | None, bool]:
+        """The stack at a path as seen through `steps`, the first definition with which they cut it off, and whether
+        that is one of the path's last key."""
         stack: Stack = [View(root, None, steps) for root in self.roots]
-        cut: Definition | None = None
+        cut = was_cut = None
         for key in path:
             stack, was_cut = self._child(stack, key)
             cut = cut or was_cut
-        return stack, cut
+        return stack, cut, cut is was_cut
 
     def _child(self, stack: Stack, key: str) -> tuple[Stack, Definition | None]:
         """The stack of a key below a stack. It stops as soon as the key's value hides what would be older."""
@@ -142,21 +183,22 @@ class Lookup:
 
     def _objects(self, stack: Stack) -> Iterator[View]:
         """The objects in force of a stack, newest first, and a failure as the last, as far as they are asked for."""
-        for index in range(len(stack) - 1, -1, -1):
-            for view in self.opened(stack, index):
-                if isinstance(view.node, ObjectNode | Failed):
-                    yield view
-                if not isinstance(view.node, ObjectNode):
-                    return
+        for view in self._downwards(stack):
+            if isinstance(view.node, ObjectNode | Failed):
+                yield view
+            if not isinstance(view.node, ObjectNode):
+                return
 
     # Values side by side
 
     def _joined(self, view: View, node: Concatenation) -> Iterator[View]:
         """A concatenation: texts, lists or objects, never mixed."""
-        known = (id(node), *(id(definition) for definition, _ in view.steps))
-        if known in self._texts:  # or a text of texts of texts would cost its number of parts each time it is asked
-            yield View(self._texts[known], view.definition, view.steps, view.via)
-            return
+        key = (_identity(view), id(view.via))
+        if key not in self._joined_views:  # else a concatenation of concatenations costs its number of parts each time
+            self._joined_views[key] = list(self._join(view, node))
+        yield from self._joined_views[key]
+
+    def _join(self, view: View, node: Concatenation) -> Iterator[View]:
         parts: list[list[View]] = []
         for part in node.parts:
             found = self.in_force([View(part, view.definition, view.steps, view.via)])
@@ -166,14 +208,13 @@ class Lookup:
             parts.append(found)
         kinds = {type(found[0].node) for found in parts if found}
         if kinds == {ObjectNode}:
-            for found in reversed(parts):
-                yield from found
+            yield from {_identity(found): found for part in reversed(parts) for found in part}.values()
         elif kinds & {ListNode, Items} and (lists := [self._as_list(found) for found in parts]) and None not in lists:
+            self.spend(sum(len(one) for one in lists if one) // _ITEMS_PER_STEP, node.span)
             stacks = [stack for one in lists if one for stack in one]
             yield View(Items(stacks, node.span), view.definition, view.steps, view.via)
         elif kinds == {ScalarNode}:
-            made = self._texts[known] = self._text(node, parts)
-            yield View(made, view.definition, view.steps, view.via)
+            yield View(self._text(node, parts), view.definition, view.steps, view.via)
         elif kinds:
             self.findings.mixed(node, parts)
             yield View(Failed())
@@ -184,23 +225,34 @@ class Lookup:
             pieces.append(gap)
             if found and isinstance(found[0].node, ScalarNode):
                 pieces.append(found[0].node.text)
-        text = "".join(pieces)
-        if len(text) > _MAX_TEXT:
+        length = sum(map(len, pieces))
+        if length > _MAX_TEXT:
             headline = "the text that substitutions make up here is larger than any real one"
             self.findings.report(node, "too-large", headline)
             return Failed()
+        self.spend(length // _CHARACTERS_PER_STEP, node.span)
+        text = "".join(pieces)
         return ScalarNode(text, text, True, node.span)
 
-    def _appended(self, view: View, node: Append, below: Stack) -> View:
-        """`+=`: the list that was there before, and one item more."""
-        before = self.in_force(below)
+    def _appended(self, stack: Stack, index: int) -> View:
+        """`+=`: the list that was there before, and an item more for it and for each `+=` right before it."""
+        added: list[tuple[View, Append]] = []
+        for view in reversed(stack[: index + 1]):
+            if not isinstance(view.node, Append):
+                break
+            added.append((view, view.node))
+        added.reverse()
+        before = self.in_force(stack[: index + 1 - len(added)])
         if before and isinstance(before[0].node, Failed):
             return before[0]
         items = self._as_list(before)
         if items is None:
-            self.findings.not_a_list(node, before[0])
+            self.findings.not_a_list(added[0][1], before[0])
             return View(Failed())
-        stacks: list[Stack] = [*items, [View(node.item)]]
+        view, node = added[-1]
+        if view.via is not None:
+            self.spend((len(items) + len(added)) // _ITEMS_PER_STEP, view.via)
+        stacks: list[Stack] = [*items, *([View(append.item, None, (), asked.via)] for asked, append in added)]
         return View(Items(stacks, node.span), view.definition, view.steps, view.via)
 
     def _as_list(self, found: list[View]) -> list[Stack] | None:
@@ -226,3 +278,8 @@ class Lookup:
                 self.findings.unresolved(node, node.path[:index], known)
                 return
         self.findings.unresolved(node, node.path, ())
+
+
+def _identity(view: View) -> object:
+    """What a view shows: merging an object with itself changes nothing."""
+    return id(view.node), *(id(definition) for definition, _ in view.steps)

@@ -100,9 +100,7 @@ class Parser(ValueParser):
                 return at
             if first in ("}", "]"):
                 if opened is not None and (self._in_list() or "\n" not in text[opened:at]):
-                    self._report("`]` stands where `}` should stand", at, at + 1, opened=opened)
-                    self.open.pop()
-                    return at if self._in_list() and self._closes_further_out(at) else at + 1
+                    return self._wrong_closer(at, opened)
                 self._report(f"this `{first}` closes nothing", at, at + 1)
                 at += 1
             elif first == ",":

@@ -32,7 +32,24 @@ class Reading:
         self.findings: list[Diagnostic] = []
         self.open: list[int] = []
         self.suspect: int | None = None
+        self._wrong_at = -1
         self.lost = False  # whether an error swallowed opening brackets, so that missing closing ones prove nothing
+
+    def _wrong_closer(self, at: int, opened: int) -> int:
+        """Report a closing bracket of the wrong kind, once for all the brackets that it leaves open.
+
+        Arguments:
+            opened: the bracket that it does not close.
+
+        Returns:
+            Where to go on: behind it, or at it when it closes a bracket further out.
+        """
+        wanted = _CLOSER[self.text[opened]]
+        if at != self._wrong_at:
+            self._report(f"`{self.text[at]}` stands where `{wanted}` should stand", at, at + 1, opened=opened)
+            self._wrong_at = at
+        self.open.pop()
+        return at if self._closes_further_out(at) else at + 1
 
     def _separator(self, at: int, closer: str, opened: int | None) -> int:
         """Over the comma or line end behind a field or item; reports what stands there instead."""
@@ -89,7 +106,7 @@ class Reading:
         closer = self.text[at]
         opener = next(one for one, other in _CLOSER.items() if other == closer)
         wanted = sum(self.text[place] == opener for place in self.open)
-        return self.text.count(closer, at + 1) - self.text.count(opener, at + 1) < wanted
+        return 0 < wanted > self.text.count(closer, at + 1) - self.text.count(opener, at + 1)
 
     def _leave(self, at: int) -> int:
         opened = self.open.pop()

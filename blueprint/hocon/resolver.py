@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.diagnostics import Diagnostic
-from blueprint.hocon.lookup import Lookup
+from blueprint.hocon.lookup import LINKS_PER_STEP, ExhaustedError, Lookup
 from blueprint.hocon.source import MAX_DEPTH
 from blueprint.hocon.tree import Concatenation, Layer, ListNode, Node, ObjectNode, ScalarNode, Substitution
 from blueprint.hocon.values import ListValue, ObjectValue, Origin, Scalar, Value
 from blueprint.hocon.views import Failed, Items, Stack, View, children
 
-_MAX_VALUES = 300_000
+_STEPS_PER_CYCLE = 20  # values that contain themselves do so in as many ways as there are orders of them
 
 
 def resolve(layers: Sequence[Layer], environment: Mapping[str, str]) -> tuple[ObjectValue, tuple[Diagnostic, ...]]:
@@ -26,7 +26,11 @@ def resolve(layers: Sequence[Layer], environment: Mapping[str, str]) -> tuple[Ob
         whose value cannot be had is left out.
     """
     lookup = Lookup(layers, environment)
-    value = _Builder(lookup).object([View(layer.root) for layer in layers])
+    roots = [View(layer.root) for layer in layers]
+    try:
+        value = _Builder(lookup).object(roots)
+    except ExhaustedError:
+        value = ObjectValue({}, tuple(origin for root in roots for origin in _origins(root)))
     return value, tuple(lookup.findings.found)
 
 
@@ -40,7 +44,6 @@ class _Builder:
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
         self.building: list[Substitution] = []
-        self.values = 0
         self.depth = 0
 
     def object(self, stack: Stack) -> ObjectValue:
@@ -51,12 +54,13 @@ class _Builder:
         """The value of a stack; None when it has none (undefined or failed)."""
         view = stack[-1]
         node = view.node
+        if view.via is not None:
+            self.lookup.spend(1 + (len(self.building) + len(stack)) // LINKS_PER_STEP, view.via)
         if len(stack) == 1 and type(node) is ScalarNode:
             key = view.definition.key if view.definition is not None else None
             return Scalar(node.value, node.text, node.quoted, (Origin(node.span, key, view.via),))
-        self.values += 1
-        if self.values > _MAX_VALUES or self.depth > MAX_DEPTH + 16:
-            self._too_much(stack)
+        if self.depth > MAX_DEPTH + 16:
+            self._too_deep(stack)
             return None
         entered = self._enter(stack)
         if entered is None:
@@ -69,25 +73,26 @@ class _Builder:
 
     def _enter(self, stack: Stack) -> int | None:
         """Note the substitutions whose value is being built; None when one of them is being built already."""
-        count = 0
+        entered: dict[int, Substitution] = {}
         for view in reversed(stack):
             for substitution in _substitutions(view.node):
                 for index, other in enumerate(self.building):
                     if other is substitution:
+                        self.lookup.spend(_STEPS_PER_CYCLE, substitution.span)
                         if not substitution.optional:
-                            self.lookup.findings.inside_itself(self.building[index : len(self.building) - count])
-                        del self.building[len(self.building) - count :]
+                            self.lookup.findings.inside_itself(self.building[index:])
                         return None
-                self.building.append(substitution)
-                count += 1
+                entered[id(substitution)] = substitution
             if isinstance(view.node, ScalarNode | ListNode):
                 break
-        return count
+        self.building += entered.values()
+        return len(entered)
 
     def _built(self, stack: Stack) -> Value | None:
         """The value of a stack, with the places of all its entries, also of those that others hide."""
         in_force: list[View] = []
         places: list[Origin] = []
+        merged: set[int] = set()
         hidden = False
         for index in range(len(stack) - 1, -1, -1):
             entry = stack[index]
@@ -97,6 +102,9 @@ class _Builder:
             for view in self.lookup.opened(stack, index):
                 if isinstance(view.node, Failed):
                     return None
+                if id(view.node) in merged:
+                    continue
+                merged.add(id(view.node))
                 if not isinstance(view.node, ObjectNode):
                     hidden = True
                     if in_force:
@@ -105,6 +113,8 @@ class _Builder:
                 places += reversed(_origins(view, entry))
                 if hidden:
                     break
+            if not hidden and self.lookup.repeats_older(entry):
+                break
         places.reverse()
         if not in_force:
             return None
@@ -116,7 +126,10 @@ class _Builder:
             return self._object(views, places)
         if isinstance(node, ScalarNode):
             return Scalar(node.value, node.text, node.quoted, tuple(places))
-        items = [self._value(stack) for stack in self.lookup.items(views[0])]
+        stacks = self.lookup.items(views[0])
+        if views[0].via is not None:
+            self.lookup.spend(len(stacks), views[0].via)
+        items = [self._value(stack) for stack in stacks]
         return ListValue(tuple(item for item in items if item is not None), tuple(places))
 
     def _object(self, views: list[View], places: list[Origin]) -> ObjectValue:
@@ -128,16 +141,11 @@ class _Builder:
                 fields[key] = value
         return ObjectValue(fields, tuple(places))
 
-    def _too_much(self, stack: Stack) -> None:
+    def _too_deep(self, stack: Stack) -> None:
         node = stack[-1].node
         if isinstance(node, ObjectNode) or not isinstance(node, ListNode | Substitution | Concatenation | ScalarNode):
             node = ScalarNode(None, "", False, _origins(stack[-1])[-1].span)
-        report = self.lookup.findings.report
-        if self.values > _MAX_VALUES:
-            if self.values == _MAX_VALUES + 1:
-                report(node, "too-large", f"substitutions multiply to more than {_MAX_VALUES} values")
-        else:
-            report(node, "too-deep", f"values nest more than {MAX_DEPTH} deep through substitutions")
+        self.lookup.findings.report(node, "too-deep", f"values nest more than {MAX_DEPTH} deep through substitutions")
 
 
 def _substitutions(node: Node | Items | Failed) -> Iterator[Substitution]:

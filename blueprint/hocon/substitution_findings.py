@@ -64,6 +64,18 @@ class SubstitutionFindings:
         helps = ["ask for the part that is meant, or keep what is shared under a key of its own"]
         self.found.append(finding("substitution-cycle", headline, chain[0].span, also=also, help=helps))
 
+    def too_many_steps(self, most: int, at: Span) -> None:
+        """Report that resolving takes more than `most` steps, unless a finding already says why.
+
+        Arguments:
+            at: the substitution that exceeded them.
+        """
+        if self.found:
+            return
+        headline = f"resolving the substitutions takes more than {most:,} steps"
+        helps = ["they multiply each other: shorten the chain, or repeat a value less often"]
+        self.found.append(finding("too-large", headline, at, help=helps))
+
     def mixed(self, node: Concatenation, parts: Sequence[Sequence[View]]) -> None:
         """Report values of different kinds side by side; `parts` is what is in force of each."""
         also = [Label(_part_span(part), f"this is {_kind(found[0])}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from blueprint.diagnostics import Edit, Fix
+from blueprint.diagnostics import Edit, Fix, FixKind
 from blueprint.hocon import lexer
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.reading import ENDS, MAX_SHOWN, Reading
@@ -13,6 +13,9 @@ from blueprint.hocon.tree import Concatenation, ListNode, Node, ObjectNode, Scal
 from blueprint.hocon.values import Origin
 
 Path = tuple[str, ...]
+
+_MORE_THAN_A_VALUE = re.compile(r"=|:\s|\s//")
+"""What shows that a line goes on with another key or with a comment."""
 
 _TO_A_BRACE = re.compile(r"[^{}\[\]\n]*\}")
 
@@ -102,8 +105,12 @@ class ValueParser(Reading):
         helps, fix = [], None
         if len(whole) <= MAX_SHOWN and not any(character in whole for character in '"{}[]#,\\$'):
             helps = [f'put it in quotes: `"{whole}"`']
-            edit = Edit(self.source.span(start, start + len(whole)), f'"{whole}"')
-            fix = Fix("put the value in quotes", (edit,))
+            edit = Edit(self.source.span(start, start + len(whole)), f'"{whole}"', whole)
+            fix = (
+                None
+                if _MORE_THAN_A_VALUE.search(whole)
+                else Fix(FixKind.QUOTE_VALUE, "put the value in quotes", (edit,))
+            )
         self._report(f"`{text[at]}` cannot stand in a value without quotes", at, at + 1, help=helps, fix=fix)
         return at
 
@@ -122,9 +129,7 @@ class ValueParser(Reading):
                 self._unclosed(at)
                 return ListNode(items, self.source.span(opened, at)), at
             if first == "}":
-                self._report("`}` stands where `]` should stand", at, at + 1, opened=opened)
-                self.open.pop()
-                end = at if self._closes_further_out(at) else at + 1
+                end = self._wrong_closer(at, opened)
                 return ListNode(items, self.source.span(opened, end)), end
             if first == ",":
                 self._report("a comma stands where an item should stand", at, at + 1)

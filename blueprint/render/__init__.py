@@ -1,4 +1,4 @@
-"""Drawing an application: one picture, one layered layout, one small file per format."""
+"""Drawings of an application: one picture, one layered layout, one small module per format."""
 
 from blueprint.render.dot import dot
 from blueprint.render.json import json

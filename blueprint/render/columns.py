@@ -1,4 +1,4 @@
-"""Layers, second part: the column of every node and bend, so that lines run straight where they can."""
+"""Layered layout, second part: the columns of nodes and bends, chosen to keep lines as straight as possible."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from blueprint.render.ranks import Layers, Link
 
 _ROUNDS = 10
 _BETWEEN = 3  # free columns between two nodes
-_BESIDE_BENDS = 1  # free columns beside a line that passes by
-_STRAIGHT = 8.0  # how much more a bend wants its line straight than a node does
+_BESIDE_BENDS = 1  # free columns next to a line that passes through the row
+_STRAIGHT = 8.0  # weight of a straight line at a bend, relative to a node
 
 
 @dataclass(frozen=True, slots=True)
 class Docks:
-    """Where links touch their nodes, as distances from the node's column: by (net, node) below, by link above."""
+    """Where links touch their nodes, as distances from the node's column.
+
+    Arguments:
+        below: docks at the lower side of nodes, by net and node.
+        above: docks at the upper side of nodes, by link.
+        widths: the columns that a node needs for its docks.
+    """
 
     below: Mapping[tuple[str, str], int]
     above: Mapping[Link, int]
-    widths: Mapping[str, int]  # columns a node needs for its docks
+    widths: Mapping[str, int]
 
 
 def docks(layers: Layers) -> Docks:
-    """Give every link a column of its own at its lower end, and every net one at its upper end."""
+    """Assign a separate column to the lower end of every link, and to the upper end of every net."""
     place = {node: index for row in layers.rows for index, node in enumerate(row)}
     entering: dict[str, list[Link]] = {}
     leaving: dict[str, dict[str, list[int]]] = {}
@@ -45,10 +51,15 @@ def docks(layers: Layers) -> Docks:
 
 
 def columns(layers: Layers, sides: Docks, widths: Mapping[str, int]) -> dict[str, int]:
-    """The middle column of every node and bend; a node of width w reaches from `w // 2` left of it.
+    """Return the middle column of every node and bend; a node of width w starts `w // 2` columns to the left of it.
 
-    The order within rows is kept, with room between neighbours; each sweep moves a row as near to straight lines as
-    that permits (least squares).
+    The order within rows is kept, with space between neighbours. Each sweep moves the nodes of a row as close to
+    straight lines as possible (least squares).
+
+    Arguments:
+        layers: the rows and links.
+        sides: where links touch their nodes.
+        widths: the width of every node and bend.
     """
     upward: dict[str, list[tuple[str, int]]] = {}
     downward: dict[str, list[tuple[str, int]]] = {}
@@ -62,30 +73,30 @@ def columns(layers: Layers, sides: Docks, widths: Mapping[str, int]) -> dict[str
     for turn in range(2 * _ROUNDS + 1):
         near, rows = (upward, layers.rows) if turn % 2 == 0 else (downward, layers.rows[::-1])
         for row in rows:
-            wishes = {node: _wish(node, near, at, layers.bends) for node in row}
-            _place(row, wishes, widths, layers.bends, at)
+            targets = {node: _target(node, near, at, layers.bends) for node in row}
+            _place(row, targets, widths, layers.bends, at)
     left = min((at[node] - widths[node] // 2 for node in at), default=0)
     return {node: column - left for node, column in at.items()}
 
 
-def _wish(
+def _target(
     node: str, near: Mapping[str, list[tuple[str, int]]], at: Mapping[str, int], bends: frozenset[str]
 ) -> tuple[float, float]:
-    """Where a node would like to stand, and how much."""
-    wishes = [at[other] + slant for other, slant in near.get(node, ())]
-    if not wishes:
+    """Return the column that makes the lines of a node straightest, and its weight."""
+    columns = [at[other] + slant for other, slant in near.get(node, ())]
+    if not columns:
         return float(at[node]), 0.01
-    return sum(wishes) / len(wishes), len(wishes) * (_STRAIGHT if node in bends else 1.0)
+    return sum(columns) / len(columns), len(columns) * (_STRAIGHT if node in bends else 1.0)
 
 
 def _place(
     row: Sequence[str],
-    wishes: Mapping[str, tuple[float, float]],
+    targets: Mapping[str, tuple[float, float]],
     widths: Mapping[str, int],
     bends: frozenset[str],
     at: dict[str, int],
 ) -> None:
-    """Set the columns of one row: the nearest to the wishes that keeps the order (pool adjacent violators)."""
+    """Set the columns of a row as close to the targets as the order permits (pool adjacent violators)."""
     offsets: list[int] = []
     for index, node in enumerate(row):
         if index == 0:
@@ -96,8 +107,8 @@ def _place(
         offsets.append(offsets[-1] + (widths[before] - 1 - widths[before] // 2) + free + 1 + widths[node] // 2)
     blocks: list[tuple[float, float, int]] = []  # mean, weight, nodes
     for node, offset in zip(row, offsets, strict=True):
-        wish, weight = wishes[node]
-        block = (wish - offset, weight, 1)
+        target, weight = targets[node]
+        block = (target - offset, weight, 1)
         while blocks and blocks[-1][0] >= block[0]:
             mean, before_weight, size = blocks.pop()
             total = before_weight + block[1]

@@ -1,4 +1,4 @@
-"""Writes a picture in Graphviz' language."""
+"""Rendering of a picture in the DOT language of Graphviz."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from blueprint.render.picture import Picture
 
 
 def dot(picture: Picture) -> str:
-    """The picture as DOT text: boxes are streamlets, plain names are topics, ports are written at the lines' ends."""
+    """Return a picture as DOT: streamlets are boxes, topics are plain names, ports are labels at the ends of lines."""
     kinds = {node.id: node.kind for node in picture.nodes}
     lines = [f"digraph {_quoted(picture.name)} {{", "  rankdir=TB", '  node [fontname="sans-serif"]']
     for node in picture.nodes:

@@ -1,4 +1,4 @@
-"""Writes a picture as JSON, for programs that draw or count for themselves."""
+"""Rendering of a picture as JSON, for programs."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from blueprint.render.picture import Picture
 
 
 def json(picture: Picture) -> str:
-    """The picture as JSON: `name`, `nodes` (id, kind, name, detail, faulty) and `edges` (source, target, port)."""
+    """Return a picture as JSON: `name`, `nodes` (id, kind, name, detail, faulty) and `edges` (source, target, port)."""
     return _json.dumps(dataclasses.asdict(picture), indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The one layout of all drawings: boxes and orthogonal lines on a grid of character cells."""
+"""The layout of all drawings: boxes and orthogonal lines on a grid of character cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blueprint.render.wires import Strand, route
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a node needs, in cells; `frame` are the columns of its width in which no line can dock."""
+    """The size of a node, in cells; `frame` is the number of columns of its width where lines cannot dock."""
 
     width: int
     height: int
@@ -21,7 +21,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a node stands: its upper left cell and its size."""
+    """The position of a node: its upper left cell and its size."""
 
     x: int
     y: int
@@ -31,7 +31,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A horizontal or vertical stretch of cells, both ends included; x1 <= x2 and y1 <= y2."""
+    """A horizontal or vertical line of cells, both ends included; x1 <= x2 and y1 <= y2."""
 
     x1: int
     y1: int
@@ -51,12 +51,12 @@ class Tip:
 
 @dataclass(slots=True)
 class Wire:
-    """One line with all its branches, from one node to those it feeds. Lines of different wires only cross.
+    """A line with all its branches, from a node to its successors. Different wires may cross, but never overlap.
 
     Arguments:
-        source: the node it comes from.
-        upward: whether it points up, as one edge of a cycle does.
-        lines: its stretches; they end in the rim of the boxes they join.
+        source: the node where it starts.
+        upward: whether it points up, like one edge of a cycle.
+        lines: its segments; they end in the frames of the boxes that they connect.
         tips: where it enters nodes.
     """
 
@@ -80,15 +80,14 @@ def layout(sizes: Mapping[str, Size], edges: Sequence[tuple[str, str]]) -> Layou
     """Lay out a graph from top to bottom.
 
     Arguments:
-        sizes: the nodes by id, in the order in which they are to stand when nothing else decides; boxes come out
-            wider where many lines dock.
-        edges: pairs of ids; no edge joins a node with itself.
+        sizes: the nodes by id, in their preferred order; boxes become wider where many lines dock.
+        edges: pairs of ids; an edge connects two different nodes.
     """
     return _Drawing(sizes, layers(list(sizes), edges)).draw()
 
 
 class _Drawing:
-    """The work of one layout: rows from top to bottom, the lines between them as they come."""
+    """Creates one layout: rows from top to bottom, and the lines between them."""
 
     def __init__(self, sizes: Mapping[str, Size], arranged: Layers) -> None:
         self._layers = arranged
@@ -136,7 +135,7 @@ class _Drawing:
         return self._columns[link.lower] + self._docks.above[link]
 
     def _draw_row(self, row: Sequence[str], y: int, height: int, entering: list[Link], leaving: list[Link]) -> None:
-        """Boxes in the middle of their row, and the lines from there to the row's edges."""
+        """Place boxes in the middle of their row, and draw the lines from there to the edges of the row."""
         for node in row:
             if node in self._sizes:
                 size = self._sizes[node]
@@ -158,7 +157,7 @@ class _Drawing:
                 self._wire(link).tips.append(Tip(x, box.y + box.height, link.upper, True))
 
     def _draw_gap(self, links: list[Link], y: int) -> int:
-        """The lines between two rows, from `y` on; returns where the next row begins."""
+        """Draw the lines between two rows, starting at `y`; return where the next row starts."""
         nets: dict[tuple[str, int], list[int]] = {}
         wires: dict[str, Wire] = {}
         for link in links:
@@ -168,19 +167,19 @@ class _Drawing:
         tips_above = any(link.upward and link.upper not in self._layers.bends for link in links)
         first = y + (1 if tips_above and tracks else 0)
         end = first + tracks  # the row of the tips that point down
-        starts: dict[tuple[str, int], int] = {}  # where a strand that turned aside goes on
-        for each in sorted(routed, key=lambda each: -1 if each.track is None else each.track):
-            strand, lines = each.strand, wires[each.strand.net].lines
-            if each.track is None:
+        starts: dict[tuple[str, int], int] = {}  # where a strand that was split continues
+        for route_ in sorted(routed, key=lambda r: -1 if r.track is None else r.track):
+            strand, lines = route_.strand, wires[route_.strand.net].lines
+            if route_.track is None:
                 lines.append(Line(strand.top, y - 1, strand.top, end))
                 continue
-            at = first + each.track
+            at = first + route_.track
             lines.append(Line(strand.top, starts.get((strand.net, strand.top), y - 1), strand.top, at))
             left, right = strand.ends
             lines.append(Line(left, at, right, at))
             for column in strand.bottoms:
-                turned = any(o.strand.net == strand.net and o.strand.top == column and o is not each for o in routed)
-                if turned:
+                split = any(o.strand.net == strand.net and o.strand.top == column and o is not route_ for o in routed)
+                if split:
                     starts[strand.net, column] = at
                 else:
                     lines.append(Line(column, at, column, end))

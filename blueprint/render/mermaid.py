@@ -1,4 +1,4 @@
-"""Draws a picture as a Mermaid flowchart, which code hosts and many wikis show as a drawing."""
+"""Rendering of a picture as a Mermaid flowchart, which code hosts and many wikis display as a drawing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ENTITIES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", 
 
 
 def mermaid(picture: Picture) -> str:
-    """The picture as Mermaid text: boxes are streamlets, stadiums are topics, ports are written on the lines."""
+    """Return a picture as Mermaid text: streamlets are boxes, topics are stadiums, ports are labels of the lines."""
     ids = {node.id: f"n{index}" for index, node in enumerate(picture.nodes)}
     lines = ["flowchart TD"]
     for node in picture.nodes:

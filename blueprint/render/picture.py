@@ -1,4 +1,4 @@
-"""What is drawn: streamlets, topics and the lines between them, as plain data. Every format reads only this."""
+"""The content of a drawing as plain data: streamlets, topics and the lines between them. All formats render it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Node:
 
     Arguments:
         id: unique among all nodes of a picture.
-        kind: what it is.
-        name: what is written on it.
-        detail: more about it (a streamlet's class, a topic's channel); formats with room show it.
-        faulty: whether verification found an error that concerns it.
+        kind: streamlet or topic.
+        name: the label.
+        detail: additional text (a streamlet's class, a topic's channel), which some formats show.
+        faulty: whether verification reported an error about it.
     """
 
     id: str
@@ -29,7 +29,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A line from one node to another; `port` is the outlet or inlet it leaves or enters by."""
+    """A line from one node to another; `port` is the outlet or inlet at its streamlet."""
 
     source: str
     target: str
@@ -38,7 +38,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An application as nodes and edges; edges join nodes of the picture, never a node with itself."""
+    """An application as nodes and edges; an edge connects two different nodes of the picture."""
 
     name: str
     nodes: tuple[Node, ...]

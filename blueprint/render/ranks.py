@@ -1,4 +1,4 @@
-"""Layers, first part: which row every node stands in, and in which order. Deterministic; cycles are cut."""
+"""Layered layout, first part: the row of every node and the order in the rows. Deterministic; cycles are cut."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from zlib import crc32
 
 _SWEEPS = 12
 _STARTS = 24
-_EFFORT = 4000  # nodes and bends looked at in all starts together
+_EFFORT = 4000  # maximum number of nodes and bends in all starts together
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line that goes down from one layer to the next.
+    """A line from one layer down to the next.
 
     Arguments:
-        upper, lower: ids of nodes or of bends.
-        net: what the line belongs to; lines of one net may share their way.
-        upward: whether the edge it is part of points up (it closes a cycle).
+        upper: the id of the upper node or bend.
+        lower: the id of the lower node or bend.
+        net: the net that the line belongs to; lines of one net may overlap.
+        upward: whether its edge points up, because it closes a cycle.
     """
 
     upper: str
@@ -33,7 +34,7 @@ class Link:
 class Layers:
     """Nodes and bends by row, left to right, and the links between neighbouring rows.
 
-    A bend stands where a line passes through a row; its id is not one of a node.
+    A bend is where a line passes through a row; its id differs from those of nodes.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -45,14 +46,14 @@ def layers(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layers:
     """Arrange `nodes` in rows so that edges go down, with few crossings (longest paths, then barycentres).
 
     Arguments:
-        nodes: ids, in an order that says what comes first when nothing else does.
-        edges: pairs of different ids; one that occurs twice counts once.
+        nodes: ids, in their preferred order.
+        edges: pairs of different ids; duplicates are ignored.
     """
-    wanted = list(dict.fromkeys(edges))
-    back = _back_edges(nodes, wanted)
-    down = [(b, a) if (a, b) in back else (a, b) for a, b in wanted]
+    unique = list(dict.fromkeys(edges))
+    back = _back_edges(nodes, unique)
+    down = [(b, a) if (a, b) in back else (a, b) for a, b in unique]
     rank = _ranks(nodes, down)
-    links, bends = _links(wanted, back, rank)
+    links, bends = _links(unique, back, rank)
     rows: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
     for node in [*nodes, *bends]:
         rows[(rank | bends)[node]].append(node)
@@ -69,7 +70,7 @@ def _neighbours(edges: Iterable[tuple[str, str]]) -> tuple[dict[str, list[str]],
 
 
 def _back_edges(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Edges which, when turned round, leave no cycle: those that a depth-first walk finds pointing back at its way."""
+    """Return edges whose reversal removes all cycles: the back edges of a depth-first search."""
     below, above = _neighbours(edges)
     back: set[tuple[str, str]] = set()
     state: dict[str, str] = {}
@@ -113,7 +114,7 @@ def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, 
 def _links(
     edges: Sequence[tuple[str, str]], back: set[tuple[str, str]], rank: Mapping[str, int]
 ) -> tuple[list[Link], dict[str, int]]:
-    """Cut edges into links from row to row, with bends (id to row) between; edges of one source share their bends."""
+    """Split edges into links from row to row, with bends (id to row) between; edges of one source share bends."""
     links: dict[Link, None] = {}
     bends: dict[str, int] = {}
     for source, target in edges:
@@ -131,7 +132,7 @@ def _links(
 
 
 def _ordered(rows: list[list[str]], links: Sequence[Link]) -> list[list[str]]:
-    """The rows, ordered by sweeps down and up from several starts; the first arrangement with the fewest crossings."""
+    """Return the first ordering with the fewest crossings, among sweeps down and up from several initial orders."""
     below, above = _neighbours((link.upper, link.lower) for link in links)
     best, fewest = rows, _crossings(rows, below)
     for start in range(max(1, min(_STARTS, _EFFORT // max(1, sum(map(len, rows)))))):
@@ -147,12 +148,12 @@ def _ordered(rows: list[list[str]], links: Sequence[Link]) -> list[list[str]]:
 
 
 def _shuffled(row: list[str], start: int) -> list[str]:
-    """Another order for another start: the given one, then the same ones in every run."""
+    """Return the initial order of a start: the preferred order for 0, otherwise a reproducible permutation."""
     return sorted(row, key=lambda node: crc32(f"{start} {node}".encode())) if start else row
 
 
 def _swept(rows: list[list[str]], near: Mapping[str, list[str]], *, downwards: bool) -> list[list[str]]:
-    """Every row sorted by its neighbours in the row before it on the way."""
+    """Return the rows, each sorted by its neighbours in the previous row of the sweep."""
     rows = list(rows)
     for index in range(1, len(rows)) if downwards else range(len(rows) - 2, -1, -1):
         fixed = {node: place for place, node in enumerate(rows[index - 1 if downwards else index + 1])}
@@ -161,7 +162,7 @@ def _swept(rows: list[list[str]], near: Mapping[str, list[str]], *, downwards: b
 
 
 def _by_barycentre(row: list[str], near: Mapping[str, list[str]], fixed: Mapping[str, int]) -> list[str]:
-    """The row sorted by the mean place of its neighbours; nodes without any keep their place."""
+    """Return a row sorted by the mean position of its neighbours; nodes without neighbours keep their position."""
     mean: dict[str, float] = {}
     for node in row:
         places = [fixed[other] for other in near.get(node, ())]
@@ -172,7 +173,7 @@ def _by_barycentre(row: list[str], near: Mapping[str, list[str]], fixed: Mapping
 
 
 def _crossings(rows: Sequence[Sequence[str]], below: Mapping[str, list[str]]) -> int:
-    """How many pairs of links cross."""
+    """Return how many pairs of links cross."""
     count = 0
     for upper, lower in pairwise(rows):
         place = {node: index for index, node in enumerate(lower)}

@@ -1,4 +1,4 @@
-"""Draws a picture with box-drawing characters: streamlets are boxes, topics are names on the lines."""
+"""Rendering of a picture with box-drawing characters: streamlets are boxes, topics are names on the lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blueprint.render.layout import Box, Layout, Size, Wire, layout
 from blueprint.render.picture import Node, Picture
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
-_JOINTS = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"  # by the sum of the directions that meet in a cell
+_JOINTS = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"  # indexed by the sum of the directions that meet in a cell
 _JOINTS_ASCII = " |||-+++-+++-+++"
 
 
@@ -30,25 +30,26 @@ _ASCII = _Pen(_JOINTS_ASCII, "v", "^", "++++", "-", "|", "=", "!")
 
 
 def columns_of(text: str) -> int:
-    """How many terminal columns `text` takes: wide characters two, combining ones none."""
+    """Return how many terminal columns a string occupies: wide characters two, combining characters none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def terminal(picture: Picture, *, width: int | None = None, ascii_only: bool = False) -> str:
-    """The picture as text, one line per row, without blanks at the ends of lines.
+    """Return a picture as text, one line per row, without trailing blanks.
 
-    Lines that cross without touching are drawn with the vertical one on top; a joint means that one line branches.
+    Where lines cross, the vertical line is drawn on top; a joint means that a line branches.
 
     Arguments:
-        width: columns there are; a drawing that is wider gives way to an outline that says so. None: no limit.
+        picture: what to draw.
+        width: available columns, None for no limit. A wider drawing is replaced by an outline.
         ascii_only: use `-`, `|` and `+` instead of box-drawing characters.
     """
     if not picture.nodes:
-        return "nothing to draw: there are no streamlets and no topics"
+        return "nothing to draw: the application has no streamlets and no topics"
     sizes = {node.id: _size(node) for node in picture.nodes}
     plan = layout(sizes, [(edge.source, edge.target) for edge in picture.edges])
     if width is not None and plan.width > width:
-        return f"{_outline(picture)}\n\n(the drawing needs {plan.width} columns, here are {width})"
+        return f"{_outline(picture)}\n\n(the drawing needs {plan.width} columns, the terminal has {width})"
     return _draw(picture, plan, _ASCII if ascii_only else _UNICODE)
 
 
@@ -76,7 +77,7 @@ def _draw_wires(cells: list[list[str]], plan: Layout, nodes: dict[str, Node], pe
 
 
 def _joints(wire: Wire) -> dict[tuple[int, int], int]:
-    """By cell, the directions in which a wire goes on from there."""
+    """Return the directions in which a wire continues, by cell."""
     joints: dict[tuple[int, int], int] = {}
     for line in wire.lines:
         for x in range(line.x1, line.x2 + 1):
@@ -93,7 +94,7 @@ def _size(node: Node) -> Size:
 
 
 def _draw_frame(cells: list[list[str]], box: Box, node: Node, pen: _Pen) -> None:
-    """The frame of a streamlet; lines that leave it stay joined to it."""
+    """Draw the frame of a streamlet."""
     across, along = (pen.faulty_across, pen.faulty_along) if node.faulty else (pen.across, pen.along)
     for x in range(box.x + 1, box.x + box.width - 1):
         cells[box.y][x] = cells[box.y + 2][x] = across
@@ -115,7 +116,7 @@ def _draw_node(cells: list[list[str]], plan: Layout, node: Node, pen: _Pen) -> N
 
 
 def _draw_arms(row: list[str], box: Box, name: range, pen: _Pen) -> None:
-    """Lines that dock beside a topic's name turn towards it."""
+    """Connect the lines that dock next to a topic's name with the name."""
     for side, inwards in ((range(box.x, name.start), _RIGHT), (range(box.x + box.width - 1, name.stop - 1, -1), _LEFT)):
         reached = 0
         for x in side:
@@ -125,7 +126,7 @@ def _draw_arms(row: list[str], box: Box, name: range, pen: _Pen) -> None:
 
 
 def _write(row: list[str], x: int, text: str) -> None:
-    """Put `text` into the row; a wide character empties the cell behind it."""
+    """Write `text` into the row; a wide character empties the cell after it."""
     for character in text:
         size = columns_of(character)
         if size == 0:
@@ -138,7 +139,7 @@ def _write(row: list[str], x: int, text: str) -> None:
 
 
 def _draw_exits(cells: list[list[str]], plan: Layout, nodes: dict[str, Node], pen: _Pen) -> None:
-    """Where a line leaves a streamlet, its frame shows it."""
+    """Draw joints in the frames where lines leave streamlets."""
     for wire in plan.wires:
         if nodes[wire.source].kind != "streamlet":
             continue
@@ -151,7 +152,7 @@ def _draw_exits(cells: list[list[str]], plan: Layout, nodes: dict[str, Node], pe
 
 
 def _outline(picture: Picture) -> str:
-    """The same as text: what each streamlet writes and who reads it."""
+    """Return the picture as an outline: the topics that each streamlet writes, and their readers."""
     names = {node.id: node.name for node in picture.nodes}
     below: dict[str, dict[str, None]] = {node.id: {} for node in picture.nodes}
     for edge in picture.edges:

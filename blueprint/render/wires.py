@@ -1,4 +1,4 @@
-"""The ways of the lines between two rows: which horizontal track each takes, so that none covers another."""
+"""Routing of the lines between two rows: the horizontal track of each line, so that lines do not overlap."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Strand:
-    """One net between two rows: it comes down in column `top` and goes on down in the columns `bottoms`."""
+    """A net between two rows: it arrives from above in column `top` and continues down in the columns `bottoms`."""
 
     net: str
     top: int
@@ -16,7 +16,7 @@ class Strand:
 
     @property
     def straight(self) -> bool:
-        """Whether it needs no horizontal part."""
+        """Whether it has no horizontal part."""
         return self.bottoms == (self.top,)
 
     @property
@@ -34,75 +34,78 @@ class Routed:
 
 
 def route(strands: Sequence[Strand]) -> tuple[tuple[Routed, ...], int]:
-    """Give every strand a track; says how many tracks there are.
+    """Assign a track to every strand.
 
-    Two strands share a track only when their horizontal parts do not touch, and no vertical part covers another: the
-    strand that comes down in a column lies above the one that goes on down in it. Where two strands would each have
-    to lie above the other, one of them turns aside on its way (it is returned in two parts).
+    Strands share a track only if their horizontal parts do not touch. Vertical parts must not overlap: the strand that
+    arrives in a column is above the strand that continues down in it. If strands would have to be above each other in a
+    cycle, one of them is split into two parts at an unused column.
+
+    Returns:
+        The strands with their tracks, and the number of tracks.
     """
     straight = [Routed(strand, None) for strand in strands if strand.straight]
     bent = [strand for strand in strands if not strand.straight]
     taken = {
-        column for strand in (*bent, *(each.strand for each in straight)) for column in (strand.top, *strand.bottoms)
+        column for strand in (*bent, *(route.strand for route in straight)) for column in (strand.top, *strand.bottoms)
     }
-    while (knot := _knot(bent)) is not None:
-        bent.remove(knot)
+    while (strand := _in_cycle(bent)) is not None:
+        bent.remove(strand)
         free = max(taken) + 2
         taken.add(free)
-        bent += [Strand(knot.net, knot.top, (free,)), Strand(knot.net, free, knot.bottoms)]
+        bent += [Strand(strand.net, strand.top, (free,)), Strand(strand.net, free, strand.bottoms)]
     order = _order(bent)
     tracks: list[tuple[Strand, int]] = []
     for strand in order:
         track = 0
         for other, taken_track in tracks:
-            if _must_lie_above(other, strand) or _touch(other, strand):
+            if _must_be_above(other, strand) or _touch(other, strand):
                 track = max(track, taken_track + 1)
         tracks.append((strand, track))
     routed = [Routed(strand, track) for strand, track in tracks]
     return (*straight, *routed), max((track + 1 for _, track in tracks), default=0)
 
 
-def _must_lie_above(one: Strand, other: Strand) -> bool:
-    """Whether `one` comes down in a column in which `other` goes on down, or `other` is where `one` goes on."""
-    if one.net == other.net:
-        return one.bottoms == (other.top,)
-    return one.top in other.bottoms
+def _must_be_above(upper: Strand, lower: Strand) -> bool:
+    """Return whether `upper` arrives in a column where `lower` continues down, or `lower` continues `upper`."""
+    if upper.net == lower.net:
+        return upper.bottoms == (lower.top,)
+    return upper.top in lower.bottoms
 
 
-def _touch(one: Strand, other: Strand) -> bool:
-    (left, right), (other_left, other_right) = one.ends, other.ends
+def _touch(strand: Strand, other: Strand) -> bool:
+    (left, right), (other_left, other_right) = strand.ends, other.ends
     return left <= other_right and other_left <= right
 
 
-def _knot(strands: Sequence[Strand]) -> Strand | None:
-    """A strand of a circle in which each must lie above the next; None when there is no circle."""
-    left = list(strands)
-    while left:
-        tied = [each for each in left if any(_must_lie_above(other, each) for other in left)]
-        if len(tied) == len(left):
-            here, seen = left[0], list[Strand]()
+def _in_cycle(strands: Sequence[Strand]) -> Strand | None:
+    """Return a strand of a cycle in which each must be above the next; None if there is no cycle."""
+    remaining = list(strands)
+    while remaining:
+        blocked = [strand for strand in remaining if any(_must_be_above(other, strand) for other in remaining)]
+        if len(blocked) == len(remaining):
+            here, seen = remaining[0], list[Strand]()
             while here not in seen:
                 seen.append(here)
-                here = next(other for other in left if _must_lie_above(other, here))
+                here = next(other for other in remaining if _must_be_above(other, here))
             return here
-        left = tied
+        remaining = blocked
     return None
 
 
 def _crossings(upper: Strand, lower: Strand) -> int:
-    """How often two strands cross when one lies above the other."""
+    """Return how often two strands cross if one is above the other."""
     left, right = upper.ends
     lower_left, lower_right = lower.ends
     return (left <= lower.top <= right) + sum(lower_left <= column <= lower_right for column in upper.bottoms)
 
 
 def _order(strands: Sequence[Strand]) -> list[Strand]:
-    """From top to bottom: what must lie above first, then whatever crosses less that way."""
-    left = sorted(strands, key=lambda each: (each.ends, each.top, each.bottoms))
+    """Return the strands from top to bottom, as they must be, and otherwise with few crossings."""
+    remaining = sorted(strands, key=lambda strand: (strand.ends, strand.top, strand.bottoms))
     ordered: list[Strand] = []
-    while left:
-        free = [each for each in left if not any(_must_lie_above(other, each) for other in left)]
-        best = min(free, key=lambda each: sum(_crossings(each, o) - _crossings(o, each) for o in left if o is not each))
+    while remaining:
+        free = [strand for strand in remaining if not any(_must_be_above(other, strand) for other in remaining)]
+        best = min(free, key=lambda s: sum(_crossings(s, o) - _crossings(o, s) for o in remaining if o is not s))
         ordered.append(best)
-        left.remove(best)
+        remaining.remove(best)
     return ordered

@@ -141,7 +141,7 @@ def _places(draft: Draft, pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[L
     told = {pair.written.declared, pair.read.declared}
     for reason in reasons:
         sides = (("the writer has", reason.writer_type, reason.writer_span),
-                 ("the reader wants", reason.reader_type, reason.reader_span))  # fmt: skip
+                 ("the reader expects", reason.reader_type, reason.reader_span))  # fmt: skip
         for said, type, span in sides:
             if span is not None and span not in told:
                 told.add(span)

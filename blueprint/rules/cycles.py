@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.diagnostics.report import counted
 from blueprint.graph import Cycle, Edge, Node
 from blueprint.rules.draft import Draft
 from blueprint.rules.links import missing_links
-from blueprint.spelling import alternatives, listing, near
+from blueprint.spelling import alternatives, listing, near, sole_meanings
 
 
 def cycles(draft: Draft) -> Iterator[Diagnostic]:
@@ -62,7 +62,9 @@ def _said(edge: Edge) -> str:
 def unknown_stops(draft: Draft) -> Iterator[Diagnostic]:
     """The streamlets that `allow-cycles` names exist."""
     names = {*draft.blueprint.streamlets, *draft.blueprint.broken}
-    for ref, stop in (draft.blueprint.cycle_stops or {}).items():
+    stops = draft.blueprint.cycle_stops or {}
+    only = sole_meanings([ref for ref in stops if ref not in names], names, taken=stops)
+    for ref, stop in stops.items():
         if ref not in names:
             close = near(ref, names)
             yield finding(
@@ -70,7 +72,7 @@ def unknown_stops(draft: Draft) -> Iterator[Diagnostic]:
                 f"there is no streamlet `{ref}` to stop a circle",
                 stop.key,
                 help=(f"did you mean {alternatives(close)}?",) if close else (),
-                fix=rewrite((stop.key, ref, close[0])) if close else None,
+                fix=rewrite(FixKind.RENAME_CYCLE_STOP, (stop.key, ref, only[ref])) if ref in only else None,
             )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from blueprint.catalog import PortDescriptor
+from blueprint.avro.checking import check
+from blueprint.avro.model import Contract
 from blueprint.model import DEAD_LETTERS, TopicEntry
 from blueprint.rules.draft import Draft, TopicFacts
 from blueprint.wiring import PortKey
@@ -45,7 +46,7 @@ def _links(draft: Draft, free: list[PortKey]) -> Iterator[MissingLink]:
     inlets = [key for key in lone if key.role == "consumer"]
     for key in lone:
         if key.role == "producer":
-            joined = tuple(inlet for inlet in inlets if _same_record(draft, key, inlet))
+            joined = tuple(inlet for inlet in inlets if _joins(draft, key, inlet))
             inlets = [inlet for inlet in inlets if inlet not in joined]
             yield MissingLink(key, inlets=joined)
     yield from map(MissingLink, inlets)
@@ -63,13 +64,19 @@ def _fits(draft: Draft, key: PortKey, entry: TopicEntry) -> bool:
         return False
     role = "consumer" if key.role == "producer" else "producer"
     others = [PortKey(path.streamlet, role, path.port) for path in paths]  # type: ignore[arg-type]
-    return any(_same_record(draft, key, other) for other in others)
+    if key.role == "producer":
+        return any(_joins(draft, key, other) for other in others)
+    return any(_joins(draft, other, key) for other in others)
 
 
-def _same_record(draft: Draft, one: PortKey, two: PortKey) -> bool:
-    first, second = _record(draft.wiring.ports.get(one)), _record(draft.wiring.ports.get(two))
-    return first is not None and first == second
+def _joins(draft: Draft, outlet: PortKey, inlet: PortKey) -> bool:
+    """Whether an inlet of another streamlet can read what the outlet writes, and both call the record the same."""
+    writer, reader = _contract(draft, outlet), _contract(draft, inlet)
+    if writer is None or reader is None or outlet.streamlet == inlet.streamlet:
+        return False
+    return writer.record.name == reader.record.name and check(writer, reader, suggest=False).compatible
 
 
-def _record(port: PortDescriptor | None) -> str | None:
-    return port.contract.record.name if port is not None and port.contract is not None else None
+def _contract(draft: Draft, key: PortKey) -> Contract | None:
+    port = draft.wiring.ports.get(key)
+    return port.contract if port is not None else None

@@ -12,6 +12,7 @@ from blueprint.hocon.values import Scalar, span_of
 from blueprint.model import DEAD_LETTERS, dead_letter_topic
 from blueprint.resolved import topic_facts
 from blueprint.rules.draft import Draft, TopicFacts
+from blueprint.spelling import alternatives
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _CLASS_PATH = re.compile(r"([^\W\d]\w*\.)+[^\W\d]\w*")
@@ -137,6 +138,23 @@ def topic_names(draft: Draft) -> Iterator[Diagnostic]:
                 draft.topic_span(id, "topic", "name"),
                 causes=(f"the name {fault}",),
             )
+        elif facts is not None and facts.channel in draft.channels:
+            yield from _reserved_name(draft, id, facts)
+
+
+def _reserved_name(draft: Draft, id: str, facts: TopicFacts) -> Iterator[Diagnostic]:
+    """No topic has a name that its channel uses for itself."""
+    reserved = draft.channels[facts.channel].reserved
+    if facts.name.startswith(reserved):
+        what = "id" if facts.name == id else "name"
+        yield finding(
+            f"topic-{what}",
+            f"`{facts.name}` cannot be the {what} of a topic",
+            draft.topic_span(id, "topic", "name"),
+            causes=(
+                f"names that begin with {alternatives(reserved)} are reserved for the channel `{facts.channel}` itself",
+            ),
+        )
 
 
 def cluster_names(draft: Draft) -> Iterator[Diagnostic]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from blueprint.catalog import ParameterDescriptor, ParameterProblem, ParameterType, StreamletDescriptor
-from blueprint.diagnostics import Diagnostic, Label, Span, finding
-from blueprint.diagnostics.fixes import rewrite
+from blueprint.diagnostics import Diagnostic, Fix, FixKind, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.parameters import ParameterError, parameter_default, parameter_value
 from blueprint.rules.draft import Draft
-from blueprint.spelling import alternatives, listing, near
+from blueprint.slips import renamed
+from blueprint.spelling import alternatives, listing, near, sole_meanings
 
 _KEY = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(-[a-zA-Z0-9]+)*")
 
@@ -87,7 +88,7 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
         for key, value in draft.given(ref, "parameters").items():
             if key in known and not is_null(value) and pattern_fault(known[key]) is None:
                 try:
-                    parameter_value(known[key], value)
+                    parameter_value(known[key], value, Path(draft.blueprint.folder))
                 except ParameterError as error:
                     alike.setdefault((span_of(value), known[key]), (error, []))[1].append(ref)
     for (place, parameter), (fault, refs) in alike.items():
@@ -132,6 +133,7 @@ def parameter_place(draft: Draft, ref: str, path: tuple[str, ...], *, key: bool 
 def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
     """Values are given to parameters that exist; once for a place that many streamlets of a class share."""
     alike: dict[tuple[Span, str, str], list[str]] = {}
+    fixes: dict[Span, list[Fix | None]] = {}
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -139,9 +141,14 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
         keys = [parameter.key for parameter in descriptor.parameters]
         if len(set(keys)) < len(keys):
             continue  # one of the two that have one key may be meant
-        for key, value in draft.given(ref, "parameters").items():
+        given = draft.given(ref, "parameters")
+        only = sole_meanings([key for key in given if key not in keys], keys, taken=given)
+        for key, value in given.items():
             if key not in keys:
-                alike.setdefault((key_span_of(value), key, descriptor.class_name), []).append(ref)
+                place = key_span_of(value)
+                alike.setdefault((place, key, descriptor.class_name), []).append(ref)
+                fix = renamed(FixKind.RENAME_PARAMETER, value, key, only[key]) if key in only else None
+                fixes.setdefault(place, []).append(fix)
     for (place, key, _), refs in alike.items():
         descriptor = draft.descriptor(refs[0])
         assert descriptor is not None
@@ -155,7 +162,7 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
             place,
             also=draft.declared(refs[0], descriptor.declared, "the class"),
             help=(f"did you mean {alternatives(close)}?" if close else has,),
-            fix=rewrite((place, key, close[0])) if close else None,
+            fix=fixes[place][0] if len(set(fixes[place])) == 1 else None,
         )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from blueprint.catalog import StreamletDescriptor
-from blueprint.diagnostics import Diagnostic, Fix, Label, finding
+from blueprint.diagnostics import Diagnostic, Fix, FixKind, Label, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.model import DEAD_LETTERS, PortPath, Role
 from blueprint.rules.draft import Draft
@@ -28,7 +28,7 @@ def malformed_paths(draft: Draft) -> Iterator[Diagnostic]:
             path.span,
             label=f"wants `streamlet.{_KIND[stray.role]}`",
             help=_meant(stray),
-            fix=_replacement(path, stray.meant),
+            fix=_fix([stray]),
         )
 
 
@@ -60,7 +60,7 @@ def unknown_streamlets(draft: Draft) -> Iterator[Diagnostic]:
             else (f"the streamlets are {listing(sorted(draft.blueprint.streamlets)[:8])}",)
             if draft.blueprint.streamlets
             else (),
-            fix=_fix([(stray.path, f"{close[0]}.{stray.path.port}") for stray in strays]) if close else None,
+            fix=_fix(strays),
         )
 
 
@@ -87,7 +87,7 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
             also=(label for key in close[:1] for label in _declared(draft, key, "declared here")),
             causes=(has,),
             help=_port_help(path, close),
-            fix=_fix([(path, close[0].path)]) if close else None,
+            fix=_fix([stray]),
         )
 
 
@@ -251,9 +251,9 @@ def _meant(stray: Stray) -> tuple[str, ...]:
     return (f"did you mean `{stray.meant.path}`?",) if stray.meant is not None else ()
 
 
-def _replacement(path: PortPath, meant: PortKey | None) -> Fix | None:
-    return _fix([(path, meant.path)]) if meant is not None else None
-
-
-def _fix(changes: list[tuple[PortPath, str]]) -> Fix | None:
-    return rewrite(*((path.span, path.text, text) for path, text in changes))
+def _fix(strays: Sequence[Stray]) -> Fix | None:
+    """Bind the ports that paths are misspellings of; None when one of them may mean several ports, or a bound one."""
+    if any(stray.only is None for stray in strays):
+        return None
+    changes = ((stray.path.span, stray.path.text, stray.only.path) for stray in strays if stray.only is not None)
+    return rewrite(FixKind.RENAME_PORT, *changes)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from blueprint.diagnostics import Diagnostic, Label, finding
-from blueprint.diagnostics.fixes import rewrite
+from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model import DEAD_LETTERS, TopicEntry
 from blueprint.rules.draft import Draft
 from blueprint.rules.links import is_half, missing_links
 from blueprint.rules.parameters import is_null
-from blueprint.spelling import alternatives, listing, near
+from blueprint.slips import renamed
+from blueprint.spelling import alternatives, listing, near, sole_meanings
 
 
 def topics_without_producers(draft: Draft) -> Iterator[Diagnostic]:
@@ -48,6 +48,7 @@ def _halves(draft: Draft) -> list[TopicEntry]:
     if draft.blueprint.topics_broken:
         return []
     told = {link.topic for link in missing_links(draft)}
+    told.update(stray.topic for stray in draft.wiring.strays if stray.kind == "wrong-direction")
     times = Counter(binding.key for binding in draft.wiring.bindings)
     for binding in draft.wiring.bindings:
         if times[binding.key] > 1:
@@ -120,16 +121,16 @@ def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
         block, channel = draft.topic_setting(id, "topic"), draft.channels.get(facts.channel)
         if not isinstance(block, ObjectValue) or channel is None or not facts.managed:
             continue
+        only = sole_meanings([key for key in block.fields if key not in _KEYS], _KEYS, taken=block.fields)
         for key, value in block.fields.items():
             close = near(key, _KEYS) if key not in (*_KEYS, *channel.topic_keys) else ()
             if close and not isinstance(value, ObjectValue) and not is_null(value):
-                place = key_span_of(value)
                 yield finding(
                     "unknown-setting",
                     f"`topics.{id}.topic` has no setting `{key}`",
-                    place,
+                    key_span_of(value),
                     help=(f"did you mean {alternatives(close)}?",),
-                    fix=rewrite((place, key, close[0])),
+                    fix=renamed(FixKind.RENAME_TOPIC_SETTING, value, key, only[key]) if key in only else None,
                 )
 
 

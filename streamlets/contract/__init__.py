@@ -1,4 +1,4 @@
-"""The contract at every port: DataFrames and Arrow batches in, the same out. Knows nothing of channels."""
+"""Enforcement of contracts at ports, for DataFrames and Arrow batches; independent of channels."""
 
 from streamlets.contract.conform import Conformance, conform, conformance
 from streamlets.contract.errors import ContractError, Misfit

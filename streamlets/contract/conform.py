@@ -1,6 +1,6 @@
-"""`conform`: rows made into a contract's records, and each row's first reason when it cannot be one.
+"""`conform`: conversion of rows to the records of a contract, with the reason for each row that breaks it.
 
-Everything is native column expressions; what needs no change and no check costs nothing.
+The conversion consists of native column expressions. Columns that need neither a change nor a check cost nothing.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ Extra = Literal["fail", "drop"]
 
 _WHOLE = {
     "ignoreNullFields": "false",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",  # Spark's own cuts microseconds off
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",  # Spark's default truncates microseconds
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""How `to_json` loses nothing of a row."""
+"""Options of `to_json` that preserve all of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
-    """How rows of one schema become records of a contract.
+    """How rows of a schema are converted to records of a contract.
 
     Arguments:
-        columns: the record's fields, in schema order, under their names and with exactly its Spark types. For a
-            row that breaks the contract they are undefined, but never raise.
-        reason: the first reason why a row breaks the contract (`field path: why`), null for rows that keep it;
-            None when no row of this schema can break it.
-        original: the row as it came, as JSON text with nulls kept.
+        columns: the record's fields, in schema order, with the names and Spark types of the contract. For a row that
+            breaks the contract they are undefined, but never raise.
+        reason: the first reason why a row breaks the contract (`field path: reason`), null for valid rows; None when no
+            row of this schema can break it.
+        original: the row as it was received, as JSON text including nulls.
     """
 
     columns: tuple[Column, ...]
@@ -45,17 +45,17 @@ class Conformance:
 def conformance(rows: StructType, contract: Contract, *, extra: Extra = "fail", deep: bool = True) -> Conformance:
     """Match the schema of a DataFrame with a contract, by name.
 
-    Numbers are widened where no value can change (`int` into `long`, `float` into `double`, `decimal` into a wider
-    one); missing fields take their default, or null where the schema allows it.
+    Numbers are widened where no value can change (`int` to `long`, `float` to `double`, `decimal` to a wider one).
+    Missing fields get their default, or null if the schema allows it.
 
     Arguments:
         rows: the DataFrame's schema.
-        contract: what its rows must become.
-        extra: columns the contract does not have (at any depth) are a misfit, or dropped.
-        deep: look at every item of arrays and maps; False checks only whether the items' types fit.
+        contract: the contract of the resulting records.
+        extra: whether columns that the contract does not have (at any depth) are an error or dropped.
+        deep: whether to check every item of arrays and maps; False only compares the types of the items.
 
     Raises:
-        ContractError: no row can ever conform; every reason, field by field.
+        ContractError: no row can conform; with the reasons by field.
     """
     from pyspark.sql import functions as F
 
@@ -76,17 +76,23 @@ def conformance(rows: StructType, contract: Contract, *, extra: Extra = "fail", 
 
 
 def conform(rows: DataFrame, contract: Contract, *, extra: Extra = "fail", deep: bool = True) -> DataFrame:
-    """The rows as records of the contract; a row that breaks it fails the query with its reason.
+    """Convert rows to records of a contract; a row that breaks the contract fails the query with its reason.
+
+    Arguments:
+        rows: the rows.
+        contract: the contract of the resulting records.
+        extra: as for `conformance`.
+        deep: as for `conformance`.
 
     Raises:
-        ContractError: as `conformance`.
+        ContractError: no row can conform; with the reasons by field.
     """
     from pyspark.sql import functions as F
 
-    found = conformance(rows.schema, contract, extra=extra, deep=deep)
-    if found.reason is not None:
-        rows = rows.where(F.assert_true(found.reason.isNull(), found.reason).isNull())
-    return rows.select(*found.columns)
+    conversion = conformance(rows.schema, contract, extra=extra, deep=deep)
+    if conversion.reason is not None:
+        rows = rows.where(F.assert_true(conversion.reason.isNull(), conversion.reason).isNull())
+    return rows.select(*conversion.columns)
 
 
 def _column(name: str) -> Column:

@@ -1,4 +1,4 @@
-"""A field's default as a value: once from Avro's JSON, then as a Spark column (Arrow takes the value itself)."""
+"""Conversion of a field's default from Avro's JSON form to a value, and of the value to a Spark column."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ MILLIS = ("timestamp-millis", "local-timestamp-millis")
 
 
 def default_value(json: object, schema: Schema, contract: Contract) -> object:
-    """The value of a default, as Arrow's builders take it: dicts for records and maps, lists for arrays, bytes
-    (from the JSON text's code points, as the Avro specification says), integers for times (days, microseconds).
+    """Return a default as a value for Arrow's builders.
 
-    A default of a union belongs to the first branch it can be of.
+    Records and maps become dicts, arrays lists, bytes and fixed bytes, and dates and times integers (days,
+    microseconds). The default of a union belongs to the first branch that it matches.
+
+    Arguments:
+        json: the default in Avro's JSON form.
+        schema: the type of the field.
+        contract: the contract that defines the names in the type.
     """
     held, _ = optional(schema, contract)
     if json is None:
@@ -38,7 +43,7 @@ def default_value(json: object, schema: Schema, contract: Contract) -> object:
             return {key: default_value(value, values, contract) for key, value in json.items()}
         case Union(branches=branches):
             index = branch_of(json, held, contract.resolve)
-            assert index is not None  # loading refuses other defaults
+            assert index is not None  # other defaults are rejected when a schema is loaded
             members: dict[str, object] = {member(i): None for i in range(len(branches))}
             return members | {member(index): default_value(json, branches[index], contract)}
         case Primitive(logical=logical) | Fixed(logical=logical) if logical and logical.name == "decimal":
@@ -54,7 +59,7 @@ def default_value(json: object, schema: Schema, contract: Contract) -> object:
 
 
 def column_of(value: object, target: DataType) -> Column:
-    """A value that `default_value` gave, as a column of exactly Spark's type `target`."""
+    """Return a result of `default_value` as a column of the Spark type `target`."""
     from pyspark.sql import functions as F
     from pyspark.sql import types as t
 

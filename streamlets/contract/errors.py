@@ -1,4 +1,4 @@
-"""`ContractError`: rows that can never give the records of a contract, said field by field."""
+"""`ContractError`: a schema of rows that cannot be converted to the records of a contract."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Misfit:
     """Why one field cannot conform.
 
     Arguments:
-        path: the field, as `order.items[].price`; "" is the record itself.
-        reason: what there is and what the contract wants, one sentence without full stop.
-        remedy: the smallest change that would do, "" when none is known.
+        path: the field, such as `order.items[].price`; "" for the record itself.
+        reason: what the rows have and what the contract expects, one sentence without a full stop.
+        remedy: the smallest change that fixes it, "" when none is known.
     """
 
     path: str
@@ -25,14 +25,14 @@ class Misfit:
 
 
 class ContractError(Exception):
-    """A DataFrame, or a pair of schemas, that no row can make fit.
+    """A DataFrame, or a pair of schemas, for which no row can conform.
 
     Arguments:
-        contract: full name of the contract's record.
-        misfits: every reason, in schema order.
+        contract: the full name of the contract's record.
+        misfits: all reasons, in schema order.
     """
 
     def __init__(self, contract: str, misfits: tuple[Misfit, ...]) -> None:
         self.contract = contract
         self.misfits = misfits
-        super().__init__("\n".join([f"the rows do not fit the schema `{contract}`:", *(f"  {m}" for m in misfits)]))
+        super().__init__("\n".join([f"the rows do not match the schema `{contract}`:", *(f"  {m}" for m in misfits)]))

@@ -1,4 +1,4 @@
-"""`Fit`: what values of one Spark type need to become a schema's."""
+"""`Fit`: the change and the check that convert values of a Spark type to a schema."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ Check = Callable[[Column, Path], Column]
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a value needs to become the schema's.
+    """How a value is converted to a schema.
 
     Arguments:
-        change: gives the value in the schema's Spark type, null for null; None when it has it already.
-        check: gives the first reason why a value breaks the schema, else null (also for null); None when none can.
+        change: converts the value to the schema's Spark type, null to null; None when it already has this type.
+        check: returns the first reason why a value breaks the schema, otherwise null (also for null); None when no
+            value can break it.
     """
 
     change: Change | None = None
     check: Check | None = None
 
     def apply(self, column: Column) -> Column:
-        """The value in the schema's Spark type."""
+        """Return the value in the schema's Spark type."""
         return self.change(column) if self.change else column

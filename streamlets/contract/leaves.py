@@ -1,4 +1,4 @@
-"""Values without parts: which Spark types become which Avro types, what must be checked, what must be changed."""
+"""Conversion of values without parts: the Avro types of a Spark type, with the necessary changes and checks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,18 @@ _WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
 _DIGITS: dict[type[t.DataType], int] = {t.ByteType: 3, t.ShortType: 5, t.IntegerType: 10, t.LongType: 19}
 _DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
 _UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
-_SHOWN = 40  # characters of an offending text that a reason shows
+_SHOWN = 40  # characters of an invalid value that a reason shows
 
 
 def match_leaf(source: t.DataType, target: t.DataType, schema: Primitive | Enum | Fixed) -> Fit | None:
-    """What makes a value of Spark's type `source` one of the schema, whose Spark type is `target`; None: nothing can.
+    """Return how values are converted to a schema; None if they cannot be converted.
 
-    Only what cannot change a value is done: there is no rounding, no parsing and no formatting.
+    A conversion never changes a value: there is no rounding, parsing or formatting.
+
+    Arguments:
+        source: the Spark type of the values.
+        target: the Spark type of the schema.
+        schema: the Avro type.
     """
     if isinstance(target, t.DecimalType):
         return _decimal(source, target)
@@ -74,7 +79,7 @@ def _decimal(source: t.DataType, target: t.DecimalType) -> Fit | None:
         return Fit(_caster(target))
 
     def check(column: Column, path: Path) -> Column:
-        # Back in its own type the value must be what it was: only then neither digits nor fractions were lost.
+        # If casting back gives the same value, neither integer digits nor fractional digits were lost.
         same = column.try_cast(target).try_cast(source).eqNullSafe(column)
         return F.when(~same, path.say(column, f" does not fit decimal({target.precision},{target.scale})"))
 
@@ -88,7 +93,9 @@ def _symbol_check(enum: Enum) -> Check:
 
     def check(column: Column, path: Path) -> Column:
         shown = F.substring(column, 1, _SHOWN)
-        return F.when(~column.isin(*enum.symbols), path.say("'", shown, f"' is no symbol of `{enum.name}` ({symbols})"))
+        return F.when(
+            ~column.isin(*enum.symbols), path.say("'", shown, f"' is not a symbol of `{enum.name}` ({symbols})")
+        )
 
     return check
 
@@ -96,18 +103,18 @@ def _symbol_check(enum: Enum) -> Check:
 def _size_check(fixed: Fixed) -> Check:
     def check(column: Column, path: Path) -> Column:
         size = F.length(column)
-        return F.when(size != fixed.size, path.say(size, f" bytes, where `{fixed.name}` has {fixed.size}"))
+        return F.when(size != fixed.size, path.say(size, f" bytes, expected {fixed.size} for `{fixed.name}`"))
 
     return check
 
 
 def _uuid_check(column: Column, path: Path) -> Column:
-    return F.when(~column.rlike(_UUID), path.say("'", F.substring(column, 1, _SHOWN), "' is no UUID"))
+    return F.when(~column.rlike(_UUID), path.say("'", F.substring(column, 1, _SHOWN), "' is not a UUID"))
 
 
 def _time_check(logical: str) -> Check:
     def check(column: Column, path: Path) -> Column:
-        return F.when(~column.between(0, _DAY[logical] - 1), path.say(column, f" is no {logical} of a day"))
+        return F.when(~column.between(0, _DAY[logical] - 1), path.say(column, f" is out of range for {logical}"))
 
     return check
 
@@ -117,6 +124,6 @@ def _truncate(column: Column) -> Column:
 
 
 def _truncate_local(column: Column) -> Column:
-    # date_trunc would go through the session's time zone, where a local time may not exist.
+    # date_trunc converts to the session's time zone, where a local time may not exist.
     beyond = F.date_part(F.lit("SECOND"), column) % F.lit(Decimal("0.001"))
     return column - F.make_dt_interval(secs=beyond)

@@ -1,4 +1,4 @@
-"""How rows of a Spark type become records of a contract: what to change, what to check, what can never fit."""
+"""Matching of a Spark type with a contract: the changes, the checks and the misfits."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ Get = Callable[[str], Column]
 
 @dataclass(frozen=True, slots=True)
 class FieldFit:
-    """A field of a record: taken from the source's field of its name, or, when there is none, `constant`."""
+    """A field of a record: the source's field with the same name or, if there is none, `constant`."""
 
     name: str
     fit: Fit
     constant: Column | None = None
 
     def value(self, get: Get) -> Column:
-        """The field's value; `get` gives the source's fields by name."""
+        """Return the field's value; `get` returns the source's fields by name."""
         return self.constant if self.constant is not None else self.fit.apply(get(self.name))
 
     def reason(self, get: Get, path: Path) -> Column | None:
-        """The first reason why the field breaks the schema; None when it cannot."""
+        """Return the first reason why the field breaks the schema; None when it cannot."""
         return self.fit.check(get(self.name), path.field(self.name)) if self.fit.check else None
 
 
 class Matcher:
-    """Matches types with the parts of one contract and gathers every misfit on the way."""
+    """Matches types with the parts of a contract, and collects all misfits."""
 
     def __init__(self, contract: Contract, *, extra: Literal["fail", "drop"], deep: bool) -> None:
         self.misfits: list[Misfit] = []
@@ -52,38 +52,47 @@ class Matcher:
         self._deep = deep
 
     def fields(self, source: t.StructType, record: Record, where: str) -> list[FieldFit]:
-        """One fit for every field of the record, in its order."""
+        """Return a fit for every field of the record, in its order."""
         names = [f.name for f in source.fields]
-        self._look_for_twins(names, where)
-        wanted = [f.name for f in record.fields]
+        self._check_duplicates(names, where)
+        fields = [f.name for f in record.fields]
         if self._extra == "fail":
             for name in names:
-                if name not in wanted:
-                    self._misfit(_join(where, name), "the schema has no such field", _rename_or(name, wanted, names))
+                if name not in fields:
+                    self._misfit(
+                        _join(where, name), "the schema has no such field", _rename_or_drop(name, fields, names)
+                    )
         return [self._field(source, field, where) for field in record.fields]
 
     def _field(self, source: t.StructType, field: Field, where: str) -> FieldFit:
         where = _join(where, field.name)
         if field.name in source.fieldNames():
-            found = source[field.name]
-            return FieldFit(field.name, self.value(found.dataType, found.nullable, field.schema, where))
+            column = source[field.name]
+            return FieldFit(field.name, self.value(column.dataType, column.nullable, field.schema, where))
         target = spark_type(field.schema, self._contract)
         if field.has_default:
             value = default_value(field.default, field.schema, self._contract)
             return FieldFit(field.name, Fit(), column_of(value, target))
         if not optional(field.schema, self._contract)[1]:
             near = difflib.get_close_matches(field.name, source.fieldNames(), 1)
-            remedy = f"is `{near[0]}` meant?" if near else "give it in the rows, or a default in the schema"
-            self._misfit(where, f"the rows have no such field, and the schema wants {target.simpleString()}", remedy)
+            remedy = f"did you mean `{near[0]}`?" if near else "add the column to the rows, or a default to the schema"
+            self._misfit(where, f"the rows have no such field, expected {target.simpleString()}", remedy)
         return FieldFit(field.name, Fit(), F.lit(None).cast(target))
 
     def value(self, source: t.DataType, nullable: bool, schema: Schema, where: str) -> Fit:
-        """What a value of Spark's type `source` needs to be the schema's."""
+        """Return how values of a Spark type are converted to a schema.
+
+        Arguments:
+            source: the Spark type of the values.
+            nullable: whether they may be null.
+            schema: the Avro type.
+            where: the path of the field, for misfits.
+        """
         held, may_be_null = optional(schema, self._contract)
         target = spark_type(held, self._contract)
         if isinstance(source, t.NullType):
             if not may_be_null:
-                self._misfit(where, f"is always null, where the schema wants {target.simpleString()}")
+                self._misfit(where, f"is always null, expected {target.simpleString()}")
             return Fit(lambda column: column.cast(target))
         fit = self._held(source, held, target, where)
         if not nullable:
@@ -108,7 +117,7 @@ class Matcher:
                 if fit:
                     return fit
         cast = f'cast it: F.col(…).cast("{target.simpleString()}")' if not isinstance(target, t.StructType) else ""
-        self._misfit(where, f"is {source.simpleString()}, where the schema wants {target.simpleString()}", cast)
+        self._misfit(where, f"is {source.simpleString()}, expected {target.simpleString()}", cast)
         return Fit()
 
     def _array(self, item: Fit) -> Fit:
@@ -146,7 +155,7 @@ class Matcher:
             return self._wrapped(source, same[0], members, where)
         types = ", ".join(f"{n} {spark_type(b, self._contract).simpleString()}" for n, b in members.items())
         remedy = "set one of its members: F.struct(….alias('member0'))"
-        self._misfit(where, f"is {source.simpleString()}, where the schema wants a union ({types})", remedy)
+        self._misfit(where, f"is {source.simpleString()}, expected a union ({types})", remedy)
         return Fit()
 
     def _members(self, source: t.StructType, members: dict[str, Schema], where: str) -> Fit:
@@ -156,7 +165,7 @@ class Matcher:
             if name not in source.fieldNames():
                 fits.append(FieldFit(name, Fit(), F.lit(None).cast(target)))
                 continue
-            # That a member is null says only that another one is set.
+            # A null member only means that another member is set.
             nullable = Union((branch, Primitive("null")))
             fits.append(FieldFit(name, self.value(source[name].dataType, True, nullable, _join(where, name))))
         inner = _struct_fit(fits, source)
@@ -165,7 +174,7 @@ class Matcher:
         def check(column: Column, path: Path) -> Column:
             flags = [column.getField(name).isNotNull().cast("int") for name in present]
             count = functools.reduce(operator.add, flags)
-            several = F.when(count != 1, path.say(count, " members of the union are set, where one must be"))
+            several = F.when(count != 1, path.say(count, " members of the union are set, expected one"))
             return F.coalesce(several, inner.check(column, path)) if inner.check else several
 
         return Fit(inner.change, check)
@@ -183,15 +192,13 @@ class Matcher:
 
         return Fit(change, inner.check)
 
-    def _look_for_twins(self, names: list[str], where: str) -> None:
+    def _check_duplicates(self, names: list[str], where: str) -> None:
         seen: dict[str, str] = {}
         for name in names:
             twin = seen.get(name.lower())
             if twin is not None:
-                said = (
-                    f"there are two fields `{name}`" if twin == name else f"`{twin}` and `{name}` differ only in case"
-                )
-                self._misfit(where, said, "rename one of them")
+                reason = f"duplicate field `{name}`" if twin == name else f"`{twin}` and `{name}` differ only in case"
+                self._misfit(where, reason, "rename one of them")
             seen.setdefault(name.lower(), name)
 
     def _misfit(self, where: str, reason: str, remedy: str = "") -> None:
@@ -199,7 +206,16 @@ class Matcher:
 
 
 def misfits(source: t.StructType, contract: Contract, *, extra: Literal["fail", "drop"]) -> tuple[Misfit, ...]:
-    """Why rows of a type can never be the contract's records, field by field; () when they can. Makes no columns."""
+    """Return why rows of a type cannot be converted to a contract, without creating column expressions.
+
+    Arguments:
+        source: the type of the rows.
+        contract: the contract.
+        extra: as for `conformance`.
+
+    Returns:
+        The misfits by field; () if rows can conform.
+    """
     matcher = Matcher(contract, extra=extra, deep=True)
     matcher.fields(source, contract.record, "")
     return tuple(matcher.misfits)
@@ -228,20 +244,20 @@ def _null_check(fit: Fit, may_be_null: bool, guard: bool) -> Callable[[Column, P
         return (lambda column, path: F.when(column.isNotNull(), check(column, path))) if check and guard else check
 
     def not_null(column: Column, path: Path) -> Column:
-        null = F.when(column.isNull(), path.say("is null, where the schema has no null"))
+        null = F.when(column.isNull(), path.say("is null, and the schema does not allow null"))
         return null.otherwise(check(column, path)) if check else null
 
     return not_null
 
 
-def _same(one: t.DataType, other: t.DataType) -> bool:
-    return one.simpleString() == other.simpleString()
+def _same(type_: t.DataType, other: t.DataType) -> bool:
+    return type_.simpleString() == other.simpleString()
 
 
 def _join(where: str, name: str) -> str:
     return f"{where}.{name}" if where else name
 
 
-def _rename_or(name: str, wanted: list[str], names: list[str]) -> str:
-    near = difflib.get_close_matches(name, [w for w in wanted if w not in names], 1)
-    return f"is `{near[0]}` meant?" if near else 'leave it out, or say extra="drop"'
+def _rename_or_drop(name: str, fields: list[str], names: list[str]) -> str:
+    near = difflib.get_close_matches(name, [field for field in fields if field not in names], 1)
+    return f"did you mean `{near[0]}`?" if near else 'drop the column, or set extra="drop"'

@@ -1,4 +1,4 @@
-"""`Path`: where inside a row a reason holds, known in part only when the row is there (`orders[3].price`)."""
+"""`Path`: the place of a reason inside a row (`orders[3].price`), which partly depends on the row."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pyspark.sql import functions as F
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Text and, for the positions of items and the keys of maps, columns."""
+    """A path of strings and, for the indexes of items and the keys of maps, columns."""
 
     pieces: tuple[str | Column, ...] = ()
 
     def field(self, name: str) -> Path:
-        """The field `name` of what stands here."""
+        """Return the path of the field `name`."""
         return Path((*self.pieces, f".{name}" if self.pieces else name))
 
     def item(self, index: Column) -> Path:
-        """The item at `index` of the array that stands here."""
+        """Return the path of the item at `index` of an array."""
         return Path((*self.pieces, "[", index.cast("string"), "]"))
 
     def value(self, key: Column) -> Path:
-        """The value under `key` of the map that stands here."""
+        """Return the path of the value at `key` of a map."""
         return Path((*self.pieces, "['", key, "']"))
 
     def say(self, *reason: str | Column) -> Column:
-        """The reason as text that begins with this path; columns in it are shown as text, null as `null`."""
+        """Return a reason as a string column that starts with this path; columns become strings, null `null`."""
         merged: list[str | Column] = []
         for piece in ("`", *self.pieces, "`: ", *reason):
             if isinstance(piece, str) and merged and isinstance(merged[-1], str):

@@ -1,4 +1,4 @@
-"""Values without parts from one Avro type to another, by way of the underlying value, all that Avro passes on."""
+"""Conversion of values without parts between Avro types, through the underlying value that Avro stores."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ Leaf = Primitive | Fixed
 
 
 def reinterpret(writer: Leaf, reader: Leaf) -> Step | None:
-    """What makes the writer's values the reader's (the same type, or a promotion of Avro's); None when nothing must be
-    done."""
+    """Return the conversion of the writer's values to the reader's type; None if they are the same.
+
+    Arguments:
+        writer: the writer's type.
+        reader: the reader's type: the same underlying type, or one that Avro promotes it to.
+    """
     read = arrow_leaf(reader)
     if _type(writer) == _type(reader) and _view(writer) == _view(reader):
         return None
@@ -33,7 +37,7 @@ def _type(leaf: Leaf) -> str:
 
 
 def _view(leaf: Leaf) -> Logical | None:
-    """The logical type as far as it changes how a value is held."""
+    """Return the logical type if it changes how a value is stored."""
     import pyarrow as pa
 
     held = arrow_leaf(leaf)
@@ -55,7 +59,7 @@ def _rescaled(values: pa.Array, kind: pa.DataType, checked: bool) -> pa.Array:
 
     viewed = pa.Array.from_buffers(kind, len(values), values.buffers(), offset=values.offset)
     if checked:
-        viewed.validate(full=True)  # a number with more digits than the reader's precision
+        viewed.validate(full=True)  # raises for numbers with more digits than the reader's precision
     return viewed
 
 
@@ -84,7 +88,7 @@ def _promoted(values: pa.Array, reader: Leaf) -> pa.Array:
     try:
         return values.cast(kind, safe=pa.types.is_string(kind))
     except pa.ArrowInvalid:
-        # Bytes that are no UTF-8: replaced, as Avro's Java reader does.
+        # Invalid UTF-8 is replaced, as in Avro's Java reader.
         return pa.array([None if v is None else v.decode("utf-8", "replace") for v in values.to_pylist()], kind)
 
 

@@ -1,6 +1,6 @@
-"""The same values under another Arrow type of the same make: names and nullability of parts changed, leaves cast.
+"""Conversion of values to an Arrow type of the same structure: other names and nullability of parts, leaves cast.
 
-Arrow's own cast refuses to call a field `not null` that has no values under null parents; Spark expects just that.
+Arrow's own cast refuses to make a field `not null` that has no values under null parents, but Spark expects this.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def relabel(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values as `kind`; parts are taken in their order, and no buffer is copied that need not change."""
+    """Return the values as type `kind`; parts are matched by position, and unchanged buffers are not copied."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -35,7 +35,7 @@ def relabel(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def extent(lists: pa.ListArray | pa.MapArray) -> tuple[pa.Array, int, int]:
-    """Offsets that begin at 0, and which of the items they speak of; the array may be a slice of another."""
+    """Return offsets that start at 0, and the start and number of the items they refer to, also for a sliced array."""
     import pyarrow.compute as pc
 
     start, end = lists.offsets[0].as_py(), lists.offsets[-1].as_py()
@@ -43,5 +43,5 @@ def extent(lists: pa.ListArray | pa.MapArray) -> tuple[pa.Array, int, int]:
 
 
 def null_mask(values: pa.Array) -> pa.Array | None:
-    """Which values are null, as builders of arrays take it; None when none is."""
+    """Return the mask of null values for array builders; None if no value is null."""
     return values.is_null() if values.null_count else None

@@ -1,8 +1,8 @@
-"""What was written, as the reader's schema has it: Avro schema resolution carried out on whole Arrow arrays.
+"""Avro schema resolution on whole Arrow arrays: conversion of written records to the reader's schema.
 
-What `blueprint.avro.resolve_plan` says to do is put together once per pair of schemas; what needs nothing done is
-passed on as it is. As in Avro, a logical type is only a way to look at the underlying value: where writer and reader
-differ in it (verification warns), the underlying value is taken, on every channel.
+The plan of `blueprint.avro.planner.resolve_plan` is compiled once per pair of schemas; unchanged arrays are passed on.
+As in Avro, a logical type only interprets the underlying value. If writer and reader have different logical types
+(verification warns), the underlying value is used, on every channel.
 """
 
 from __future__ import annotations
@@ -39,13 +39,17 @@ if TYPE_CHECKING:
 
 
 def resolver(writer: Contract, reader: Contract) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """What turns batches of the writer's schema (`arrow_schema(writer)`) into batches of the reader's.
+    """Return a function that converts batches of the writer's schema (`arrow_schema(writer)`) to the reader's.
 
-    Batches come back untouched when both schemas have the same columns.
+    Batches are returned unchanged if both schemas have the same columns.
+
+    Arguments:
+        writer: the contract of the written records.
+        reader: the contract of the reader.
 
     Raises:
-        IncompatibleError: some record of the writer cannot be read with the reader's schema.
-        ContractError: a schema has a type that cannot be carried.
+        IncompatibleError: the reader's schema cannot read some records of the writer.
+        ContractError: a schema has a type that Spark cannot represent.
     """
     import pyarrow as pa
 
@@ -64,15 +68,15 @@ def resolver(writer: Contract, reader: Contract) -> Callable[[pa.RecordBatch], p
 
 
 class _Steps:
-    """Puts steps together. A step takes an array of the writer's type at a place and gives one of the reader's, null
-    for null; None stands for the step that does nothing."""
+    """Compiles steps. A step converts an array of the writer's type to the reader's, null to null; None is the step
+    that changes nothing."""
 
     def __init__(self, writer: Contract, reader: Contract) -> None:
         self._writer = writer
         self._reader = reader
 
     def step(self, plan: ReadPlan) -> Step | None:
-        """The step that carries out a plan."""
+        """Return the step that executes a plan."""
         match plan:
             case Take(writer, reader) | Promote(writer, reader):
                 return reinterpret(writer, reader)
@@ -89,10 +93,10 @@ class _Steps:
             case IntoUnion():
                 return self._into_union(plan)
             case Again():
-                raise AssertionError("types that hold themselves are refused before")
+                raise AssertionError("recursive types are rejected earlier")
 
     def record(self, plan: ReadRecord) -> Step | None:
-        """The step for a record; fields of the writer's that the reader does not have are left behind."""
+        """Return the step for a record; fields that the reader does not have are dropped."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -130,13 +134,13 @@ class _Steps:
         if inner is None and kind.equals(arrow_type(plan.writer, self._writer)):
             return None
 
-        def each(lists: pa.ListArray) -> pa.ListArray:
+        def convert(lists: pa.ListArray) -> pa.ListArray:
             offsets, start, length = extent(lists)
             items = lists.values.slice(start, length)
             items = inner(items) if inner else items
             return pa.ListArray.from_arrays(offsets, items, type=kind, mask=null_mask(lists))
 
-        return each
+        return convert
 
     def _map(self, plan: ReadMap) -> Step | None:
         import pyarrow as pa
@@ -146,13 +150,13 @@ class _Steps:
         if inner is None and kind.equals(arrow_type(plan.writer, self._writer)):
             return None
 
-        def each(maps: pa.MapArray) -> pa.MapArray:
+        def convert(maps: pa.MapArray) -> pa.MapArray:
             offsets, start, length = extent(maps)
             keys, values = maps.keys.slice(start, length), maps.items.slice(start, length)
             values = inner(values) if inner else values
             return pa.MapArray.from_arrays(offsets, keys, values, type=kind, mask=null_mask(maps))
 
-        return each
+        return convert
 
     def _from_union(self, plan: FromUnion) -> Step | None:
         import pyarrow.compute as pc
@@ -166,7 +170,7 @@ class _Steps:
         if not branches:
             return self.step(plan.branches[0])
         if not isinstance(held, Union):
-            # One branch, or two numbers that share a column of the wider type, which the wider's plan then reads.
+            # One branch, or two number types that share a column of the wider type: its plan reads both.
             return next(self.step(inner) for branch, inner in branches if len(branches) == 1 or branch == held)
         steps = [self.step(inner) for _, inner in branches]
         if self._same_members(plan, [inner for _, inner in branches]):
@@ -180,7 +184,7 @@ class _Steps:
         return choose
 
     def _same_members(self, plan: FromUnion, branches: list[ReadPlan]) -> bool:
-        """Whether each member stays what it is, in a reader's union of the same members."""
+        """Return whether all members are unchanged in a reader's union of the same members."""
         for number, branch in enumerate(branches):
             if not isinstance(branch, IntoUnion) or _member_number(branch) != number or self.step(branch.plan):
                 return False
@@ -209,7 +213,7 @@ class _Steps:
 
 
 def _member_number(plan: IntoUnion) -> int:
-    """The branch's number as the struct of a union counts it, without `null`."""
+    """Return the number of the branch in the struct of a union, without `null`."""
     return sum(not is_null(branch) for branch in plan.reader.branches[: plan.branch])
 
 

@@ -1,4 +1,4 @@
-"""Avro contracts as Spark and Arrow types: the one table of `blueprint.avro.spark_types`, made into objects."""
+"""Spark and Arrow types of Avro contracts, created from the table in `blueprint.avro.spark_types`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def is_null(schema: Schema) -> bool:
-    """Whether this is the type `null`."""
+    """Return whether a schema is the type `null`."""
     return isinstance(schema, Primitive) and schema.type == "null"
 
 
 def spark_schema(contract: Contract) -> StructType:
-    """The contract's records as Spark's struct.
+    """Return the Spark type of a contract's records.
 
     Raises:
-        ContractError: a type that Spark cannot carry (recursive ones).
+        ContractError: a type is recursive, which Spark cannot represent.
     """
     from pyspark.sql.types import StructType
 
@@ -33,7 +33,12 @@ def spark_schema(contract: Contract) -> StructType:
 
 
 def spark_type(schema: Schema, contract: Contract) -> DataType:
-    """The Spark type of one part of a contract (whether it may be null is for its holder to say)."""
+    """Return the Spark type of a part of a contract, without its nullability.
+
+    Arguments:
+        schema: the part.
+        contract: the contract that defines the names in it.
+    """
     from pyspark.sql import types as t
 
     def build(part: Schema, records: frozenset[str]) -> DataType:
@@ -73,12 +78,12 @@ def spark_type(schema: Schema, contract: Contract) -> DataType:
 
 
 def arrow_schema(contract: Contract) -> pa.Schema:
-    """The contract's records as Arrow has them on the way into Spark (timestamps are `timestamp[us, tz=UTC]`).
+    """Return the Arrow schema of a contract's records, as passed to Spark (timestamps are `timestamp[us, tz=UTC]`).
 
-    Every field may be null: Arrow asks for values under null records, too, so it cannot say what Avro means.
+    Every field is nullable, because Arrow also requires values of non-null fields under null records.
 
     Raises:
-        ContractError: a type that Spark cannot carry (recursive ones).
+        ContractError: a type is recursive, which Spark cannot represent.
     """
     import pyarrow as pa
 
@@ -86,7 +91,12 @@ def arrow_schema(contract: Contract) -> pa.Schema:
 
 
 def arrow_type(schema: Schema, contract: Contract) -> pa.DataType:
-    """The Arrow type of one part of a contract. Needs no Spark."""
+    """Return the Arrow type of a part of a contract, without Spark.
+
+    Arguments:
+        schema: the part.
+        contract: the contract that defines the names in it.
+    """
     import pyarrow as pa
 
     def build(part: Schema, records: frozenset[str]) -> pa.DataType:
@@ -107,7 +117,7 @@ def arrow_type(schema: Schema, contract: Contract) -> pa.DataType:
 
 
 def arrow_leaf(schema: Schema) -> pa.DataType:
-    """The Arrow type that holds an Avro type without parts."""
+    """Return the Arrow type of an Avro type without parts."""
     import pyarrow as pa
 
     name = leaf_name(schema)
@@ -131,8 +141,8 @@ def arrow_leaf(schema: Schema) -> pa.DataType:
 
 def _enter(record: Record, contract: Contract, records: frozenset[str]) -> frozenset[str]:
     if record.name in records:
-        reason = f"the record `{record.name}` holds itself, and Spark has no recursive types"
-        raise ContractError(contract.record.name, (Misfit("", reason, "leave the inner reference out"),))
+        reason = f"the record `{record.name}` contains itself, and Spark has no recursive types"
+        raise ContractError(contract.record.name, (Misfit("", reason, "remove the inner reference"),))
     return records | {record.name}
 
 

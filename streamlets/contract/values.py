@@ -1,4 +1,4 @@
-"""Plain values made into a contract's, as Arrow's builders take them: Python's own, or those of Spark's JSON."""
+"""Conversion of plain values to a contract, for Arrow's builders: Python values, or values of Spark's JSON."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ _UTC = datetime.UTC
 
 
 class RecordError(ValueError):
-    """A record that its schema does not allow; the message says which field and why."""
+    """A record that does not conform to its schema; the message names the field and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Values as Python has them: dicts by field name, times as `datetime` or ISO text, decimals as `Decimal` or text,
-    unions as the plain value. What does not fit raises `RecordError`, with the `path` that it is given."""
+    """Converts Python values: records are dicts by field name, times `datetime` or ISO strings, decimals `Decimal` or
+    strings, unions the plain value. Methods raise `RecordError` with the given `path` for invalid values.
+
+    Arguments:
+        contract: the contract that defines the types.
+    """
 
     contract: Contract
 
     def record(self, row: Mapping[str, object], record: Record, path: str) -> dict[str, object]:
-        """A record, or one within it."""
+        """Convert a record or a nested record."""
         names = [field.name for field in record.fields]
         for name in row:
             if name not in names:
@@ -50,7 +54,7 @@ class Values:
         raise RecordError(f"{path} is missing and has no default")
 
     def value(self, value: object, schema: Schema, path: str) -> object:
-        """A value of any type."""
+        """Convert a value of any type."""
         held, nullable = optional(schema, self.contract)
         if value is None:
             if nullable:
@@ -59,70 +63,71 @@ class Values:
         match held:
             case Record():
                 if not isinstance(value, Mapping):
-                    raise RecordError(f"{path} is a {_type(value)}, not a dict")
+                    raise RecordError(f"{path} is a {_type(value)}, expected a dict")
                 return self.record(value, held, path)
             case Array(items=items):
                 if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-                    raise RecordError(f"{path} is a {_type(value)}, not a list")
+                    raise RecordError(f"{path} is a {_type(value)}, expected a list")
                 return [self.value(item, items, f"{path}[{n}]") for n, item in enumerate(value)]
             case Map(values=values):
                 if not isinstance(value, Mapping):
-                    raise RecordError(f"{path} is a {_type(value)}, not a dict")
+                    raise RecordError(f"{path} is a {_type(value)}, expected a dict")
                 return [(str(key), self.value(item, values, f"{path}[{key!r}]")) for key, item in value.items()]
             case Union(branches=branches):
                 return self.branch(value, branches, path)
             case Enum(symbols=symbols, name=name):
                 if value not in symbols:
-                    raise RecordError(f"{path} is {value!r}, no symbol of `{name}`: {', '.join(symbols)}")
+                    raise RecordError(f"{path} is {value!r}, not a symbol of `{name}`: {', '.join(symbols)}")
                 return value
             case _:
                 return self.leaf(value, held, path)
 
     def branch(self, value: object, branches: tuple[Schema, ...], path: str) -> dict[str, object]:
-        """A value of a union: of the first branch that it fits."""
+        """Convert a value of a union to the first branch that it matches."""
         reasons = []
         for index, branch in enumerate(branches):
             try:
                 return {member(index): self.value(value, branch, path)}
             except RecordError as error:
                 reasons.append(str(error))
-        raise RecordError(f"{path} fits no branch of its union: {'; '.join(reasons)}")
+        raise RecordError(f"{path} does not match any branch of its union: {'; '.join(reasons)}")
 
     def leaf(self, value: object, schema: Schema, path: str) -> object:
-        """A value without parts."""
+        """Convert a value without parts."""
         return leaf_value(value, schema, path)
 
 
 @dataclass(frozen=True, slots=True)
 class JsonValues(Values):
-    """Values as Spark's `to_json` writes a row: bytes as base64, unions as a struct of members, NaN and infinities as
-    texts; numbers read as `Decimal` so that none is rounded.
+    """Converts values of Spark's `to_json`: bytes are base64, unions structs of members, NaN and infinities strings.
+    Numbers must be parsed as `Decimal`, so that they are not rounded.
 
     Arguments:
+        contract: the contract that defines the types.
         extra: whether fields that the contract does not have are dropped.
     """
 
     extra: bool = False
 
     def record(self, row: Mapping[str, object], record: Record, path: str) -> dict[str, object]:
-        """A record, or one within it."""
+        """Convert a record or a nested record."""
         if self.extra:
             row = {field.name: row[field.name] for field in record.fields if field.name in row}
         return Values.record(self, row, record, path)
 
     def branch(self, value: object, branches: tuple[Schema, ...], path: str) -> dict[str, object]:
-        """A union by the one member that is not null."""
+        """Convert a union by its only member that is not null."""
         names = [member(index) for index in range(len(branches))]
         if not isinstance(value, Mapping) or not set(value) <= set(names):
             return Values.branch(self, value, branches, path)
-        given = [(name, branch) for name, branch in zip(names, branches, strict=True) if value.get(name) is not None]
-        if len(given) != 1:
-            raise RecordError(f"{path} has {len(given)} members of its union, not one")
-        ((name, branch),) = given
+        members = [(name, branch) for name, branch in zip(names, branches, strict=True) if value.get(name) is not None]
+        if len(members) != 1:
+            raise RecordError(f"{path} sets {len(members)} members of its union, expected one")
+        ((name, branch),) = members
         return {name: self.value(value[name], branch, path)}
 
     def leaf(self, value: object, schema: Schema, path: str) -> object:
-        """A value without parts."""
+        """Convert a value without parts."""
         kind = schema.type if isinstance(schema, Primitive) else "bytes"
         decimal = isinstance(schema, (Primitive, Fixed)) and schema.logical and schema.logical.name == "decimal"
         if isinstance(value, str) and kind == "bytes" and not decimal:
@@ -136,7 +141,7 @@ class JsonValues(Values):
 
 
 def leaf_value(value: object, schema: Schema, path: str) -> object:
-    """A value without parts, as Python has it."""
+    """Convert a Python value without parts; raises `RecordError` with the path if it is invalid."""
     match schema, value:
         case ((Primitive(logical=logical) | Fixed(logical=logical)), _) if logical and logical.name == "decimal":
             return _decimal(value, logical.precision or 0, logical.scale or 0, path)
@@ -144,7 +149,7 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
             return _time(value, logical.name, path)
         case Primitive(type="int" | "long" as kind), int() if not isinstance(value, bool):
             if not -(2 ** _RANGES[kind]) <= value < 2 ** _RANGES[kind]:
-                raise RecordError(f"{path} is {value}, too large for `{kind}`")
+                raise RecordError(f"{path} is {value}, out of range for `{kind}`")
             return value
         case Primitive(type="float" | "double"), int() | float() if not isinstance(value, bool):
             return float(value)
@@ -156,11 +161,11 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
             return bytes(value)
         case Fixed(size=size), bytes() | bytearray():
             if len(value) != size:
-                raise RecordError(f"{path} has {len(value)} bytes, not {size}")
+                raise RecordError(f"{path} has {len(value)} bytes, expected {size}")
             return bytes(value)
         case _:
-            wanted = schema.type if isinstance(schema, Primitive) else "bytes"
-            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), not `{wanted}`")
+            expected = schema.type if isinstance(schema, Primitive) else "bytes"
+            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), expected `{expected}`")
 
 
 def _decimal(value: object, precision: int, scale: int, path: str) -> Decimal:
@@ -169,7 +174,7 @@ def _decimal(value: object, precision: int, scale: int, path: str) -> Decimal:
             exact = Decimal(value)
             rounded = exact.quantize(Decimal(1).scaleb(-scale), context=EXACT)
         except InvalidOperation:
-            raise RecordError(f"{path} is {value!r}, no decimal({precision},{scale})") from None
+            raise RecordError(f"{path} is {value!r}, not a decimal({precision},{scale})") from None
         if rounded == exact and len(rounded.as_tuple().digits) <= precision:
             return rounded
     raise RecordError(f"{path} is {value!r}, which does not fit decimal({precision},{scale})")
@@ -180,7 +185,7 @@ def _is_time(logical: str) -> bool:
 
 
 def _time(value: object, logical: str, path: str) -> object:
-    """Instants as aware datetimes (naive ones count as UTC), local times as naive ones, times of day as numbers."""
+    """Convert instants to aware datetimes (naive ones are UTC), local times to naive ones, times of day to numbers."""
     try:
         parsed = _parsed(value, logical)
     except ValueError as error:
@@ -200,7 +205,7 @@ def _time(value: object, logical: str, path: str) -> object:
         case int() if logical.startswith("time-") and not isinstance(parsed, bool):
             return parsed
         case _:
-            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), not a `{logical}`")
+            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), expected `{logical}`")
 
 
 def _parsed(value: object, logical: str) -> object:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.catalog import ParameterProblem
+from blueprint.quantities import Duration, QuantityError, duration
 from blueprint.spelling import alternatives, did_you_mean, listing, near
 
 OutputMode = Literal["append", "update", "complete"]
+SinkValue = str | int | bool | Duration | None
+"""The value of an option; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class SinkOption:
 
     name: str
     description: str
-    type: type[str] | type[int] | type[bool] = str
+    type: type[str] | type[int] | type[bool] | type[Duration] = str
     default: str | int | bool | None = None
     required: bool = False
     choices: tuple[str, ...] = ()
@@ -71,8 +75,11 @@ class SinkTraits:
                 message = f"the sink `{self.name}` needs the option `{option.name}`: {option.description}"
                 remedy = f"write `options {{ {option.name} = ... }}` beside `to`"
                 yield ParameterProblem((option.name,), message, (remedy,))
+        if {"compact", "max-records-per-file"} <= {*options} & {*known}:
+            message = f"the sink `{self.name}` cannot merge files whose number of records is limited"
+            yield ParameterProblem(("compact",), message, ("remove `compact` or `max-records-per-file`",), "key")
 
-    def settings(self, options: Mapping[str, object]) -> dict[str, str | int | bool | None]:
+    def settings(self, options: Mapping[str, object]) -> dict[str, SinkValue]:
         """The value of each option, defaults filled in; `problems` must have found nothing."""
         return {o.name: _typed(o, options[o.name]) if o.name in options else o.default for o in self.options}
 
@@ -80,7 +87,8 @@ class SinkTraits:
 def _problem(sink: str, option: SinkOption, value: object) -> Iterator[ParameterProblem]:
     typed = _typed(option, value)
     if typed is None:
-        kind = {str: "a text", int: "a whole number", bool: "true or false"}[option.type]
+        kinds = {str: "a text", int: "a whole number", bool: "true or false", Duration: "a duration such as `1 hour`"}
+        kind = kinds[option.type]
         given = "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else f"`{value}`"
         message = f"the option `{option.name}` of the sink `{sink}` must be {kind}, not {given}"
         yield ParameterProblem((option.name,), message)
@@ -90,7 +98,7 @@ def _problem(sink: str, option: SinkOption, value: object) -> Iterator[Parameter
         yield ParameterProblem((option.name,), message, help)
 
 
-def _typed(option: SinkOption, value: object) -> str | int | bool | None:
+def _typed(option: SinkOption, value: object) -> SinkValue:
     """The value in the option's type; None when it cannot be (settings may hold numbers as text)."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, (Mapping, list, tuple)) or value is None:
@@ -99,6 +107,10 @@ def _typed(option: SinkOption, value: object) -> str | int | bool | None:
         return {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}.get(text.lower())
     if option.type is int:
         return int(text) if text.isdecimal() else None
+    if option.type is Duration:
+        with suppress(QuantityError):
+            return duration(text)
+        return None
     return text
 
 
@@ -111,12 +123,17 @@ def _files(name: str, description: str, *options: SinkOption, nested: bool = Tru
         nested=nested,
         guarantee="replaces itself",
         options=(
-            SinkOption("path", "the folder of the files, relative to the blueprint's folder", required=True),
+            SinkOption(
+                "path", "the directory of the files; a relative one starts beside the file that sets it", required=True
+            ),
             SinkOption(
                 "existing",
                 "what becomes of the files that this sink wrote before its checkpoint was begun anew",
                 default="fail",
                 choices=("fail", "replace", "append"),
+            ),
+            SinkOption(
+                "compact", "merge small files once the oldest is as old, into files of at most 128 MiB", Duration
             ),
             SinkOption("max-records-per-file", "a limit to the size of files", int, spark="maxRecordsPerFile"),
             *options,

@@ -2,29 +2,27 @@
 
 A batch is written to `_staging`, then a manifest in `_batches`, made only if absent, names its files, then each is
 renamed into its place. The manifest decides: a replay of the batch takes the files it names and finishes the renames,
-even where it would now have made other ones. Folders that begin with `_` are hidden from Spark, Arrow and pandas.
+even where it would now have made other ones. Directories that begin with `_` are hidden from Spark, Arrow and pandas.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.channels.base import BatchWritten
 from streamlets.channels.crash import crash_point
-from streamlets.channels.delta import store
+from streamlets.egress.compaction import Compaction
 from streamlets.egress.errors import ExistingFilesError, SinkError
+from streamlets.egress.record import FilesRecord
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-STAGING, BATCHES = "_staging", "_batches"
 
 _PART = re.compile(r"part-(\d+)-[0-9a-f-]+(?:[-.]c(\d+))?(\..+)")
 _QUIET = {
@@ -38,25 +36,38 @@ class FilesWriter:
     """The function of the sink's `foreachBatch`.
 
     Arguments:
-        root: the folder of the files, on a local or mounted file system.
-        streamlet: the sink's name in the blueprint; format: Spark's name of the format.
+        record: what is kept about its batches and files, and where these are, on a local or mounted file system.
+        format: Spark's name of the format.
         options: for Spark's writer.
-        partition_by: columns that become folders `column=value`.
-        existing: what becomes of files of an earlier checkpoint: `fail`, `replace` or `append`.
-        on_batch: told of each batch once its files are in place, where the format counts its records (Parquet).
+        partition_by: columns that become directories `column=value`.
+        existing: what happens to files of an earlier checkpoint: `fail`, `replace` or `append`.
+        compaction: merges small files of earlier batches; None leaves them as they are.
+        on_batch: called with each batch once its files are in place, where the format counts its records (Parquet).
+        report: called with each sentence for the people who watch the run.
     """
 
-    root: Path
-    streamlet: str
+    record: FilesRecord
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     partition_by: tuple[str, ...] = ()
     existing: str = "fail"
+    compaction: Compaction | None = None
     on_batch: Callable[[BatchWritten], None] | None = None
+    report: Callable[[str], None] = lambda text: None
     _query: str = ""
 
+    @property
+    def root(self) -> Path:
+        """The directory of the files."""
+        return self.record.root
+
+    @property
+    def streamlet(self) -> str:
+        """The sink's name in the blueprint."""
+        return self.record.streamlet
+
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Bring a batch into the folder; one that has been decided before is only finished.
+        """Bring a batch into the directory; one that was decided before is only finished.
 
         Raises:
             SinkError: the file system refuses.
@@ -70,55 +81,62 @@ class FilesWriter:
             raise SinkError(f"{self.streamlet}: {error}; the batch will be finished when it is run again") from None
 
     def _bring(self, rows: DataFrame, batch: int) -> None:
-        manifest = self._batches / f"{batch}.json"
-        staging = self.root / STAGING / self.streamlet / self._query
-        known = decided = store.read(manifest)
-        if decided is None:
-            shutil.rmtree(staging, ignore_errors=True)  # an attempt that was not decided
-            staged = self._stage(rows, staging / f"{batch}-{uuid.uuid4().hex[:8]}", batch)
+        record, query = self.record, self._query
+        moves = record.decided(query, batch)
+        replayed = moves is not None
+        if moves is None:
+            record.unstage(query)  # an attempt that was not decided
+            staged = self._stage(rows, record.staging(query) / f"{batch}-{uuid.uuid4().hex[:8]}", batch)
             crash_point("after-data-files")
             if staged:
-                self._batches.mkdir(parents=True, exist_ok=True)
-                store.put_if_absent(manifest, json.dumps(staged).encode())
-            decided = store.read(manifest) or b"{}"
+                record.decide(query, batch, staged)
+            moves = record.decided(query, batch) or {}
             crash_point("after-manifest")
-        moves = json.loads(decided)
         for source, target in moves.items():
             _move(self.root / source, self.root / target)
-        self._tidy(staging, batch)
+        record.unstage(query)
+        record.publish(query, batch, moves.values())
+        if self.compaction is not None:
+            self.compaction.run(rows.sparkSession, query, _stem(self.streamlet, query), batch)
         if self.on_batch is not None and self.format == "parquet":
             count = sum(_records(self.root / target) for target in moves.values())
-            replayed = known is not None
             self.on_batch(BatchWritten(self.streamlet, "sink", batch, {self.format: count}, replayed=replayed))
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
-        """Take the id that Spark keeps in the checkpoint: a new checkpoint counts its batches anew."""
+        """Take the id that Spark keeps in the checkpoint: a new checkpoint counts its batches from 0 again."""
         session = rows.sparkSession
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query = str(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
-        earlier = [path for path in _folders(self.root / BATCHES / self.streamlet) if path.name != query]
-        if earlier and not (self.root / BATCHES / self.streamlet / query).exists():
-            self._meet(earlier)
+        if not self.record.knows(query):
+            self._meet_earlier(query)
+        self.record.claim(query)
         self._query = query
-        self._batches.mkdir(parents=True, exist_ok=True)
 
-    def _meet(self, earlier: list[Path]) -> None:
-        if self.existing == "fail":
+    def _meet_earlier(self, query: str) -> None:
+        """Decide about files of other checkpoints: only those of this application can be replaced."""
+        earlier = self.record.earlier(query)
+        others = [each.owner for each in earlier if each.owner != self.record.owner]
+        if self.existing != "append" and others:
             raise ExistingFilesError(
-                f"{self.streamlet}: `{self.root}` holds files that it wrote before its checkpoint was begun anew, "
-                "so that records would stand there twice: set `options.existing` to `replace`, which removes them, "
-                "or to `append`, or give another `path`"
+                f"{self.streamlet}: `{self.root}` holds files that another application wrote"
+                f"{f' (its state is in `{others[0]}`)' if others[0] else ''}; they are not touched: give another "
+                "`path`, set `options.existing` to `append`, or delete the directory yourself"
             )
-        if self.existing == "replace":
-            for batches in earlier:
-                for path in self.root.rglob(f"{_stem(self.streamlet, batches.name)}-*"):
-                    path.unlink()
-                shutil.rmtree(batches)  # last: until then the files are known to be there
-
-    @property
-    def _batches(self) -> Path:
-        return self.root / BATCHES / self.streamlet / self._query
+        if self.existing == "fail" and earlier:
+            raise ExistingFilesError(
+                f"{self.streamlet}: `{self.root}` holds files that it wrote with an earlier checkpoint, so records "
+                "would be there twice: set `options.existing` to `replace`, which deletes them, or to `append`, or "
+                "give another `path`"
+            )
+        if self.existing == "replace" and earlier:
+            count = sum(self.record.delete(each.id) for each in earlier)
+            kept = sum(_is_visible(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
+            left = f" and kept {_files(kept)} that it did not write" if kept else ""
+            self.report(f"{self.streamlet}: deleted {_files(count)} of an earlier checkpoint in `{self.root}`{left}")
+        for each in earlier:
+            if self.existing == "append" and each.owner == self.record.owner:
+                self.record.forget(each.id)
 
     def _stage(self, rows: DataFrame, folder: Path, batch: int) -> dict[str, str]:
         """Write the batch's files aside; their paths below the root, now and when they are in place."""
@@ -146,16 +164,6 @@ class FilesWriter:
         assert part, staged  # Spark's own names
         number = f"{part[1]}.{int(part[2])}" if int(part[2] or 0) else part[1]
         return staged.with_name(f"{_stem(self.streamlet, self._query)}-{batch:06}-{number}{part[3]}")
-
-    def _tidy(self, staging: Path, batch: int) -> None:
-        """Remove what the batch no longer needs; earlier manifests go, as Spark has committed their batches."""
-        shutil.rmtree(staging, ignore_errors=True)
-        for folder in (staging.parent, self.root / STAGING):
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
-        for path in self._batches.glob("*.json"):
-            if int(path.stem) < batch:
-                path.unlink(missing_ok=True)
 
 
 _REFUSALS = ("No space left on device", "Disk quota exceeded", "Permission denied", "Read-only file system")
@@ -188,5 +196,9 @@ def _records(path: Path) -> int:
     return int(pq.read_metadata(path).num_rows)
 
 
-def _folders(path: Path) -> Iterator[Path]:
-    return (found for found in path.iterdir() if found.is_dir()) if path.is_dir() else iter(())
+def _is_visible(path: Path) -> bool:
+    return not any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'' if count == 1 else 's'}"

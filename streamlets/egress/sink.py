@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import ParameterProblem
+from blueprint.quantities import Duration
 from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.egress.capabilities import SINKS, SinkTraits
+from streamlets.egress.capabilities import SINKS, SinkTraits, SinkValue
 from streamlets.errors import StreamletError
 from streamlets.logic import SparkStreamletLogic
 from streamlets.parameters import ObjectParameter, StringParameter
@@ -18,7 +19,10 @@ from streamlets.streamlet import SparkStreamlet
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    Settings = Mapping[str, str | int | bool | None]
+    from streamlets.egress.files import FilesWriter
+    from streamlets.egress.terminal import TerminalWriter
+
+    Settings = Mapping[str, SinkValue]
 
 
 class Sink(SparkStreamlet):
@@ -72,29 +76,39 @@ class Sink(SparkStreamlet):
             problems = _unfit(traits, columns, rows)
             if problems:
                 raise StreamletError(f"`{sink}`: " + "; ".join(problems), me.rows.declared)
-            write = _writer(sink, traits, traits.settings(options), columns, self.context)
-            return self.query("sink", rows.writeStream.foreachBatch(write))
+            writer = _writer(sink, traits, traits.settings(options), columns, self.context)
+            return self.query("sink", rows.writeStream.foreachBatch(writer), record=writer.record)
 
 
 def _writer(
     sink: str, traits: SinkTraits, settings: Settings, columns: tuple[str, ...], context: SparkStreamletContext
-) -> _Write:
+) -> FilesWriter | TerminalWriter:
     if traits.name == "terminal":
         from streamlets.egress.terminal import TerminalWriter
 
-        return TerminalWriter(sink, int(settings["rows"] or 0), str(settings["title"] or ""))
+        return TerminalWriter(sink, context.print_line, int(str(settings["rows"])), str(settings["title"] or ""))
+    from streamlets.egress.compaction import Compaction
     from streamlets.egress.files import FilesWriter
+    from streamlets.egress.record import FilesRecord
 
-    handed_on = {option.spark: settings[option.name] for option in traits.options if option.spark}
+    record = FilesRecord(context.path(str(settings["path"])), sink, str(context.state))
+    options, age = spark_options(traits, settings), settings["compact"]
     return FilesWriter(
-        root=context.path(str(settings["path"])),
-        streamlet=sink,
+        record=record,
         format=traits.name,
-        options={name: _spark_text(value) for name, value in handed_on.items() if value is not None},
+        options=options,
+        compaction=Compaction(record, traits.name, options, age.seconds) if isinstance(age, Duration) else None,
         partition_by=columns,
         existing=str(settings["existing"]),
         on_batch=context.on_batch,
+        report=context.print_line,
     )
+
+
+def spark_options(traits: SinkTraits, settings: Settings) -> dict[str, str]:
+    """The options of a sink that Spark's writers and readers of its format take."""
+    handed_on = {option.spark: settings[option.name] for option in traits.options if option.spark}
+    return {name: _spark_text(value) for name, value in handed_on.items() if value is not None}
 
 
 def _unfit(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> list[str]:
@@ -108,8 +122,5 @@ def _unfit(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> lis
     return found
 
 
-def _spark_text(value: str | int | bool) -> str:
+def _spark_text(value: str | int | bool | Duration) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-_Write = Callable[["DataFrame", int], None]

@@ -85,7 +85,8 @@ class LogicChecker:
             session = child_session(self._root, settings | _WHOLE_PLANS)
         except SessionError as error:
             place = streamlet.spark_places.get(error.setting, streamlet.place)
-            return (finding("spark-setting", str(error), place, help=(error.help,)),), None
+            headline, *causes = str(error).splitlines()
+            return (finding("spark-setting", headline, place, causes=causes, help=(error.help,)),), None
         with active(session):
             check = StreamletCheck(streamlet, project, session, self._folder / plan.ref, watch, places)
             return tuple(check.findings()), check.queries

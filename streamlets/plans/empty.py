@@ -29,11 +29,13 @@ class Mismatch:
 
     Arguments:
         misfits: why, field by field.
+        fitting: the other outlets of the streamlet that the rows fit, without a column too many.
         place: the author's call; several: whether it writes several outlets.
     """
 
     outlet: OutletPlan
     misfits: tuple[Misfit, ...]
+    fitting: tuple[str, ...]
     place: Declared | None
     several: bool
 
@@ -51,6 +53,7 @@ class EmptyPorts:
         self.again = False  # whether the logic is built a second time, on what was checked the first
         self.mismatches: list[Mismatch] = []
         self.read_inlets: set[str] = set()
+        self.rows: dict[str, StructType] = {}  # by outlet, the type of what is written to it
         self._plan = plan
         self._session = session
         self._folder = folder
@@ -92,8 +95,14 @@ class EmptyPorts:
         for name, part in branches.items() if not self.again else ():
             frame = rows if part is all_rows else self._branch(rows, part, name)
             found = misfits(frame.schema, outlets[name].contract, extra=outlets[name].extra)
+            self.rows.setdefault(name, frame.schema)
             if found:
-                self.mismatches.append(Mismatch(outlets[name], found, self._places.here(), part is not all_rows))
+                fitting = tuple(
+                    other.name for other in self._plan.outlets
+                    if other.name != name and not misfits(frame.schema, other.contract, extra="fail")
+                )  # fmt: skip
+                place = self._places.here()
+                self.mismatches.append(Mismatch(outlets[name], found, fitting, place, part is not all_rows))
         return rows.writeStream.format("noop").outputMode(output_mode)
 
     def checkpoint_dir(self, name: str) -> str:

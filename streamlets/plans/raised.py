@@ -12,6 +12,7 @@ from streamlets.declared import Declared
 from streamlets.errors import StreamletError
 from streamlets.frames import said
 from streamlets.plans import pinpoint
+from streamlets.plans.advice import advice, union_by_name
 from streamlets.plans.places import Places, span_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def _refused_by_spark(error: PySparkException, places: Places, frames: tuple[Dec
         near = did_you_mean(column, known) or ((f"there are {listing(known)}",) if known else ())
         side = f" on the {given['side']} side of the join" if "side" in given else ""
         headline = f"there is no column `{column}`{side}"
-        return finding("unknown-column", headline, span_of(place), also=_callers(frames, place), help=near)
+        help = (*near, *union_by_name(error))
+        return finding("unknown-column", headline, span_of(place), also=_callers(frames, place), help=help)
     if condition == "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE":
         name = given["eventName"].strip("`")
         place = _place_of(name, error, places, call)
@@ -102,6 +104,13 @@ def _refused_by_spark(error: PySparkException, places: Places, frames: tuple[Dec
         help = did_you_mean(given.get("outputMode", ""), ("append", "update", "complete"))
         help = help or ("it is `append`, `update` or `complete`",)
         return finding("output-mode", headline, span_of(place), also=_callers(frames, place), help=help)
+    advised = advice(error)
+    if advised is not None:
+        place = _place_of(advised.name, error, places, call)
+        return finding(
+            "plan-refused", advised.headline, span_of(place), also=_callers(frames, place),
+            causes=advised.causes, help=advised.help,
+        )  # fmt: skip
     message = message_of(error)
     if message.startswith(_STREAM_ON_THE_SPOT):
         return finding(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from blueprint.buildable import Buildable, BuiltQuery
 from blueprint.catalog import PortDescriptor
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
+from blueprint.spelling import alternatives, listing
 from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.errors import StreamletError
 from streamlets.loading import streamlet_of
@@ -20,9 +21,10 @@ from streamlets.plans.empty import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.queries import CheckedQuery, query_findings
 from streamlets.plans.raised import finding_of
+from streamlets.plans.sampling import sampled_state
 from streamlets.plans.standin import StreamingQuery
 from streamlets.plans.watching import Seen, Watch
-from streamlets.plans.writer import facts
+from streamlets.plans.writer import facts, rows_of
 from streamlets.project import Project
 
 if TYPE_CHECKING:
@@ -76,9 +78,9 @@ class StreamletCheck:
         yield from self._mismatches()
         yield from self._lost(seen, given)
         queries = self._queries(given, seen)
+        told = [found for query in queries for found in query_findings(query, self._streamlet, self._places)]
         ours = {write.query for write in given if isinstance(write, StreamingWrite)}  # others: own checkpoints
         self.queries = {query.name: self._built(query) for query in queries if query.name in ours}
-        told = [found for query in queries for found in query_findings(query, self._streamlet, self._places)]
         yield from told
         yield from self._jobs(seen)
         if all(found.code != "real-time-plan" for found in told):  # there, Python functions are told as what is refused
@@ -97,9 +99,15 @@ class StreamletCheck:
         return replace(found, primary=Label(place.span)) if self._places.own(place) and place else found
 
     def _built(self, query: CheckedQuery) -> BuiltQuery:
-        return BuiltQuery(
-            described(query.plan, query.told.mode, named=self._plan.source_evolution), span_of(query.place)
-        )
+        mode = query.told.mode
+        found = described(query.plan, mode, named=self._plan.source_evolution)
+        if self._streamlet.state and found.operators:
+            inlets = tuple(Path(self._ports.folder_of(inlet)) for inlet in sorted(self._ports.read_inlets))
+            checkpoint = Path(self._context.checkpoint_dir(f"{query.name}.sample"))
+            state = sampled_state(rows_of(query.writer), query.plan, mode, inlets, checkpoint)
+            if state is not None:
+                found = replace(found, operators=tuple(operator.name for operator in state), state=state)
+        return BuiltQuery(found, span_of(query.place))
 
     def _queries(self, given: Queries, seen: Seen) -> list[CheckedQuery]:
         own = self._places.own
@@ -115,7 +123,19 @@ class StreamletCheck:
 
     def _mismatches(self) -> Iterator[Diagnostic]:
         for each in self._ports.mismatches:
-            yield _mismatch(each, self._port(each.outlet.name, self._plan.descriptor.outlets))
+            help = self._intended_outlet(each)
+            yield _mismatch(each, self._port(each.outlet.name, self._plan.descriptor.outlets), help)
+
+    def _intended_outlet(self, mismatch: Mismatch) -> str:
+        """Return the help for rows that are written to the wrong outlet; "" if the rows may be wrong instead."""
+        from streamlets.contract.match import misfits
+
+        outlet, rows = mismatch.outlet, self._ports.rows
+        for other in mismatch.fitting:
+            if other in rows and not misfits(rows[other], outlet.contract, extra=outlet.extra):
+                return f"swap the outlets `{outlet.name}` and `{other}`"
+        unwritten = [other for other in mismatch.fitting if other not in rows]
+        return f"write the rows to {alternatives(unwritten)}" if unwritten else ""
 
     def _lost(self, seen: Seen, given: Queries) -> Iterator[Diagnostic]:
         """Queries that the author starts: nobody watches those that are not returned."""
@@ -226,7 +246,7 @@ class StreamletCheck:
         return next(port for port in ports if port.name == name)
 
 
-def _mismatch(found: Mismatch, outlet: PortDescriptor) -> Diagnostic:
+def _mismatch(found: Mismatch, outlet: PortDescriptor, intended: str) -> Diagnostic:
     misfits = found.misfits
     names = [f"`{misfit.path}`" for misfit in misfits if misfit.path]
     more = f" and {len(misfits) - 1} more" if len(misfits) > 1 else ""
@@ -240,14 +260,17 @@ def _mismatch(found: Mismatch, outlet: PortDescriptor) -> Diagnostic:
     if place is not None:
         part = pinpoint.entry(place, 1, "outlets", outlet.attribute or "") if found.several else None
         place = part or pinpoint.argument(place, 0, "df") or place
+    causes = [f"`{misfit.path}`: {misfit.reason}" if misfit.path else misfit.reason for misfit in misfits]
+    if found.fitting:
+        causes.insert(0, f"the rows fit the outlet{'s' if len(found.fitting) > 1 else ''} {listing(found.fitting)}")
     about = f": field {names[0]}{more}" if names else ""
     return finding(
         "outlet-schema",
         f"the rows for the outlet `{outlet.name}` do not fit its schema{about}",
         span_of(place),
         also=also,
-        causes=[f"`{misfit.path}`: {misfit.reason}" if misfit.path else misfit.reason for misfit in misfits],
-        help=dict.fromkeys(misfit.remedy for misfit in misfits if misfit.remedy),
+        causes=causes,
+        help=(intended,) if intended else dict.fromkeys(misfit.remedy for misfit in misfits if misfit.remedy),
     )
 
 

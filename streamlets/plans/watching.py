@@ -23,9 +23,9 @@ _GIVING = ("collect", "count", "first", "head", "isEmpty", "rdd", "show", "tail"
 _DOING = ("checkpoint", "foreach", "foreachPartition", "localCheckpoint")
 _KEEPING = ("cache", "persist")  # on what is no stream they run nothing
 _NOT_TRACED = {*_GIVING, *_DOING, *_KEEPING, "transform"}  # they give no frame, the same, or one of the author's making
-_WRITING = ("csv", "insertInto", "jdbc", "json", "orc", "parquet", "save", "saveAsTable", "text", "xml")
-_WRITING_TABLES = ("append", "create", "createOrReplace", "overwrite", "overwritePartitions", "replace")
-_COMMAND = re.compile(
+WRITING = ("csv", "insertInto", "jdbc", "json", "orc", "parquet", "save", "saveAsTable", "text", "xml")
+WRITING_TABLES = ("append", "create", "createOrReplace", "overwrite", "overwritePartitions", "replace")
+COMMAND = re.compile(
     r"(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:WITH\b.*?\)\s*)?"
     r"(INSERT|UPDATE|DELETE|MERGE|TRUNCATE|DROP|ALTER|LOAD|MSCK|OPTIMIZE|"
     r"CREATE(?!\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+)?TEMP))\b",
@@ -103,9 +103,9 @@ class Watch:
                 patch(owner, name, lambda method, _: traced(method, self._places.here, frames))
             for name in (*_GIVING, *_DOING, *_KEEPING):
                 patch(DataFrame, name, self._action)
-            for name in _WRITING:
+            for name in WRITING:
                 patch(DataFrameWriter, name, self._writing)
-            for name in _WRITING_TABLES:
+            for name in WRITING_TABLES:
                 patch(DataFrameWriterV2, name, self._writing)
             patch(MergeIntoWriter, "merge", self._writing)
             patch(DataStreamWriter, "start", self._start)
@@ -152,7 +152,9 @@ class Watch:
     def _start(self, method: Any, name: str) -> Any:
         @wraps(method)
         def call(writer: DataStreamWriter, *args: Any, **named: Any) -> StreamingQuery:
-            query = StreamingQuery(_given(writer, name, args, named), named.get("queryName"), self._places.here())
+            query = StreamingQuery(
+                with_arguments(writer, name, args, named), named.get("queryName"), self._places.here()
+            )
             self.seen.started.append(query)
             return query
 
@@ -161,7 +163,7 @@ class Watch:
     def _sql(self, method: Any, name: str) -> Any:
         @wraps(method)
         def call(session: Any, query: Any, *args: Any, **named: Any) -> Any:
-            command = _COMMAND.match(query) if isinstance(query, str) else None
+            command = COMMAND.match(query) if isinstance(query, str) else None
             if command:
                 raise _effect(command[1].upper(), self._places.here())
             return method(session, query, *args, **named)
@@ -202,7 +204,9 @@ def _effect(name: str, place: Declared | None) -> StreamletError:
     )
 
 
-def _given(writer: DataStreamWriter, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> DataStreamWriter:
+def with_arguments(
+    writer: DataStreamWriter, name: str, args: tuple[Any, ...], named: dict[str, Any]
+) -> DataStreamWriter:
     """The writer with what `start(path, format, outputMode, partitionBy, queryName, **options)` says."""
     known = dict(zip(("path", "format", "outputMode", "partitionBy", "queryName"), args, strict=False)) | named
     if name == "toTable":

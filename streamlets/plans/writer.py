@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _READ = ("extraOptions", "foreachBatchWriter", "foreachWriter", "outputMode", "source")
-_FILES = ("parquet", "orc", "json", "csv", "text", "avro", "xml")
+FILES = ("parquet", "orc", "json", "csv", "text", "avro", "xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class WriterFacts:
     @property
     def lacks_sink(self) -> bool:
         """Whether nobody said where the rows go: Spark's default are files, and they need a path."""
-        return self.format in _FILES and "path" not in self.options
+        return self.format in FILES and "path" not in self.options
 
 
 def rows_of(writer: DataStreamWriter) -> DataFrame:

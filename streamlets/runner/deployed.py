@@ -22,9 +22,9 @@ from blueprint.comparison import (
 from blueprint.hocon import shown_name
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError
-from streamlets.channels.delta.look import contracts
-from streamlets.runner.checkpoints.held import operators
-from streamlets.runner.checkpoints.reading import latest
+from streamlets.channels.delta.look import contracts, topics_in
+from streamlets.runner.checkpoints.reading import checkpoints_in, latest
+from streamlets.runner.checkpoints.state_columns import state_of, windows_of
 from streamlets.runner.state_folder.folder import StateError, StateFolder, read_status, write_atomically
 
 
@@ -36,10 +36,20 @@ def store_descriptor(state: StateFolder, plan: ApplicationPlan) -> None:
     """
     file = state.descriptor_file
     try:
-        write_atomically(file, to_json(describe_plan(plan)))
+        write_atomically(file, to_json(describe_plan(plan)), durable=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StateError(f"{file} cannot be written: {reason}", "free space or correct the permissions") from error
+
+
+def descriptor_text(state: StateFolder) -> str | None:
+    """Return the descriptor in a state directory, as text; None when there is none.
+
+    Raises:
+        OSError, UnicodeDecodeError: it cannot be read.
+    """
+    file = state.descriptor_file
+    return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
 def deployed(state: StateFolder) -> Described | None:
@@ -47,13 +57,18 @@ def deployed(state: StateFolder) -> Described | None:
 
     Raises:
         DescriptorError: the descriptor in the folder is none.
-        OSError: it cannot be read.
+        OSError, UnicodeDecodeError: it cannot be read.
     """
-    file = state.descriptor_file
-    if not file.is_file():
+    text = descriptor_text(state)
+    if text is None:
         return None
-    read = read_descriptor(file.read_text(encoding="utf-8"), shown_name(file))
+    read = read_descriptor(text, shown_name(state.descriptor_file))
     return replace(read, descriptor=as_run(read.descriptor, state))
+
+
+def holds_state(state: StateFolder) -> bool:
+    """Whether a state directory has anything that a change could lose: a checkpoint of a query, or records."""
+    return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in topics_in(state.topics))
 
 
 def as_run(descriptor: ApplicationDescriptor, state: StateFolder) -> ApplicationDescriptor:
@@ -91,7 +106,13 @@ def _ran(state: StateFolder) -> dict[str, set[str]]:
 def _queries(folder: Path) -> dict[str, DescribedQuery]:
     """The queries that have a checkpoint, by name."""
     checkpoints = sorted(one for one in folder.iterdir() if (one / "metadata").is_file()) if folder.is_dir() else []
-    return {one.name: DescribedQuery(_sources(one), tuple(name for _, name in operators(one))) for one in checkpoints}
+    return {one.name: _query(one) for one in checkpoints}
+
+
+def _query(checkpoint: Path) -> DescribedQuery:
+    state = state_of(checkpoint)
+    operators = tuple(operator.name for operator in state)
+    return DescribedQuery(_sources(checkpoint), operators, state, windows_of(checkpoint))
 
 
 def _sources(checkpoint: Path) -> tuple[str, ...] | None:

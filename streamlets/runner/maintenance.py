@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from streamlets.channels.base import Missed, Reader, TopicResource
 
@@ -37,7 +38,7 @@ def maintaining(
                 if over.is_set():
                     return
                 try:
-                    topic.maintain(readers(topic) if topic.plan.retention.limited else None)
+                    topic.maintain(partial(readers, topic))
                     for missed in topic.missed():
                         tell(missed)
                 except Exception as error:  # noqa: BLE001 - the topic works without it; the next round may succeed

@@ -42,6 +42,16 @@ class Orders:
             refused = f"{self._state.paused_file} cannot be written: {error.strerror or error}"
         self._control.answer(wanted.id, refused)
 
+    def return_to(self, arguments: tuple[str, ...], cause: str, within: float | None, supervisor: Supervisor) -> None:
+        """Drain the run and put the version before this one in its place.
+
+        Arguments:
+            arguments: of that version's `flow run`; within: seconds that the drain may take.
+        """
+        self.upgrade = Request("", "upgrade", "its trial", arguments=arguments)
+        if not supervisor.done:
+            supervisor.handle(Drain(cause, within))
+
     def close(self) -> None:
         """Take no more requests."""
         self._control.close()

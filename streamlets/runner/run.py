@@ -11,25 +11,29 @@ from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan, Isolation
+from blueprint.secrets import secrets_of
 from streamlets.channels.base import Channel, TopicLostError, TopicResource, TopicWriteError
 from streamlets.runner.build import channels_of, make_topics
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reading import checkpoints_in
 from streamlets.runner.checkpoints.resetting import reset
-from streamlets.runner.deployed import store_descriptor
+from streamlets.runner.deployed import descriptor_text, store_descriptor
 from streamlets.runner.drivers.isolation import Drivers, drivers_of
+from streamlets.runner.events.late import LateRows
 from streamlets.runner.events.log import RunLog
-from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, UnitId
+from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, SparkStarting, UnitId
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
+from streamlets.runner.observing import Observer, observing
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.spark.failure import text_of
 from streamlets.runner.state_folder.control import Request
-from streamlets.runner.state_folder.folder import StateError, StateFolder
+from streamlets.runner.state_folder.folder import ACCESS, StateError, StateFolder
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.supervision.set_back import SetBack
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.runner.trial import Trial, UpgradeOutcome, read_outcome, write_outcome
 
 ALL_ENDED = 0
 FAILED = 1
@@ -57,7 +61,11 @@ class RunOptions:
         fail_fast: end as soon as one streamlet has failed for good.
         json_log: whether the log file is JSON lines.
         arguments: what names the application on a command line, kept for an upgrade.
+        compared: the descriptor in the state directory that the plan was compared with, as text; None without one.
+        reset: the queries that start again with a new checkpoint, as `streamlet.query`; only `streamlet` for all of it.
+        taken_over: whether the version before this one has compared and reset them.
         check_upgrade: says why a version with these arguments cannot take over, empty when it can.
+        check_return: the same of the version before this one, with what this one has written.
     """
 
     state: StateFolder
@@ -69,7 +77,11 @@ class RunOptions:
     fail_fast: bool = False
     json_log: bool = False
     arguments: tuple[str, ...] = ()
+    compared: str | None = None
+    reset: tuple[str, ...] = ()
+    taken_over: bool = False
     check_upgrade: CheckUpgrade = lambda arguments: "this run cannot be upgraded"
+    check_return: CheckUpgrade = lambda arguments: "this run cannot be upgraded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +121,34 @@ def run(
 
     with (
         stopping_on_signals(lambda name: inbox.put(Drain(f"stopped by {name}")), stop_now) as take_signals,
-        options.state.locked() as lock,
+        options.state.locked(ACCESS[plan.state_access]) as lock,
     ):
         if options.fresh:
             options.state.clear()
-        log = RunLog(options.state.logs / "run.log", json=options.json_log)
+        elif not options.taken_over:
+            _make_sure_unchanged(options.state, options.compared)
+        secrets = secrets_of(plan)
+        log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
         status = StatusFile(options.state.status_file)
         options.state.keep_launch(options.arguments)
         orders = Orders(options.state, inbox.put, options.check_upgrade)
+        upgraded = read_outcome(options.state) if options.taken_over else None
+        trial = Trial(options.state, upgraded or UpgradeOutcome(""), options.check_return, time.monotonic)
+
+        late = LateRows()
 
         def emit(event: Event) -> None:
-            log.event(event)
-            status.event(event)
-            view(event)
+            for report in (*late.reports(event), event):
+                shown = secrets.data(report)
+                log.event(shown)
+                status.event(shown)
+                view(shown)
 
         emit(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
         code, reason = FAILED, "it could not be started"
         try:
             topics = _topics(plan, options.state, log)
+            emit(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in plan.streamlets)))
             drivers = drivers_of(
                 plan, options.state, options.isolation or plan.isolation,
                 master=options.master, bounded=options.bounded, resting=orders.paused,
@@ -139,7 +161,9 @@ def run(
                     code = ALL_ENDED
                 else:
                     supervising.set()
-                    code, reason = _supervised(plan, options, topics, drivers, inbox, emit, log, orders, status)
+                    code, reason = _supervised(
+                        plan, options, topics, drivers, inbox, emit, log, orders, status, trial
+                    )  # fmt: skip
             finally:
                 drivers.stop()
         except _StoppedTwiceError:
@@ -151,7 +175,24 @@ def run(
         if orders.upgrade is None:
             return code, None
         _forget(options.state, orders.upgrade.reset, channels_of(plan, options.state).values())
+        if orders.upgrade.id:
+            # A query that was reset has lost its state, and code that was replaced in its place is no longer there.
+            there = not orders.upgrade.reset and orders.upgrade.arguments != options.arguments
+            write_outcome(options.state, UpgradeOutcome(orders.upgrade.id, options.arguments if there else ()))
         return code, Upgrade(orders.upgrade.arguments, os.dup(lock))
+
+
+def _make_sure_unchanged(state: StateFolder, compared: str | None) -> None:
+    """Make sure that no other version has run since the comparison, which was made without the lock.
+
+    Raises:
+        StateError: one has.
+    """
+    if descriptor_text(state) != compared:
+        raise StateError(
+            f"another version of {state.application} has run on {state.folder} in the meantime",
+            "start again to compare with that one",
+        )
 
 
 def _topics(plan: ApplicationPlan, state: StateFolder, log: RunLog) -> Mapping[str, TopicResource]:
@@ -168,7 +209,7 @@ def _topics(plan: ApplicationPlan, state: StateFolder, log: RunLog) -> Mapping[s
 
 
 def _forget(state: StateFolder, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
-    """Reset the checkpoints that an upgrade cannot carry over, as somebody has allowed.
+    """Reset the checkpoints that cannot be carried over, as somebody has allowed.
 
     Raises:
         StateError: the folder cannot be written.
@@ -178,7 +219,7 @@ def _forget(state: StateFolder, names: tuple[str, ...], channels: Iterable[Chann
         reset(state, found, channels)
     except OSError as error:
         raise StateError(
-            f"the checkpoints cannot be reset for the upgrade: {error}", "`flow checkpoints reset` does it by hand"
+            f"the checkpoints cannot be reset: {error}", "`flow checkpoints reset` does it by hand"
         ) from error
 
 
@@ -206,8 +247,10 @@ def _supervised(
     log: RunLog,
     orders: Orders,
     status: StatusFile,
+    trial: Trial,
 ) -> tuple[int, str]:
     """Everything between the start of Spark and its end; gives the exit code and why it ended."""
+    _forget(options.state, options.reset, channels_of(plan, options.state).values())
     store_descriptor(options.state, plan)
     supervisor = Supervisor(
         drivers.units,
@@ -227,7 +270,11 @@ def _supervised(
         lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
-        asked = _watch(supervisor, inbox, orders, status, SetBack(time.time, time.monotonic))
+        observer = Observer(plan, options.state, lambda: status.status, inbox.put, time.time)
+        with observing(observer, lambda error: log.failure(UnitId(plan.name, "observer"), text_of(error))):
+            asked = _watch(
+            supervisor, inbox, orders, status, SetBack(time.time, time.monotonic), trial, options.drain_within
+        )  # fmt: skip
     if options.bounded:
         last = {unit: status.status.units[unit] for unit in supervisor.units}
         for event in drivers.held({unit: each.held if each.batch is not None else None for unit, each in last.items()}):
@@ -237,7 +284,15 @@ def _supervised(
     return ALL_ENDED, asked
 
 
-def _watch(supervisor: Supervisor, inbox: _Inbox, orders: Orders, status: StatusFile, set_back: SetBack) -> str:
+def _watch(
+    supervisor: Supervisor,
+    inbox: _Inbox,
+    orders: Orders,
+    status: StatusFile,
+    set_back: SetBack,
+    trial: Trial,
+    drain_within: float | None,
+) -> str:
     """Feed facts to the supervisor until all has ended; why somebody asked for the end, empty when nobody did."""
     asked = ""
     looked = time.monotonic()
@@ -255,6 +310,10 @@ def _watch(supervisor: Supervisor, inbox: _Inbox, orders: Orders, status: Status
                 if isinstance(fact, (Drain, StopNow)):  # a signal
                     asked, orders.upgrade = asked or fact.cause, None
                 supervisor.handle(fact)
+        previous = () if asked else trial.look(status.status.units)
+        if previous:
+            asked = "the new version failed"
+            orders.return_to(previous, asked, drain_within, supervisor)
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             status.write(time.time())

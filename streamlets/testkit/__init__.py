@@ -7,7 +7,7 @@ from streamlets.testkit.preview import preview
 from streamlets.testkit.records import RecordError
 from streamlets.testkit.session import start_session
 from streamlets.testkit.stepping import QueryStep, Step
-from streamlets.testkit.taps import InletTap, OutletTap, TopicTap
+from streamlets.testkit.taps import InletTap, OutletTap, SinkTap, TopicTap
 from streamlets.testkit.under_test import StreamletUnderTest
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "OutletTap",
     "QueryStep",
     "RecordError",
+    "SinkTap",
     "Step",
     "StepFailedError",
     "StreamletUnderTest",

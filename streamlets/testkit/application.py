@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,9 @@ from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project import project_at
 from streamlets.testkit.failures import TestkitError, refuse
+from streamlets.testkit.outside import Outside
 from streamlets.testkit.stepping import Step
-from streamlets.testkit.taps import TopicTap
+from streamlets.testkit.taps import SinkTap, TopicTap
 from streamlets.testkit.under_test import StreamletUnderTest
 
 if TYPE_CHECKING:
@@ -38,15 +39,35 @@ class ApplicationUnderTest:
         topics: Mapping[str, TopicResource],
         channels: Mapping[str, Channel],
         checkpoints: Path,
+        outside: Outside,
+        real: Iterable[str] = (),
     ) -> None:
+        """Put an application under test.
+
+        Arguments:
+            outside: where the world outside is; `real` names the streamlets that work on the real one.
+
+        Raises:
+            TestkitError: a class cannot be loaded, or there is no streamlet that `real` names.
+        """
         self.plan = plan
+        at_home = frozenset(real)
+        for ref in sorted(at_home - {own.ref for own in plan.streamlets}):
+            raise TestkitError(_no("streamlet", ref, {own.ref: own for own in plan.streamlets}))
         self._topics = topics
         self._taps: dict[str, TopicTap] = {}
         project = project_at(plan.folder)
         try:
             self._streamlets = {
                 own.ref: StreamletUnderTest(
-                    streamlet_of(own.class_name, project), own, open_session, topics, channels, checkpoints
+                    streamlet_of(own.class_name, project),
+                    own,
+                    open_session,
+                    topics,
+                    channels,
+                    checkpoints,
+                    None if own.ref in at_home else outside,
+                    f"real=[{own.ref!r}]",
                 )
                 for own in plan.streamlets
             }
@@ -76,6 +97,14 @@ class ApplicationUnderTest:
         if topic_id not in self._taps:
             self._taps[topic_id] = TopicTap(self._topics[topic_id], self._contract(topic_id))
         return self._taps[topic_id]
+
+    def sink(self, ref: str, query: str | None = None) -> SinkTap:
+        """The rows that a streamlet has brought out of the application; see `StreamletUnderTest.sink`.
+
+        Raises:
+            TestkitError: there is no such streamlet, or what it has written cannot be read back.
+        """
+        return self.streamlet(ref).sink(query)
 
     def step(self) -> dict[str, Step]:
         """Step every streamlet once, producers before consumers; what each did, by its name.
@@ -107,7 +136,7 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
 
     verification = verify(
         blueprint,
-        catalog=ProjectCatalog(),
+        catalog=ProjectCatalog(writes=False),
         conf_files=conf,
         arguments=arguments,
         environment=os.environ,

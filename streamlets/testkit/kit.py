@@ -19,6 +19,7 @@ from streamlets.project import project_at
 from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
 from streamlets.testkit.failures import TestkitError
+from streamlets.testkit.outside import Outside
 from streamlets.testkit.plan import plan_of
 from streamlets.testkit.session import SETTINGS, active
 from streamlets.testkit.under_test import StreamletUnderTest
@@ -72,8 +73,9 @@ class Testkit:
         volume_mounts: Mapping[str, str | Path] | None = None,
         max_records: Mapping[str, int] | None = None,
         spark: Mapping[str, str] | None = None,
+        real: bool = False,
     ) -> StreamletUnderTest:
-        """A streamlet alone, each of its ports on a topic of its own.
+        """A streamlet alone, each of its ports on a topic of its own; what else it writes goes to the kit's directory.
 
         Arguments:
             streamlet: a class or an instance.
@@ -81,8 +83,10 @@ class Testkit:
             parameters: values by key, as Python has them or as a blueprint would write them; checked as there.
             schemas: of ports whose class leaves them to the configuration, by port name.
             volume_mounts: folders by mount name.
-            max_records: how many records of an inlet a batch takes at most, so that a step has several batches.
+            max_records: how many records of an inlet a batch reads, so that a step has several batches; what was put
+                at once is a commit, which is never divided.
             spark: Spark settings of its session.
+            real: whether it writes to its real sinks, mounts and paths.
 
         Raises:
             TestkitError: the streamlet, a schema or a value is not valid.
@@ -103,25 +107,35 @@ class Testkit:
         )
         home = self.folder / ref
         channels, resources = _resources(home, topics, [plan])
-        return StreamletUnderTest(own, plan, self._session, resources, channels, home / "checkpoints")
+        outside = None if real else Outside(self.folder, home)
+        return StreamletUnderTest(own, plan, self._session, resources, channels, home / "checkpoints", outside)
 
     def application(
-        self, blueprint: Path | str, *, conf: Sequence[Path | str] = (), arguments: Sequence[str] = ()
+        self,
+        blueprint: Path | str,
+        *,
+        conf: Sequence[Path | str] = (),
+        arguments: Sequence[str] = (),
+        real: Iterable[str] = (),
     ) -> ApplicationUnderTest:
-        """A whole application, verified as `flow verify` does.
+        """A whole application, verified as `flow verify` does. What it writes elsewhere than to topics is in the kit's
+        directory: `app.sink("archive").take()`.
 
         Arguments:
             blueprint: its file; relative paths start from the working directory.
             conf: files of settings; arguments: `key=value` settings, which win.
+            real: names of streamlets that write to their real sinks, mounts and paths.
 
         Raises:
-            TestkitError: the blueprint or the settings are not valid.
+            TestkitError: the blueprint or the settings are not valid, or there is no streamlet that `real` names.
         """
         plan = plan_application(Path(blueprint), conf, arguments)
         self._spark.sparkContext.environment["PYTHONPATH"] = _python_path(plan.folder)  # workers import its modules
         home = self.folder / plan.name
         channels, resources = _resources(home, plan.topics, plan.streamlets)
-        return ApplicationUnderTest(plan, self._session, resources, channels, home / "checkpoints")
+        return ApplicationUnderTest(
+            plan, self._session, resources, channels, home / "checkpoints", Outside(self.folder, home), real
+        )
 
     def _session(self, plan: StreamletPlan) -> SparkSession:
         session = self._spark.newSession()

@@ -12,6 +12,7 @@ from blueprint.spelling import suggestion
 from streamlets.declared import Declared
 from streamlets.describe import descriptor, problems_of
 from streamlets.parameters import as_text
+from streamlets.paths import path_problems
 from streamlets.project import project_at
 from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.failures import TestkitError, refuse
@@ -42,8 +43,8 @@ def plan_of(
     _known("parameter", parameters, (parameter.key for parameter in described.parameters))
     _known("volume mount", volume_mounts, (mount.name for mount in described.volume_mounts))
     _known("inlet", max_records, (port.name for port in described.inlets))
-    values = _values(described, parameters)
-    _checked(streamlet, values, place)
+    values = _values(described, parameters, Path(place.file).absolute().parent)
+    _checked(streamlet, described, values, place)
     outlets = tuple(_outlet(ref, port) for port in described.outlets)
     letters = any(outlet.on_invalid == "dead-letters" for outlet in outlets)
     plan = StreamletPlan(
@@ -59,6 +60,7 @@ def plan_of(
         volume_mounts={name: str(folder) for name, folder in volume_mounts.items()},
         queries={},
         dead_letters=DEAD_LETTERS if letters else None,
+        folder=str(Path(place.file).absolute().parent),
     )
     topics = [_topic(inlet.topic, (), (f"{ref}.{inlet.name}",)) for inlet in plan.inlets]
     topics += [_topic(outlet.topic, (f"{ref}.{outlet.name}",), ()) for outlet in plan.outlets]
@@ -86,12 +88,12 @@ def _described(streamlet: SparkStreamlet, ref: str, place: Declared, schemas: Ma
     return described
 
 
-def _values(described: StreamletDescriptor, given: Mapping[str, object]) -> dict[str, object]:
+def _values(described: StreamletDescriptor, given: Mapping[str, object], start: Path) -> dict[str, object]:
     values: dict[str, object] = {}
     for parameter in described.parameters:
         try:
             if parameter.key in given:
-                values[parameter.key] = parameter_text(parameter, as_text(given[parameter.key]))
+                values[parameter.key] = parameter_text(parameter, as_text(given[parameter.key]), start)
             elif parameter.default is not None:
                 values[parameter.key] = parameter_default(parameter)
         except ParameterError as error:
@@ -103,8 +105,13 @@ def _values(described: StreamletDescriptor, given: Mapping[str, object]) -> dict
     return values
 
 
-def _checked(streamlet: SparkStreamlet, values: Mapping[str, object], place: Declared) -> None:
-    found = problems_of(streamlet, values, project_at(str(Path(place.file).parent)))
+def _checked(
+    streamlet: SparkStreamlet, described: StreamletDescriptor, values: Mapping[str, object], place: Declared
+) -> None:
+    read = [one for one in described.parameters if one.path is not None and not one.path.writable]
+    found = tuple(path_problems(read, values)) or problems_of(
+        streamlet, values, project_at(str(Path(place.file).parent))
+    )
     if isinstance(found, LoadFailure):
         raise TestkitError(f"`{type(streamlet).__name__}` cannot check its parameters: {found.message}")
     if found:

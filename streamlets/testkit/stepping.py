@@ -61,8 +61,16 @@ class Step:
         return sum(query.late for query in self.queries.values())
 
 
-def step(writes: tuple[StreamingWrite | StreamingQuery, ...], context: SparkStreamletContext) -> Step:
+_RowsRead = Callable[[Mapping[str, Any]], int]
+
+
+def step(
+    writes: tuple[StreamingWrite | StreamingQuery, ...], context: SparkStreamletContext, rows_read: _RowsRead
+) -> Step:
     """Run each query until it has worked off what there is now; queries that the author started run until idle.
+
+    Arguments:
+        rows_read: gives the records that a batch has read, by its progress report.
 
     Raises:
         StepFailedError: a query failed.
@@ -72,7 +80,7 @@ def step(writes: tuple[StreamingWrite | StreamingQuery, ...], context: SparkStre
     for write in writes:
         query = _start(write, context, AvailableNow()) if isinstance(write, StreamingWrite) else write
         name = write.query if isinstance(write, StreamingWrite) else query.name or str(query.id)
-        done[name] = _finish(query, name, context, bounded=isinstance(write, StreamingWrite))
+        done[name] = _finish(query, name, context, rows_read, bounded=isinstance(write, StreamingWrite))
     return Step(done)
 
 
@@ -110,7 +118,9 @@ def _start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigg
         raise _failed(f"{context.streamlet_ref}.{write.query}", error) from error
 
 
-def _finish(query: StreamingQuery, name: str, context: SparkStreamletContext, *, bounded: bool) -> QueryStep:
+def _finish(
+    query: StreamingQuery, name: str, context: SparkStreamletContext, rows_read: _RowsRead, *, bounded: bool
+) -> QueryStep:
     full = f"{context.streamlet_ref}.{name}"
     try:
         if bounded and not query.awaitTermination(PATIENCE):
@@ -125,16 +135,16 @@ def _finish(query: StreamingQuery, name: str, context: SparkStreamletContext, *,
     finally:
         if query.isActive:
             query.stop()
-    return _summary([_as_dict(progress) for progress in query.recentProgress])
+    return _summary([_as_dict(progress) for progress in query.recentProgress], rows_read)
 
 
-def _summary(progress: list[dict[str, Any]]) -> QueryStep:
+def _summary(progress: list[dict[str, Any]], rows_read: _RowsRead) -> QueryStep:
     if not progress:
         return QueryStep()
     operators = [batch.get("stateOperators") or [] for batch in progress]
     return QueryStep(
         batches=len(progress),
-        rows_in=sum(batch.get("numInputRows") or 0 for batch in progress),
+        rows_in=sum(map(rows_read, progress)),
         held=sum(operator.get("numRowsTotal") or 0 for operator in operators[-1]),
         late=sum(operator.get("numRowsDroppedByWatermark") or 0 for batch in operators for operator in batch),
         watermark=(progress[-1].get("eventTime") or {}).get("watermark"),
@@ -144,7 +154,7 @@ def _summary(progress: list[dict[str, Any]]) -> QueryStep:
 def _as_dict(progress: Any) -> dict[str, Any]:
     import json
 
-    return progress if isinstance(progress, dict) else dict(json.loads(progress.json))
+    return dict(json.loads(progress.json))
 
 
 def _raise_failure(query: StreamingQuery, name: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.loading import load_contract
 from blueprint.avro.model import Contract
 from streamlets.channels.base import Position, TopicResource, Txn
+from streamlets.contract.types import spark_schema
 from streamlets.declared import UNKNOWN, authors_call
 from streamlets.ports import Schema
 from streamlets.testkit.failures import refuse
@@ -16,6 +18,7 @@ from streamlets.testkit.records import from_batches, to_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrameReader, SparkSession
 
 
 class InletTap:
@@ -84,6 +87,60 @@ class TopicTap(InletTap, OutletTap):
     def __init__(self, topic: TopicResource, contract: Contract) -> None:
         InletTap.__init__(self, topic, contract)
         self._taken: Position | None = None
+
+
+class SinkTap:
+    """Reads the files that a sink has written, as whoever uses them would: rows in no order.
+
+    Arguments:
+        session: opens a session; only when rows are asked for.
+        root: the directory of the files; format: Spark's name of their format, with options for Spark's reader.
+        contract: of the rows; None for a query of the author's own, whose files say what is in them.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        root: Path,
+        format: str,
+        options: Mapping[str, str],
+        contract: Contract | None = None,
+    ) -> None:
+        self.path = root
+        self._session = session
+        self._format = format
+        self._options = dict(options)
+        self._contract = contract
+        self._taken: set[str] = set()
+
+    def take(self) -> list[dict[str, Any]]:
+        """The rows that came since the last `take`."""
+        files = self._files()
+        rows = self._rows([file for file in files if file not in self._taken])
+        self._taken.update(files)
+        return rows
+
+    def all(self) -> list[dict[str, Any]]:
+        """All rows; what `take` gives next stays the same."""
+        return self._rows(self._files())
+
+    def _files(self) -> list[str]:
+        if (self.path / "_spark_metadata").exists():  # it knows which files are those of finished batches
+            return sorted(self._reader().load(str(self.path)).inputFiles())
+        files = (path for path in self.path.rglob("*") if path.is_file())
+        return sorted(str(path) for path in files if not path.relative_to(self.path).as_posix().startswith(("_", ".")))
+
+    def _rows(self, files: list[str]) -> list[dict[str, Any]]:
+        if not files:
+            return []
+        reader = self._reader().option("basePath", str(self.path))
+        if self._contract is None:
+            return [row.asDict(recursive=True) for row in reader.load(files).collect()]
+        frame = reader.schema(spark_schema(self._contract)).load(files)
+        return from_batches(frame.toArrow().to_batches(), self._contract)
+
+    def _reader(self) -> DataFrameReader:
+        return self._session().read.format(self._format).options(**self._options)
 
 
 def _loaded(schema: Schema) -> Contract:

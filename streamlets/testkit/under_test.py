@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
@@ -12,12 +13,17 @@ from blueprint.spelling import suggestion
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.context import SparkStreamletContext, StreamingWrite
+from streamlets.egress.capabilities import SINKS
+from streamlets.egress.sink import Sink, spark_options
 from streamlets.runner.spark.binding import TopicBinding, context_of
+from streamlets.runner.spark.counting import rows_read
 from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.failures import TestkitError
+from streamlets.testkit.guard import Guard
+from streamlets.testkit.outside import Outside
 from streamlets.testkit.session import active
 from streamlets.testkit.stepping import Step, run_until, step
-from streamlets.testkit.taps import InletTap, OutletTap
+from streamlets.testkit.taps import InletTap, OutletTap, SinkTap
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,14 +48,23 @@ class StreamletUnderTest:
         topics: Mapping[str, TopicResource],
         channels: Mapping[str, Channel],
         checkpoints: Path,
+        outside: Outside | None = None,
+        allow: str = "real=True",
     ) -> None:
-        self.plan = plan
+        """Put a streamlet under test.
+
+        Arguments:
+            outside: where the world outside is; None for the real one.
+            allow: what the test writes to work on the real one.
+        """
+        self.plan = plan if outside is None else outside.redirect(streamlet, plan)
+        self._guard = Guard(plan.ref, outside, allow) if outside is not None else None
         self._streamlet = streamlet
         self._open_session = open_session
         self._topics = topics
         self._channels = channels
         self._checkpoints = checkpoints
-        self._taps: dict[str, InletTap | OutletTap] = {}
+        self._taps: dict[str, InletTap | OutletTap | SinkTap] = {}
         self._writes: tuple[StreamingWrite | StreamingQuery, ...] | None = None
         self.context = self._new_context()
 
@@ -73,6 +88,46 @@ class StreamletUnderTest:
         port = self._port(name, self.plan.outlets, "outlet")
         return self._out(f"outlet {name}", port.topic, port.contract)
 
+    def sink(self, query: str | None = None) -> SinkTap:
+        """The rows that it has brought out of the application: as `streamlets.Sink`, or by a query of its own that
+        writes files.
+
+        Arguments:
+            query: which of its queries; may be omitted where there is only one.
+
+        Raises:
+            TestkitError: it has no such query, or what it has written cannot be read back.
+        """
+        if isinstance(self._streamlet, Sink):
+            return self._taps.setdefault("sink", self._sink())  # type: ignore[return-value]
+        sinks = self._guard.sinks if self._guard is not None else {}
+        if query is None and len(sinks) == 1:
+            (query,) = sinks
+        if query not in sinks:
+            known = ", ".join(f"`{name}`" for name in sinks) or "none"
+            raise TestkitError(
+                f"`{self.plan.ref}` has no query{f' `{query}`' if query else ''} whose files could be read; after "
+                f"its first step it has: {known}"
+            )
+        files = sinks[query]
+        tap = SinkTap(lambda: self.context.session, files.root, files.format, files.options)
+        return self._taps.setdefault(f"sink {query}", tap)  # type: ignore[return-value]
+
+    def path(self, name: str) -> Path:
+        """Where a path is in this test that the streamlet is given: the value of a parameter, or a volume mount.
+
+        Arguments:
+            name: the parameter's key or the mount's name.
+
+        Raises:
+            TestkitError: it has neither.
+        """
+        value = self.plan.volume_mounts.get(name, self.plan.parameters.get(name))
+        if not isinstance(value, str | Path):
+            names = sorted((*self.plan.volume_mounts, *self.plan.parameters))
+            raise TestkitError(f"`{self.plan.ref}` is given no path `{name}`; {suggestion(name, names)}")
+        return self.context.path(str(value))
+
     @property
     def dead_letters(self) -> OutletTap:
         """The records that broke the contract of an outlet with `on_invalid="dead-letters"`, with their reasons.
@@ -93,10 +148,10 @@ class StreamletUnderTest:
             StreamletError: the logic asks for something that cannot be.
             StepFailedError: a query failed; its checkpoint stays where it was, and the next step tries again.
         """
-        with active(self.context.session):
+        with active(self.context.session), self._contained():
             if self._writes is None or not all(isinstance(write, StreamingWrite) for write in self._writes):
                 self._writes = self._build()
-            return step(self._writes, self.context)
+            return step(self._writes, self.context, self._rows_read)
 
     def run_until(self, condition: Callable[[], bool], *, seconds: float = 60.0) -> None:
         """Run all queries as `flow run` would until a condition holds; for sources whose records come with time.
@@ -109,7 +164,7 @@ class StreamletUnderTest:
             StreamletError, StepFailedError: as `step`.
             TestkitError: the condition does not hold in time.
         """
-        with active(self.context.session):
+        with active(self.context.session), self._contained():
             self._writes = self._build()
             run_until(condition, self._writes, self.context, seconds)
 
@@ -126,7 +181,29 @@ class StreamletUnderTest:
         self.context = self._new_context()
 
     def _build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
-        return self._streamlet.create_logic(self.context).build()
+        with self._guard.authors() if self._guard is not None else nullcontext():
+            return self._streamlet.create_logic(self.context).build()
+
+    def _contained(self) -> AbstractContextManager[None]:
+        return self._guard.watching() if self._guard is not None else nullcontext()
+
+    def _sink(self) -> SinkTap:
+        """What `streamlets.Sink` writes, with its schema.
+
+        Raises:
+            TestkitError: it shows its rows on the real terminal.
+        """
+        traits = SINKS[str(self.plan.parameters["to"])]
+        options: Any = self.plan.parameters["options"]
+        if "path" not in options:
+            raise TestkitError(f"`{self.plan.ref}` shows its rows on the terminal, where they cannot be read back")
+        settings = traits.settings(options)
+        root = self.context.path(str(settings["path"]))
+        contract = self.plan.inlets[0].contract
+        return SinkTap(lambda: self.context.session, root, traits.name, spark_options(traits, settings), contract)
+
+    def _rows_read(self, report: Mapping[str, Any]) -> int:
+        return rows_read(report, self.plan.inlets, self._topics)
 
     def _new_context(self) -> SparkStreamletContext:
         session = self._open_session(self.plan)

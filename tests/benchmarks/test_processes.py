@@ -18,15 +18,15 @@ WORK = "import time\nwhile time.process_time() < 0.2: pass"
 def test_waiting_for_a_run_that_has_ended_says_what_it_told(tmp_path: Path) -> None:
     """Nobody waits for what cannot come any more; what comes as it ends has come."""
     out = tmp_path / "run.out"
-    with out.open("wb") as told:
-        process = subprocess.Popen([sys.executable, "-c", "print('it broke'); exit(3)"], stdout=told)
+    with out.open("wb") as output:
+        process = subprocess.Popen([sys.executable, "-c", "print('it broke'); exit(3)"], stdout=output)
     with pytest.raises(RuntimeError, match=r"(?s)ended with exit code 3.*it broke"):
         wait_until(process, out, lambda: False)
     wait_until(process, out, lambda: "it broke" in out.read_text())
 
 
 def test_waiting_ends_after_its_time(tmp_path: Path) -> None:
-    """A run that lives, and never does what is waited for, is no reason to wait for ever."""
+    """If the condition never becomes true, the wait ends after the given time."""
     out = tmp_path / "run.out"
     out.write_text("all is well\n")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
@@ -35,8 +35,8 @@ def test_waiting_ends_after_its_time(tmp_path: Path) -> None:
         process.kill()
 
 
-def test_events_are_whole_lines_from_a_place_on(tmp_path: Path) -> None:
-    """What a run before has told, other lines and a line that is not yet written to its end are left out."""
+def test_events_are_complete_lines_from_an_offset(tmp_path: Path) -> None:
+    """Events of an earlier run, other lines and incomplete lines are skipped."""
     out = tmp_path / "run.out"
     out.write_text('{"n": 0}\n')
     since = out.stat().st_size

@@ -82,4 +82,4 @@ class PaperCatalog:
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """One that cannot run in real time, and one that can."""
-        return {"delta": ChannelTraits("delta", {}, False), "kafka": ChannelTraits("kafka", {}, True)}
+        return {"delta": ChannelTraits("delta", {}, False, (".", "_")), "kafka": ChannelTraits("kafka", {}, True)}

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.catalog import ParameterDescriptor, ParameterType
 from blueprint.diagnostics.renderers import RENDERERS
 from blueprint.verify import verify
-from tests.blueprint.paper import PaperCatalog, record, streamlet
+from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 
 READING = record("Reading", src="string", value="double")
+RATE = ParameterDescriptor("rate", "", ParameterType.INTEGER, "10", at(3))
 CATALOG = PaperCatalog(
     streamlet("app.Sensors", outlets={"readings": READING}, line=10, on_invalid="dead-letters"),
     streamlet("app.Means", inlets={"readings": READING}, outlets={"means": READING}, line=30),

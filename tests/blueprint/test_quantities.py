@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.quantities import Duration, MemorySize, QuantityError, duration, memory_size
+from blueprint.quantities import Duration, MemorySize, QuantityError, backoff, duration, memory_size
 
 DURATIONS = {
     1: "ns nano nanos nanosecond nanoseconds",
@@ -37,7 +37,9 @@ def test_units_of_durations(size: int, units: str) -> None:
 def test_units_of_sizes(size: int, units: str) -> None:
     """Powers of ten and of two, as the specification tells them apart."""
     for unit in units.split():
-        assert memory_size(f"2{unit}") == memory_size(f"2 {unit}") == MemorySize(2 * size)
+        if 2 * size < 2**63:
+            assert memory_size(f"2{unit}") == memory_size(f"2 {unit}") == MemorySize(2 * size)
+        assert memory_size(f"0.0000005 {unit}") == MemorySize(size // 2_000_000)
 
 
 def test_bare_numbers_are_milliseconds_and_bytes() -> None:
@@ -55,11 +57,19 @@ def test_no_durations(text: str) -> None:
     assert "`" in str(raised.value)
 
 
-@pytest.mark.parametrize("text", ["", "MB", "5 KB", "5 mb", "-1 B", "5 kib"])
+@pytest.mark.parametrize("text", ["", "MB", "5 KB", "5 mb", "-1 B", "5 kib", "8 EiB", "999999999999999 YiB"])
 def test_no_sizes(text: str) -> None:
-    """Units are case sensitive, as specified."""
+    """Units are case sensitive, as specified; what does not fit 63 bits is larger than any memory or disk."""
     with pytest.raises(QuantityError):
         memory_size(text)
+
+
+def test_a_back_off_is_a_pause() -> None:
+    """Without one, what fails would be restarted all the time."""
+    assert backoff("10 ms") == Duration(10**7)
+    for text in ("0", "0s", "9 ms", "9999 us"):
+        with pytest.raises(QuantityError, match="shorter than 10 ms"):
+            backoff(text)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,12 @@ def settings(text: str) -> ObjectValue:
 def test_every_unit_of_pstl_is_read(number: int, unit: str, key: str) -> None:
     """A number and one of PSTL's seven units, without a blank, is that long."""
     name = {"min": "min.backoff", "max": "max.backoff", "stable": "stable.period"}[key]
-    assert option(f"pstl.retry.{name}", f"{number}{unit}") == (name.replace(".", "_"), Duration(number * UNITS[unit]))
+    length = Duration(number * UNITS[unit])
+    if key != "stable" and length < Duration(10 * 10**6):
+        with pytest.raises(RetryOptionError, match="must be a duration of 10 ms or more"):
+            option(f"pstl.retry.{name}", f"{number}{unit}")
+    else:
+        assert option(f"pstl.retry.{name}", f"{number}{unit}") == (name.replace(".", "_"), length)
 
 
 def test_all_options_are_read_with_dots_and_with_dashes() -> None:
@@ -54,7 +59,9 @@ def test_all_options_are_read_with_dots_and_with_dashes() -> None:
     ("name", "text"),
     [
         ("min.backoff", "5"), ("min.backoff", "-1s"), ("min.backoff", "5 parsecs"), ("min.backoff", ""),
-        ("max.attempts", "-1"), ("max.attempts", "1.5"), ("random.factor", "-0.1"), ("random.factor", "nan"),
+        ("min.backoff", "0s"),
+        ("max.backoff", "9ms"), ("max.attempts", "2147483648"), ("max.attempts", "-1"),
+        ("max.attempts", "1.5"), ("random.factor", "-0.1"), ("random.factor", "nan"),
         ("random.factor", "inf"), ("enabled", "perhaps"),
     ],
 )  # fmt: skip

@@ -126,4 +126,5 @@ def test_a_broken_blueprint_replays_nothing(flow: Flow, folder: Path) -> None:
 def test_without_dead_letters_there_is_little_to_say(flow: Flow, tmp_path: Path) -> None:
     """No table without lines."""
     made(tmp_path / "app" / "topics")
+    (tmp_path / "app" / "lock").touch()
     assert "app: no dead letters" in flow("dead-letters", "--state-dir", str(tmp_path)).out

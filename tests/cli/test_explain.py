@@ -79,7 +79,7 @@ def test_codes_as_data(flow: Flow) -> None:
     one = json.loads(flow("explain", "cycle", "--format", "json").out)
     assert one["page"].startswith("# cycle\n")
     facts = {
-        "code": "cycle", "severity": "error", "family": "Topics", "meaning": "streamlets feed each other in a circle",
+        "code": "cycle", "severity": "error", "family": "Topics", "meaning": "streamlets form a cycle",
     }  # fmt: skip
     assert {key: value for key, value in one.items() if key != "page"} == {"version": 1, **facts}
     every = json.loads(flow("explain", "--format", "json").out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,9 @@ def test_diff_shows_the_same_and_writes_nothing(flow: Flow, project: Path) -> No
     before = (project / "blueprint.conf").read_bytes()
     said = flow("verify", "--diff")
     assert said.code == 1
-    assert said.out.startswith("--- a/blueprint.conf\n+++ b/blueprint.conf\n@@")
+    heading, patch = said.out.split("\n", 1)
+    assert heading == "# safe: blueprint.conf:7:3: [connections-section] write `topics`"
+    assert patch.startswith("--- a/blueprint.conf\n+++ b/blueprint.conf\n@@")
     assert "\n+  topics {\n" in said.out
     assert "1 to fix, 0 to look at" in said.err
     assert (project / "blueprint.conf").read_bytes() == before
@@ -60,18 +63,121 @@ def test_diff_shows_what_comes_to_light_by_a_fix(flow: Flow, project: Path) -> N
     """What stands behind another mistake is in the same diff, which ends where `--fix` does."""
     blueprint = project / "blueprint.conf"
     text = blueprint.read_text(encoding="utf-8")
-    blueprint.write_text(f"{text}flow.application = @home\nflow.trigge = available-now\n", encoding="utf-8")
+    blueprint.write_text(
+        f"{text}flow.streamlets.source.spark.title = @home\nflow.trigge = available-now\n", encoding="utf-8"
+    )
     before = blueprint.read_text(encoding="utf-8")
     shown = flow("verify", "--diff")
-    assert '+flow.application = "@home"\n' in shown.out
+    assert '+flow.streamlets.source.spark.title = "@home"\n' in shown.out
     assert "+flow.trigger = available-now\n" in shown.out
     assert "\n+  topics {\n" in shown.out
-    assert "3 to fix, 1 to look at" in shown.err  # no application is called so
+    assert "3 to fix, 0 to look at" in shown.err
     assert blueprint.read_text(encoding="utf-8") == before
     assert flow("verify", "--fix").out.count("fixed[") == 3
     after = blueprint.read_text(encoding="utf-8")
     added = {line[1:] for line in shown.out.splitlines() if line.startswith("+") and not line.startswith("+++")}
     assert added == set(after.splitlines()) - set(before.splitlines())
+
+
+EU_AND_US = """\
+blueprint {
+  streamlets {
+    eu { class = shop.Orders }
+    us { class = shop.Orders }
+    archive-eu { class = shop.Archive }
+    # archive-us { class = shop.Archive }
+  }
+  topics {
+    orders-eu { producers = [eu.out], consumers = [archive-eu.in] }
+    orders-us { producer = [us.out], consumers = [archive-us.in] }
+  }
+}
+"""
+MISSPELT = EU_AND_US.replace("# archive-us", "depot").replace("archive-us", "depto")
+SHOP = """\
+from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
+
+
+class Nothing(SparkStreamletLogic):
+    def build_streaming_queries(self):
+        return []
+
+
+class Orders(SparkStreamlet):
+    out = AvroOutlet(schema="id bigint")
+    Logic = Nothing
+
+
+class Archive(SparkStreamlet):
+    in_ = AvroInlet("in", schema="id bigint")
+    Logic = Nothing
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two archives of which one is commented out; the other has its name but for two letters, and a topic."""
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "blueprint.conf").write_text(EU_AND_US, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "blueprint.conf"
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_no_fix_binds_a_port_that_is_bound(flow: Flow, shop: Path, unsafe: bool) -> None:
+    """Records for an archive that is not there never go to the other one; a misspelt key is fixed."""
+    result = flow("verify", "--fix", *(["--unsafe-fixes"] if unsafe else []))
+    assert result.code == 1
+    assert "there is no streamlet `archive-us`" in result.out
+    assert shop.read_text(encoding="utf-8") == EU_AND_US.replace("producer ", "producers ")
+
+
+def test_a_guess_is_made_when_asked_for(flow: Flow, shop: Path) -> None:
+    """A near name of a free port is a guess: `--fix` reports it, `--unsafe-fixes` takes it."""
+    shop.write_text(MISSPELT, encoding="utf-8")
+    result = flow("verify", "--fix")
+    assert result.code == 1
+    assert "1 unsafe fix was not made" in result.err
+    assert shop.read_text(encoding="utf-8") == MISSPELT.replace("producer ", "producers ")
+    result = flow("verify", "--fix", "--unsafe-fixes")
+    assert "fixed[unknown-streamlet] (unsafe): write `depot.in`" in result.out
+    assert result.code == 0
+    assert shop.read_text(encoding="utf-8") == MISSPELT.replace("producer ", "producers ").replace("depto", "depot")
+
+
+def test_diff_marks_which_is_which(flow: Flow, shop: Path) -> None:
+    """The safe fixes come first as one patch, the unsafe ones after it as another, each with its list."""
+    shop.write_text(MISSPELT, encoding="utf-8")
+    safe = flow("verify", "--diff")
+    assert "# safe: blueprint.conf:10:17: [unknown-key] write `producers`\n" in safe.out
+    assert "+    orders-us { producers = [us.out], consumers = [depto.in] }" in safe.out
+    assert "depot.in" not in safe.out
+    assert "1 unsafe fix was not shown" in safe.err
+    both = flow("verify", "--diff", "--unsafe-fixes")
+    assert both.out.startswith(safe.out)
+    assert "# unsafe: blueprint.conf:10:52: [unknown-streamlet] write `depot.in`\n" in both.out[len(safe.out) :]
+    shutil.copytree(shop.parent, shop.parent / "copy", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["patch", "-p1"], input=both.out, cwd=shop.parent / "copy", text=True, check=True)
+    patched = (shop.parent / "copy" / "blueprint.conf").read_text(encoding="utf-8")
+    assert patched == MISSPELT.replace("producer ", "producers ").replace("depto", "depot")
+    assert shop.read_text(encoding="utf-8") == MISSPELT
+
+
+def test_unsafe_fixes_alone_are_refused(flow: Flow, shop: Path) -> None:
+    """An option that changes nothing is not accepted in silence."""
+    result = flow("verify", "--unsafe-fixes")
+    assert result.code == 2
+    assert "--unsafe-fixes needs --fix or --diff" in result.err
+
+
+def test_json_has_the_class_of_a_fix(flow: Flow, shop: Path) -> None:
+    """`applicability` is `safe` or `unsafe`."""
+    shop.write_text(MISSPELT, encoding="utf-8")
+    found = json.loads(flow("verify", "--format", "json").out)["diagnostics"]
+    assert {each["code"]: each["fix"]["applicability"] for each in found} == {
+        "unknown-key": "safe",
+        "unknown-streamlet": "unsafe",
+    }
 
 
 def test_data_stays_data_while_fixing(flow: Flow, project: Path) -> None:

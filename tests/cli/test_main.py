@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,3 +108,66 @@ def test_a_graph_of_nothing_says_all_there_is_to_say(flow: Flow, tmp_path: Path)
     said = flow("graph", str(tmp_path))
     assert said.code == 2
     assert "a blueprint looks like this" in said.err
+
+
+PROJECT = {
+    "app.py": """
+from streamlets import AvroInlet, SparkStreamlet, SparkStreamletLogic
+
+class Archive(SparkStreamlet):
+    records = AvroInlet("in", schema="station string")
+    class Logic(SparkStreamletLogic):
+        def build_streaming_queries(self):
+            return []
+""",
+    "blueprint.conf": """
+blueprint {
+  streamlets { archive = app.Archive }
+  topics { readings { consumers = [archive.in], managed = false } }
+}
+""",
+}
+
+
+def started(folder: Path, files: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What the installed command does in a project that is on the path before all else."""
+    for name, text in (PROJECT | files).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    script = Path(cli_main.__file__).resolve().parent.parent / "_streamlets_flow.py"
+    environment = {**os.environ, "PYTHONPATH": "."}
+    return subprocess.run([sys.executable, "-P", str(script), *arguments], cwd=folder, env=environment,
+                          capture_output=True, text=True, timeout=200)  # fmt: skip
+
+
+def test_the_command_starts_in_a_module_that_no_project_has() -> None:
+    """The installed script imports nothing that a project may have, too."""
+    pyproject = tomllib.loads((Path(cli_main.__file__).resolve().parent.parent / "pyproject.toml").read_text())
+    assert pyproject["project"]["scripts"]["flow"] == "_streamlets_flow:main"
+
+
+@pytest.mark.parametrize("name", ["cli/__init__.py", "cli.py", "blueprint/data.txt", "click.py", "json.py", "yaml.py"])
+def test_the_command_starts_whatever_is_on_the_path(tmp_path: Path, name: str) -> None:
+    """What the application does not import is not in its way: packages of the project called like ours or a library."""
+    done = started(tmp_path, {name: "raise SystemExit('the module of the project was imported')\n"}, "verify")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["blueprint", "streamlets"])
+@pytest.mark.parametrize(("command", "code"), [("verify", 1), ("run", 2)])
+def test_packages_that_hide_the_frameworks_are_a_finding(tmp_path: Path, name: str, command: str, code: int) -> None:
+    """Spark's workers would import them; the finding names the file, and there is no traceback."""
+    done = started(tmp_path, {f"{name}/__init__.py": "x = 1\n"}, command)
+    assert done.returncode == code
+    said = done.stdout + done.stderr
+    assert "error[module-shadowed]" in said and f"{name}/__init__.py" in said
+    assert "Traceback" not in said
+
+
+def test_streamlets_in_a_package_called_cli_are_a_finding(tmp_path: Path) -> None:
+    """They cannot be imported beside the command's."""
+    files = {"cli/__init__.py": "", "cli/app.py": PROJECT["app.py"],
+             "blueprint.conf": PROJECT["blueprint.conf"].replace("app.", "cli.app.")}  # fmt: skip
+    done = started(tmp_path, files, "verify")
+    assert done.returncode == 1
+    assert "error[module-shadowed]" in done.stdout and "Traceback" not in done.stdout + done.stderr

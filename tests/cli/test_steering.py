@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
+from cli.following import Follower
 from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged, UnitProgressed
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.orders import Orders
@@ -166,7 +167,7 @@ def test_status_tells_its_age(flow: Flow, tmp_path: Path) -> None:
         _last_word(state, ago=20)
         said = flow("status", str(tmp_path))
     assert said.code == 0
-    assert re.match(r"plant is running as of 2\d s ago, process \d+, up for 1 min 40 s\n", said.out)
+    assert re.match(r"plant is starting as of 2\d s ago, process \d+, up for 1 min 40 s\n", said.out)
 
 
 def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> None:
@@ -181,6 +182,50 @@ def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> Non
     assert said.code == 1
     assert said.out.startswith("plant is degraded, process ")
     assert said.out.endswith("\nmean.out: failed\n  at plant.py:3 in mean\n  ValueError: bad\n")
+
+
+def test_status_shows_a_cause_of_several_lines(flow: Flow, tmp_path: Path) -> None:
+    """What stands below its first line is the reason; it is in the JSON, too."""
+    state, cause = StateFolder(tmp_path / ".flow", "plant"), "ContractError: the rows do not fit `R`:\n  no column `x`"
+    with state.locked():
+        file = StatusFile(state.status_file)
+        file.event(RunStarted(1.0, "plant", ("mean",)))
+        file.event(UnitChanged(2.0, unit_id("mean.out"), "failed", cause))
+        file.write(time.time())
+        said, data = flow("status", str(tmp_path)), flow("status", str(tmp_path), "--format", "json")
+    assert said.out.endswith("\nmean.out: failed: ContractError: the rows do not fit `R`:\n    no column `x`\n")
+    assert json.loads(data.out)["plant"]["streamlets"][0]["cause"] == cause
+
+
+def test_a_follower_shows_once_that_a_streamlet_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It starts as a whole, then its query does, maybe after a wait: that is one start."""
+    state = StateFolder(tmp_path, "plant")
+    with state.locked():
+        file = StatusFile(state.status_file)
+        file.event(RunStarted(1.0, "plant", ("mean",)))
+        follower = Follower(state)
+        whole, query = unit_id("mean"), unit_id("mean.out")
+        story = [
+            UnitChanged(2.0, whole, "starting"),
+            UnitChanged(3.0, query, "starting"),
+            UnitChanged(4.0, query, "running"),
+            UnitChanged(5.0, query, "starting"),
+            UnitChanged(6.0, query, "running"),
+        ]
+        told = iter(story)
+
+        def there(_: object) -> bool:
+            event = next(told, None)
+            if event is not None:
+                file.event(event)
+            return event is None
+
+        monkeypatch.setattr("cli.following._LOOK_EVERY", 0.0)
+        follower.until(there, 30)
+    shown = [line[10:] for line in capsys.readouterr().out.splitlines()]
+    assert shown == ["mean: running", "mean: starting", "mean: running"]
 
 
 def test_a_duration_wants_a_unit(flow: Flow, tmp_path: Path) -> None:

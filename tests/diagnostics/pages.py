@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from blueprint.diagnostics import FixKind
 from blueprint.diagnostics.codes import CODES
 from tests.diagnostics.specification import FENCE, HEADING
 
@@ -82,6 +83,14 @@ def _shared(text: str) -> dict[str, str]:
 def standing(code: str) -> str:
     """The line below a page's title."""
     return f"{CODES[code].severity.value.capitalize()}: {CODES[code].meaning}."
+
+
+def fix_rows() -> str:
+    """The rows of the table of fixes."""
+    return "".join(
+        f"| {', '.join(f'`{code}`' for code in kind.codes)} | {kind.meaning} | {kind.applicability.value} |\n"
+        for kind in FixKind
+    )
 
 
 def rows(codes: list[str]) -> str:

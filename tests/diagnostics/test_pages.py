@@ -17,7 +17,7 @@ from blueprint.diagnostics.codes import CODES, FAMILIES
 from blueprint.diagnostics.manual import page
 from cli.main import main
 from streamlets.plans import LogicChecker
-from tests.diagnostics.pages import DOCS, FOLDER, INDEX, SECTIONS, Page, read_page, rows, standing
+from tests.diagnostics.pages import DOCS, FOLDER, INDEX, SECTIONS, Page, fix_rows, read_page, rows, standing
 
 UPDATE = bool(os.environ.get("UPDATE_SPECIFICATION"))
 PAGES = [read_page(path) for path in sorted(FOLDER.glob("*.md"), key=lambda path: path.stem)]
@@ -113,6 +113,18 @@ def test_the_index_is_the_same_list() -> None:
         INDEX.write_text(text[:start] + "\n".join(parts), encoding="utf-8")
     else:
         assert text[start:] == "\n".join(parts)
+
+
+def test_the_table_of_fixes_is_the_same_list() -> None:
+    """`docs/diagnostics.md` has a row for each kind of fix, with its class."""
+    text = INDEX.read_text(encoding="utf-8")
+    head = "| findings | fix | class |\n| --- | --- | --- |\n"
+    start = text.index(head) + len(head)
+    end = start + len(re.match(r"(\|.*\n)*", text[start:])[0])  # type: ignore[index]
+    if UPDATE:
+        INDEX.write_text(text[:start] + fix_rows() + text[end:], encoding="utf-8")
+    else:
+        assert text[start:end] == fix_rows()
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:

@@ -87,13 +87,10 @@ def truth() -> Truth:
 def test_the_whole_year_comes_out_exactly(spark: SparkSession, tmp_path: Path) -> None:
     """Every flight is flown, cancelled or invalid; emitted, still held and too late make up all; figures are exact."""
     expected = truth()
-    sinks = {name: tmp_path / name for name in ("archive", "grounded", "rejects")}
-    with Testkit(spark) as kit:
-        app = kit.application(
-            FLIGHTS / "blueprint.conf",
-            arguments=[f"flow.streamlets.{name}.parameters.options.path={path}" for name, path in sinks.items()],
-        )
+    with Testkit(spark, tmp_path) as kit:
+        app = kit.application(FLIGHTS / "blueprint.conf")
         steps = app.step()
+        sinks = {name: app.sink(name).path for name in ("archive", "grounded", "rejects")}
         counted = {
             topic: sum(batch.num_rows for batch in app.topic(topic).batches())
             for topic in ("flights", "flown", "cancelled", "invalid", "joined", "delays")

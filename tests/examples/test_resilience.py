@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
+from benchmarks.processes import java_processes
+
 RESILIENCE = Path(__file__).resolve().parent.parent.parent / "examples" / "resilience"
 ORDERS = 160
 OPENING = datetime(2024, 5, 1, 8, tzinfo=UTC)
@@ -40,7 +42,7 @@ def _events_with_a_kill(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
         event: dict[str, Any] = json.loads(line)
         yield event
         if not killed and (event.get("streamlet"), event.get("state")) == ("settle", "running"):
-            (java,) = [each for each in psutil.Process(run.pid).children() if "java" in each.name()]
+            (java,) = java_processes(psutil.Process(run.pid).children())
             java.kill()
             killed = True
 

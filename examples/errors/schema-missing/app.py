@@ -1,4 +1,4 @@
-"""Its schema file is not there."""
+"""Its schema file does not exist."""
 
 from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic
 

@@ -1,4 +1,4 @@
-"""Its schema file is no JSON."""
+"""Its schema file is not valid JSON."""
 
 from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic
 

@@ -1,4 +1,4 @@
-"""The departure board: what is worth saying of each batch of delays, on the terminal."""
+"""The departure board: the worst delays of each batch, on the terminal."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from streamlets import AvroInlet, AvroOutlet, DurationParameter, Queries, SparkS
 
 
 class Delays(SparkStreamlet):
-    """Delays by carrier and hour; an hour is told once no flight of it can come any more."""
+    """Delays by carrier and hour; an hour is written when no more flights of it can arrive."""
 
     flights = AvroInlet(schema="../schemas/FlightWeather.avsc")
     delays = AvroOutlet(schema="../schemas/Delay.avsc")
-    patience = DurationParameter("How much later than others a flight may come", default="2 hours")
+    patience = DurationParameter("How much later than others a flight may arrive", default="2 hours")
 
     class Logic(SparkStreamletLogic["Delays"]):
         def build_streaming_queries(self) -> Queries:

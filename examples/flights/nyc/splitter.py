@@ -1,4 +1,4 @@
-"""Flown, cancelled, or impossible: every flight goes exactly one way."""
+"""The splitter: every flight goes to exactly one of three outlets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streamlets import AvroInlet, AvroOutlet, Queries, SparkStreamlet, SparkStre
 
 
 class Splitter(SparkStreamlet):
-    """Tells flown flights from cancelled ones, and both from records that cannot be: left, but never arrived."""
+    """Separates flown, cancelled and invalid flights; an invalid one departed, but never arrived."""
 
     flights = AvroInlet(schema="../schemas/Flight.avsc")
     flown = AvroOutlet(schema="../schemas/Flown.avsc", extra="drop")

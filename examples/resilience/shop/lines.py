@@ -1,4 +1,4 @@
-"""An egress as one writes it first: it appends to a file. Nothing in it knows that a batch may come twice."""
+"""A simple egress that appends to a file. It does not handle batches that are executed twice."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from streamlets import (
     AvroInlet,
     DoubleParameter,
     IntegerParameter,
+    PathParameter,
     Queries,
     SparkStreamlet,
     SparkStreamletLogic,
-    StringParameter,
 )
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Appending:
-    """Appends each batch to a file as lines of JSON, and may then fail before Spark knows that it is done."""
+    """Appends each batch to a file as JSON lines, and may then fail before Spark commits the batch."""
 
     path: Path
     trouble: Trouble
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Spark's call for a batch."""
+        """Append a batch; Spark calls this."""
         lines = [text for (text,) in rows.select(F.to_json(F.struct("*"))).collect()]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
@@ -44,13 +44,13 @@ class Lines(SparkStreamlet):
     """Writes settled orders at least once."""
 
     settled = AvroInlet(schema=Settled)
-    path = StringParameter("The file")
-    failures = DoubleParameter("The share of batches that fail once they are written", default=0.0)
-    seed = IntegerParameter("Other seeds fail in other batches", default=1)
+    path = PathParameter("The file", kind="file", writable=True)
+    failures = DoubleParameter("The share of batches that fail after they are written", default=0.0)
+    seed = IntegerParameter("The seed that decides which batches fail", default=1)
 
     class Logic(SparkStreamletLogic["Lines"]):
         def build_streaming_queries(self) -> Queries:
             me = self.streamlet
             trouble = Trouble.of_next_start(self.value(me.failures), self.value(me.seed))
-            write = Appending(self.context.path(self.value(me.path)), trouble)
+            write = Appending(self.value(me.path), trouble)
             return self.query("lines", self.read_stream(me.settled).writeStream.foreachBatch(write))

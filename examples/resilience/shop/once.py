@@ -1,4 +1,4 @@
-"""The stateful processor: a payment that was sent twice counts once."""
+"""The stateful processor: deduplication of payments that were sent twice."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from streamlets import AvroInlet, AvroOutlet, DurationParameter, Queries, SparkS
 
 
 class Once(SparkStreamlet):
-    """Lets the first payment of each order pass and remembers it for a while."""
+    """Passes on the first payment of each order, and remembers it for a while."""
 
     payments = AvroInlet(schema=Payment)
     paid = AvroOutlet(schema=Payment)
-    memory = DurationParameter("For how long a payment is remembered", default="1 minute")
+    memory = DurationParameter("How long a payment is remembered", default="1 minute")
 
     class Logic(SparkStreamletLogic["Once"]):
         def build_streaming_queries(self) -> Queries:

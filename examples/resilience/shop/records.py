@@ -1,4 +1,4 @@
-"""What travels between the streamlets, as dataclasses."""
+"""The records of the topics, as dataclasses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass
 class Order:
-    """A customer ordered something for so many cents."""
+    """An order of a customer, with its price in cents."""
 
     order: int
     customer: int
@@ -18,7 +18,7 @@ class Order:
 
 @dataclass
 class Payment:
-    """An order was paid. The till sends some of these twice."""
+    """The payment of an order. The till sends some payments twice."""
 
     order: int
     paid_at: datetime
@@ -26,7 +26,7 @@ class Payment:
 
 @dataclass
 class Settled:
-    """What became of an order; without `paid_at` nobody paid in time."""
+    """A settled order; `paid_at` is null if it was not paid in time."""
 
     order: int
     customer: int

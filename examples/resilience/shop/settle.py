@@ -1,4 +1,4 @@
-"""The join, which fails all the time: each order with its payment, or without one when none can come any more."""
+"""The join, with frequent failures: each order with its payment, or without one when none can arrive any more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamlets import (
 
 
 class Settle(SparkStreamlet):
-    """Joins orders with payments; both wait in Spark's state for each other."""
+    """Joins orders with payments, which wait for each other in Spark's state."""
 
     orders = AvroInlet(schema=Order)
     paid = AvroInlet(schema=Payment)

@@ -1,4 +1,4 @@
-"""The till's roll as a replayable source for Spark: the offset is how many orders were made."""
+"""The till roll as a replayable source for Spark: the offset is the number of orders."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SCHEMA = pa.schema([("kind", pa.string()), ("order", pa.int64()), ("customer", 
 
 
 class Roll(DataSource):
-    """Options: `orders`, after how many the shop closes; `batch`, how many are read at most in one batch."""
+    """The data source. Options: `orders`, the total number of orders; `batch`, the maximum number per batch."""
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the name of the format."""
         return "till-roll"
 
     def schema(self) -> str:
-        """An entry is an order, or the payment of one: then `at` is when it was paid."""
+        """Return the columns of an entry: an order, or a payment with `at` as its time."""
         return "kind string, order bigint, customer bigint, cents bigint, at timestamp"
 
     def streamReader(self, schema: object) -> RollReader:  # noqa: N802
-        """Spark's question for a reader."""
+        """Return the reader of the stream."""
         return RollReader(int(self.options["orders"]), int(self.options["batch"]))
 
 
@@ -42,35 +42,35 @@ class Orders(InputPartition):
 
 
 class RollReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Gives `batch` orders at a time until `orders` were made."""
+    """Reads `batch` orders at a time, until the total number of orders."""
 
     def __init__(self, orders: int, batch: int) -> None:
         self._orders = orders
         self._batch = batch
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The shop opens."""
+        """Start before the first order."""
         return {"orders": 0}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """A bounded run ends where the shop closes, too."""
+        """Do nothing: a bounded run also ends at the last order."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """So many orders."""
+        """Return the maximum number of orders per batch."""
         return ReadMaxRows(self._batch)
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """The end of the next batch."""
+        """Return the end of the next batch."""
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._orders
         return {"orders": max(start["orders"], min(self._orders, start["orders"] + most))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Orders]:
-        """Two halves, so that two cores have work."""
+        """Return two halves, for two cores."""
         middle = (start["orders"] + end["orders"] + 1) // 2
         return [Orders(start["orders"], middle), Orders(middle, end["orders"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The entries of some orders."""
+        """Yield the entries of a range of orders."""
         assert isinstance(partition, Orders)
         rows = []
         for order in range(partition.start, partition.end):

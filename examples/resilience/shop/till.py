@@ -1,4 +1,4 @@
-"""The ingress: orders and payments, from one source by one query."""
+"""The ingress: orders and payments, from one source with one query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Till(SparkStreamlet):
-    """Takes orders, and payments about half a minute later; every seventh payment is sent a second time."""
+    """Sends orders, and payments about half a minute later; every seventh payment is sent twice."""
 
     orders = AvroOutlet(schema=Order)
     payments = AvroOutlet(schema=Payment)

@@ -1,4 +1,4 @@
-"""Failures at random, but the same ones each time: which batch fails, and how, follows from a seed."""
+"""Random but reproducible failures: a seed determines which batches fail, and how."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = (
     MemoryError("there is no memory left"),
     OSError("the disk is busy"),
     PermissionError("the credentials are being renewed"),
-    None,  # the process dies without a word
+    None,  # the process exits
 )
 
 _starts: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)
@@ -30,8 +30,9 @@ class Trouble:
     """The failures of one start of a query.
 
     Arguments:
-        share: of the batches that fail.
-        seed, start: what chance is made of. The next start has other luck, or what failed would fail for ever.
+        share: the share of batches that fail.
+        seed: the seed of the random numbers.
+        start: the number of the start. Each start has different failures; otherwise a batch would fail for ever.
     """
 
     share: float
@@ -40,14 +41,15 @@ class Trouble:
 
     @classmethod
     def of_next_start(cls, share: float, seed: int) -> Trouble:
-        """The failures of the start that comes next."""
+        """Return the failures of the next start."""
         return cls(share, seed, next(_starts[seed]))
 
     def strike(self, batch: int, *, deadly: bool) -> None:
-        """Fail when it is this batch's turn.
+        """Fail if the batch is one that fails.
 
         Arguments:
-            deadly: whether the process itself may die; else it only ever raises.
+            batch: the number of the batch.
+            deadly: whether the process may exit; otherwise a failure is an exception.
         """
         dice = random.Random(f"{self.seed} {self.start} {batch}")
         if dice.random() >= self.share:
@@ -58,7 +60,7 @@ class Trouble:
         raise kind
 
     def in_worker(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Hand rows on unchanged, in one of Spark's Python workers, unless trouble strikes."""
+        """Pass on rows unchanged, in a Python worker of Spark, and fail if the batch is one that fails."""
         from pyspark import TaskContext
 
         task = TaskContext.get()

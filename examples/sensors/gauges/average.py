@@ -9,13 +9,13 @@ from streamlets import AvroInlet, AvroOutlet, DurationParameter, Queries, SparkS
 
 
 class MovingAverage(SparkStreamlet):
-    """Mean of each gauge over a sliding window, told when the window is complete."""
+    """Mean of each gauge over a sliding window, written when the window is complete."""
 
     readings = AvroInlet(schema=Reading)
     averages = AvroOutlet(schema=Average, partition_by="gauge")
     window = DurationParameter("Length of the window", default="1 minute")
     slide = DurationParameter("Time from one window to the next", default="30 seconds")
-    patience = DurationParameter("How much later than others a reading may come", default="2 seconds")
+    patience = DurationParameter("How much later than others a reading may arrive", default="2 seconds")
 
     class Logic(SparkStreamletLogic["MovingAverage"]):
         def build_streaming_queries(self) -> Queries:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def show(averages: DataFrame, batch: int) -> None:
     """Print a batch."""
-    for each in averages.orderBy("until", "gauge").withColumn("until", F.date_format("until", "HH:mm:ss")).collect():
-        print(f"{each.until}  {each.gauge}  {each.value:6.2f}  ({each.readings} readings)", flush=True)
+    for row in averages.orderBy("until", "gauge").withColumn("until", F.date_format("until", "HH:mm:ss")).collect():
+        print(f"{row.until}  {row.gauge}  {row.value:6.2f}  ({row.readings} readings)", flush=True)
 
 
 class Console(SparkStreamlet):

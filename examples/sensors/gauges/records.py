@@ -1,4 +1,4 @@
-"""What travels between the streamlets, as dataclasses."""
+"""The records of the topics, as dataclasses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass
 class Reading:
-    """What a gauge showed."""
+    """A reading of a gauge."""
 
     gauge: str
     at: datetime

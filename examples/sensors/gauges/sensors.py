@@ -1,4 +1,4 @@
-"""The ingress: Spark's clock ticks, and every tick is a reading."""
+"""The ingress: a reading for every row of Spark's `rate` source."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from streamlets import AvroOutlet, IntegerParameter, Queries, SparkStreamlet, Sp
 
 
 class Sensors(SparkStreamlet):
-    """Four gauges that swing slowly, each in its own rhythm."""
+    """Simulates four gauges with slowly oscillating values."""
 
     readings = AvroOutlet(schema=Reading, partition_by="gauge")
-    records_per_second = IntegerParameter("Readings made up in a second", default=50)
+    records_per_second = IntegerParameter("Simulated readings per second", default=50)
 
     class Logic(SparkStreamletLogic["Sensors"]):
         def build_streaming_queries(self) -> Queries:

@@ -50,6 +50,7 @@ class _Outcome:
     rows: dict[str, int] = field(default_factory=dict)
     dead_letters: int = 0
     folders: list[Path] = field(default_factory=list)
+    executions: int = 1
 
     def add(self, table: str, files: tuple[DataFile, ...]) -> int:
         if files:
@@ -92,9 +93,10 @@ class BatchWriter:
         self._begin(rows)
         manifests = Manifests(self.root / STAGED / self._id)
         manifests.forget_before(batch)
-        found = manifests.find(batch)
+        found, executions = manifests.find(batch), 1
         if found is None:
             outcome = self._write(rows, batch)
+            executions = outcome.executions
             manifest = Manifest(outcome.tables, outcome.rows, outcome.dead_letters)
             crash_point("after-data-files")
             decided = manifests.decide(batch, manifest) if manifest.tables else manifest
@@ -107,8 +109,9 @@ class BatchWriter:
             crash_point("after-topic-commit")
         if self.on_batch is not None:
             written = BatchWritten(
-                self.streamlet, self.query, batch, decided.rows, decided.dead_letters, replayed=found is not None
-            )
+                self.streamlet, self.query, batch, decided.rows, decided.dead_letters,
+                replayed=found is not None, executions=executions,
+            )  # fmt: skip
             self.on_batch(written)
         crash_point("before-spark-commit")
 
@@ -167,6 +170,7 @@ class BatchWriter:
                 return files
             shutil.rmtree(place.folder, ignore_errors=True)
             self._broken.add(outlet.name)
+            outcome.executions += len(self.targets) == 1  # the rows of several outlets are kept
         from pyspark.sql import functions as F
 
         table = self._ensure(dead_letters, dead_letter_contract(), ())

@@ -8,13 +8,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import merge
+from itertools import groupby
 from pathlib import Path
 
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta import actions, store
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.offsets import Offset, Place
-from streamlets.channels.delta.table import Table, commit_path, open_table
+from streamlets.channels.delta.table import REMEDY, Table, commit_path, open_table
 from streamlets.channels.delta.table import lost as table_lost
 
 MARKER = "_topic.json"
@@ -68,7 +69,7 @@ class TopicLog:
         if start.topic != self.id:
             raise TopicLostError(
                 f"topic `{self.path.name}` is not the one that was read from before ({self.path}): it has been "
-                "deleted and made again; put the old folder back, or start anew with --fresh"
+                f"deleted and made again; {REMEDY}"
             )
         for name, (key, _) in start.tables.items():
             if name not in self.tables or self.tables[name].id != key:
@@ -114,14 +115,22 @@ class TopicLog:
         return Offset(self.id, {name: (t.id, Place(t.end, 0)) for name, t in self.tables.items()})
 
     def advance(self, start: Offset, limit: int, until: Offset) -> Offset:
-        """At most `limit` records on from `start`, not beyond `until`, oldest commits first."""
+        """Return the end of the next batch: whole commits on from `start`, oldest first, not beyond `until`.
+
+        A batch has at least one commit, and more as long as they fit into `limit`. A commit that was divided would send
+        some of its rows behind a watermark that the others have moved; see decision 22.
+
+        Arguments:
+            limit: records of a batch.
+        """
         places = {name: start.place(name) for name in until.tables}
-        for piece in self.slices(start, until):
-            if limit <= 0:
+        taken = 0
+        for (table, version), pieces in groupby(self.slices(start, until), key=_commit):
+            count = sum(piece.count for piece in pieces)
+            if taken and taken + count > limit:
                 break
-            taken = min(limit, piece.count)
-            limit -= taken
-            places[piece.table] = Place(piece.version, piece.first + taken)
+            taken += count
+            places[table] = Place(version + 1, 0)
         ended = {name: self._normal(name, place, until.place(name)) for name, place in places.items()}
         return Offset(self.id, {name: (self.tables[name].id, place) for name, place in ended.items()})
 
@@ -186,6 +195,11 @@ def _slices_of(file: DataFile, table: Table, start: Place, end: Place) -> Iterat
         row += segment.count
 
 
+def _commit(piece: Slice) -> tuple[str, int]:
+    """The table and version of the commit that a slice belongs to."""
+    return piece.table, piece.version
+
+
 def _age(piece: Slice) -> tuple[int, str, int, int]:
     """What orders the records of a topic: a table's never go back in time."""
     return piece.time, piece.table, piece.version, piece.first
@@ -213,7 +227,4 @@ def topic_id(path: Path) -> str:
 
 def lost(path: Path) -> TopicLostError:
     """The error for a topic that is gone or has been replaced."""
-    return TopicLostError(
-        f"topic `{path.name}`: its folder is gone or another one is in its place ({path}); put the folder back, or "
-        "start anew with --fresh"
-    )
+    return TopicLostError(f"topic `{path.name}`: its folder is gone or another one is in its place ({path}); {REMEDY}")

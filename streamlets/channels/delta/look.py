@@ -89,7 +89,8 @@ def contracts(topic: Path) -> tuple[Contract, ...]:
     Raises:
         TopicLostError: the topic is gone.
     """
-    texts = {table.contract for table in _opened(topic).tables.values() if table.files}
+    tables = _opened(topic).tables.values()
+    texts = {table.contract for table in tables if any(file.records for file in (table.files or {}).values())}
     return tuple(sorted(map(parse_contract, texts), key=lambda contract: contract.fingerprint))
 
 

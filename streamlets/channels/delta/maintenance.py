@@ -2,19 +2,21 @@
 sweeping of files that nothing names.
 
 Nothing a reader may need is removed: the records' place in the log travels with the files (`Segment`), so whoever comes
-to a cleaned log goes on from the checkpoint.
+to a cleaned log goes on from the checkpoint. Files that have been merged stay for the batches that were planned before.
+Older versions of a table cannot be read: topics promise no time travel.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from streamlets.channels.base import Reader
 from streamlets.channels.delta import store
 from streamlets.channels.delta.compaction import Compaction, compact_table
 from streamlets.channels.delta.manifest import Manifest
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SWEPT = "_swept"
-_SHARE = 10
+# Bytes of a checkpoint that a commit may cost on the average, beyond the few that each checkpoint has. It tells of each
+# commit in some ten bytes, so the next one comes when a topic that keeps everything has grown by a tenth.
+_SHARE = 100
+_SMALL = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +37,59 @@ class Upkeep:
     """How often and how late.
 
     Arguments:
-        checkpoint_every: commits from one checkpoint to the next, at least. A checkpoint costs as much as the table has
-            files, so on a long log the next one comes when the log has grown by a tenth: the cost per commit stays.
+        checkpoint_every: commits from one checkpoint to the next, at least. The larger a checkpoint is the later comes
+            the next one, so that the cost per commit stays.
         keep_log: seconds that commits before a checkpoint stay; a writer must not be held up longer than that
             between its look at the log and its commit.
         keep_orphans: seconds after which a file that nothing names is taken for the rest of a failed attempt.
-        keep_removed: seconds that a file stays after it has left the log; whoever reads it must not take longer.
+        keep_removed: seconds that a file stays after it has left the log, at most; no batch that reads it may take
+            longer.
+        keep_unused: the same when no batch of a known reader was planned before the file left: the time for others,
+            such as `flow tail` or another Delta reader.
         sweep_every: seconds from one search for such files to the next.
         compaction: which files are merged, whenever a checkpoint is due; None merges none.
     """
 
     checkpoint_every: int = 100
-    keep_log: float = 3600.0
+    keep_log: float = 600.0
     keep_orphans: float = 86400.0
     keep_removed: float = 3600.0
+    keep_unused: float = 300.0
     sweep_every: float = 3600.0
     compaction: Compaction | None = field(default_factory=Compaction)
 
 
-def maintain_topic(topic: Path, staged: Path, clock: Callable[[], float], upkeep: Upkeep | None = None) -> None:
-    """Look after each table of a topic; costs next to nothing when there is nothing to do."""
+def maintain_topic(
+    topic: Path,
+    staged: Path,
+    clock: Callable[[], float],
+    upkeep: Upkeep | None = None,
+    readers: Callable[[], Iterable[Reader]] | None = None,
+) -> None:
+    """Look after each table of a topic; costs next to nothing when there is nothing to do.
+
+    Arguments:
+        staged: the directory of the channel's manifests; clock: seconds since the epoch.
+        readers: gives whoever reads the topic; None when that is not known.
+    """
     upkeep = upkeep or Upkeep()
     for path in sorted(topic.iterdir()):
         if commit_path(path, 0).exists():
             last = last_checkpoint(path)
-            if commit_path(path, last + max(upkeep.checkpoint_every, last // _SHARE)).exists():
+            surplus = _size(path, last) - _SMALL
+            if commit_path(path, last + max(upkeep.checkpoint_every, surplus // _SHARE)).exists():
                 table = open_table(path, files=True, removed=True)
                 if upkeep.compaction is not None:
                     compact_table(table, upkeep.compaction, clock)
-                write_checkpoint(table, clock() - upkeep.keep_removed)
+                unused = _unused_before(upkeep, clock(), readers)
+                _delete_removed(table, unused)
+                write_checkpoint(table, unused)
                 _clean_log(path, clock() - upkeep.keep_log)
                 _give_back()
             marker = store.identity(path / SWEPT)
             if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
-                sweep(path, staged, removed=clock() - upkeep.keep_removed, orphans=clock() - upkeep.keep_orphans)
+                unused = _unused_before(upkeep, clock(), readers)
+                sweep(path, staged, removed=unused, orphans=clock() - upkeep.keep_orphans)
 
 
 def _give_back() -> None:
@@ -74,6 +98,28 @@ def _give_back() -> None:
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
+
+
+def _size(table: Path, version: int) -> int:
+    """The bytes of a table's checkpoint, 0 when it has none."""
+    path = checkpoint_path(table, version)
+    return path.stat().st_size if version and path.exists() else 0
+
+
+def _unused_before(upkeep: Upkeep, now: float, readers: Callable[[], Iterable[Reader]] | None) -> float:
+    """The time (seconds since the epoch) such that files which left the log before it are read by nobody any more."""
+    latest = now - upkeep.keep_removed
+    if readers is None:
+        return latest
+    planned = [reader.reading_since for reader in readers() if reader.reading_since is not None]
+    return max(latest, min([now - upkeep.keep_unused, *planned]))
+
+
+def _delete_removed(table: Table, before: float) -> None:
+    """Delete the files that left the log before a time (seconds since the epoch)."""
+    for name, time in (table.removed or {}).items():
+        if time < before * 1000:
+            (table.path / name).unlink(missing_ok=True)
 
 
 def last_checkpoint(table: Path) -> int:
@@ -159,9 +205,7 @@ def sweep(table: Path, staged: Path, *, removed: float, orphans: float) -> None:
     """Delete files that left the log before the time `removed`, and files that neither the log nor a manifest names
     once they are older than the time `orphans` (both in seconds since the epoch)."""
     opened = open_table(table, files=True, removed=True)
-    gone = {path for path, time in (opened.removed or {}).items() if time < removed * 1000}
-    for name in gone:
-        (table / name).unlink(missing_ok=True)
+    _delete_removed(opened, removed)
     left = [path for path in _files(table / "data") if path.stat().st_mtime < orphans]
     if left:
         known = {*(opened.files or {}), *(opened.removed or {})}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.loading import parse_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.planner import IncompatibleError
 from streamlets.channels.delta.log import Slice
 from streamlets.channels.delta.parquet import read_rows
 
@@ -15,6 +16,36 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 METADATA = "_meta"
+
+
+class UnreadableRecordsError(Exception):
+    """Records in a topic that a reader's schema cannot read.
+
+    Arguments:
+        fingerprint: of the schema that they were written with.
+        reason: why they cannot be read.
+    """
+
+    def __init__(self, fingerprint: str, reason: str, message: str = "") -> None:
+        super().__init__(message or f"records written with the schema {fingerprint} cannot be read: {reason}")
+        self.fingerprint = fingerprint
+        self.reason = reason
+
+    def of(self, topic: str, inlet: str, declared: str) -> UnreadableRecordsError:
+        """Return the error with where it happened and what to do.
+
+        Arguments:
+            topic: the name of the records' topic.
+            inlet: the reader's, as `streamlet.inlet`; declared: where its schema is, "" when that is not known.
+        """
+        place = f" (schema at {declared})" if declared else ""
+        return UnreadableRecordsError(
+            self.fingerprint,
+            self.reason,
+            f"the topic `{topic}` has records written with the schema {self.fingerprint}, which `{inlet}`{place} "
+            f"cannot read: {self.reason}; change the schema of `{inlet}` so that it reads them, or drop them with "
+            f"`flow topics purge {topic} --schema {self.fingerprint} --force`",
+        )
 
 
 def read_slices(
@@ -25,6 +56,9 @@ def read_slices(
     Arguments:
         reader: whose schema they are to have; None for their writer's.
         metadata: add the column `_meta`.
+
+    Raises:
+        UnreadableRecordsError: some were written with a schema that the reader's cannot read.
     """
     shapes: dict[str, tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]] = {}
     for run in _runs(slices):
@@ -79,7 +113,10 @@ def _shape(writer_json: str, reader: Contract | None) -> tuple[list[str], Callab
         return stored.names, restore
     from streamlets.contract.resolve import resolver
 
-    resolve = resolver(writer, reader)
+    try:
+        resolve = resolver(writer, reader)
+    except IncompatibleError as error:
+        raise UnreadableRecordsError(writer.fingerprint, str(error)) from error
     return stored.names, lambda batch: resolve(restore(batch))
 
 

@@ -57,6 +57,11 @@ def older(tables: Mapping[str, Table], before: float | None) -> Chosen:
     }
 
 
+def written_with(tables: Mapping[str, Table], fingerprint: str) -> Mapping[str, Table]:
+    """The tables of records that were written with the schema of a fingerprint."""
+    return {name: table for name, table in tables.items() if parse_contract(table.contract).fingerprint == fingerprint}
+
+
 @dataclass(frozen=True, slots=True)
 class Drop:
     """How records are dropped from one topic.

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from blueprint.avro.loading import parse_contract
 from streamlets.channels.delta.log import Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset
-from streamlets.channels.delta.records import fitted, parts, read_slices
+from streamlets.channels.delta.records import UnreadableRecordsError, fitted, parts, read_slices
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,9 +34,10 @@ class Reading:
         topic: the topic's folder.
         contract: the reader's schema, as JSON text.
         starting: where a new checkpoint begins, `earliest` or `latest`.
-        max_records: of one batch; 0 for no limit.
+        max_records: of a batch, in whole commits; 0 for no limit.
         cores: how many tasks to cut a batch into, at most.
         metadata: whether to add `_meta`.
+        inlet: the reader's, as `streamlet.inlet`; declared: where its schema is, as `file:line`; for messages.
     """
 
     topic: str
@@ -45,6 +46,8 @@ class Reading:
     max_records: int
     cores: int
     metadata: bool
+    inlet: str = ""
+    declared: str = ""
 
     def to_options(self) -> dict[str, str]:
         """As options, which Spark carries as text under lower-case keys."""
@@ -128,8 +131,11 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, Part)
         schema = to_arrow_schema(self._schema, timezone="UTC")
         contract = parse_contract(self._reading.contract)
-        for batch in read_slices(partition.slices, contract, metadata=self._reading.metadata):
-            yield fitted(batch, schema)
+        try:
+            for batch in read_slices(partition.slices, contract, metadata=self._reading.metadata):
+                yield fitted(batch, schema)
+        except UnreadableRecordsError as error:
+            raise error.of(Path(self._reading.topic).name, self._reading.inlet, self._reading.declared) from None
 
     def _refreshed(self, start: Offset | None) -> TopicLog:
         if self._log is None:

@@ -276,9 +276,16 @@ def checkpoint_path(table: Path, version: int) -> Path:
     return table / LOG / f"{version:020}.checkpoint.parquet"
 
 
+REMEDY = (
+    "put the directory back, let its readers start again with `flow checkpoints reset STREAMLET`, or delete all topics "
+    "and checkpoints with `flow run --fresh`"
+)
+"""What to do about a topic that was deleted, the mildest first."""
+
+
 def lost(table: Path) -> TopicLostError:
     """The error for a table that is gone or has been replaced."""
     return TopicLostError(
         f"topic `{table.parent.name}`: its table `{table.name}` is gone or another one is in its place ({table}); "
-        "put the folder back, or start anew with --fresh"
+        f"{REMEDY}"
     )

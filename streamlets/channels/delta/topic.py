@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -85,6 +85,8 @@ class DeltaTopic:
             max_records=inlet.max_records or 0,
             cores=session.sparkContext.defaultParallelism,
             metadata=metadata,
+            inlet=f"{inlet.streamlet}.{inlet.name}",
+            declared=_declared(inlet.contract),
         )
         reader = session.readStream.format(FORMAT).schema(schema).options(**reading.to_options())
         return (reader.name(name) if name else reader).load()
@@ -126,6 +128,28 @@ class DeltaTopic:
         Raises:
             TopicLostError: the topic is gone, or the position is another one's.
         """
+        log, start = self._follow(at, reader)
+        end = log.end()
+        oldest = next(log.slices(start, end), None)
+        records = log.count(start, end) if oldest is not None else 0
+        self._remember(log, start, reader)
+        return Lag(records, max(0.0, self._clock() - oldest.time / 1000) if oldest is not None else 0.0)
+
+    def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
+        """How many records lie from `after` to `until`; see `TopicResource.count`.
+
+        Raises:
+            TopicLostError: the topic is gone, or a position is another one's.
+        """
+        log, start = self._follow(after, reader)
+        end = Offset.from_position(until)
+        log.check(end)
+        records = log.count(start, end)
+        self._remember(log, start, reader)
+        return records
+
+    def _follow(self, at: Position | None, reader: str) -> tuple[TopicLog, Offset]:
+        """A log that knows what lies behind a place, as far as possible the one that its reader was given before."""
         start = Offset.from_position(at) if at is not None else None
         log = self._followed.pop(reader, None)
         if log is None or not log.covers(start):
@@ -133,13 +157,12 @@ class DeltaTopic:
         log.refresh()
         start = start or Offset(log.id)
         log.check(start)
-        end = log.end()
-        oldest = next(log.slices(start, end), None)
-        records = log.count(start, end) if oldest is not None else 0
+        return log, start
+
+    def _remember(self, log: TopicLog, start: Offset, reader: str) -> None:
         if reader:
             log.forget(start)
             self._followed[reader] = log
-        return Lag(records, max(0.0, self._clock() - oldest.time / 1000) if oldest is not None else 0.0)
 
     def owns(self, position: Position) -> bool:
         """Whether a position is one of this topic."""
@@ -148,29 +171,37 @@ class DeltaTopic:
         except (TopicLostError, ValueError, KeyError, TypeError, AttributeError):
             return False
 
-    def maintain(self, readers: Iterable[Reader] | None = None) -> Dropped:
+    def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
         """Keep the logs short, merge small files, sweep what no log names (see `maintenance`), and drop what retention
         has no room for."""
         from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
         from streamlets.channels.delta.retention import expired
 
         retention = self.plan.retention
-        maintain_topic(self.path, self._channel.root / STAGED, self._clock, Upkeep(compaction=_compaction(retention)))
+        upkeep = Upkeep(compaction=_compaction(retention))
+        maintain_topic(self.path, self._channel.root / STAGED, self._clock, upkeep, readers)
         if readers is None or not retention.limited:
             return Dropped()
         tables = self._tables()
         chosen = expired(tables, retention, self._clock())
         if not chosen:
             return Dropped()
-        return self._drop(tables, readers, force=not retention.keep_unread, cause="retention").carry_out(chosen)
+        return self._drop(tables, readers(), force=not retention.keep_unread, cause="retention").carry_out(chosen)
 
     def purge(
-        self, readers: Iterable[Reader], *, before: float | None = None, force: bool = False, dry: bool = False
+        self,
+        readers: Iterable[Reader],
+        *,
+        before: float | None = None,
+        schema: str | None = None,
+        force: bool = False,
+        dry: bool = False,
     ) -> Dropped:
         """Drop whole files of records; see `TopicResource.purge`."""
-        from streamlets.channels.delta.retention import older
+        from streamlets.channels.delta.retention import older, written_with
 
         tables = self._tables()
+        tables = tables if schema is None else written_with(tables, schema)
         drop, chosen = self._drop(tables, readers, force=force, cause="flow topics purge"), older(tables, before)
         return drop.plan(chosen)[1] if dry else drop.carry_out(chosen)
 
@@ -216,6 +247,13 @@ class DeltaTopic:
 
 
 _ORPHANS = 86400.0
+
+
+def _declared(contract: Contract) -> str:
+    """Where an author declared a schema, as `file:line`; "" when that is not known."""
+    spans = (contract.record.span, *(field.span for field in contract.record.fields))
+    span = next((span for span in spans if span is not None and not span.file.startswith("<")), None)
+    return f"{span.file}:{span.line}" if span is not None else ""
 
 
 def _compaction(retention: Retention) -> Compaction:

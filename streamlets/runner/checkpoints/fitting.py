@@ -5,33 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from blueprint.comparison.state import window_phrases
+from blueprint.stateful_operators import STATEFUL_OPERATORS, stateful_operator
 from streamlets.building import SOURCE_EVOLUTION
 from streamlets.errors import StreamletError
+from streamlets.plans.windows import windows
 from streamlets.runner.checkpoints.reading import Checkpoint
+from streamlets.runner.checkpoints.state_columns import note_windows, windows_of
 
 if TYPE_CHECKING:
     from streamlets.plans.tree import PlanNode
 
-# Spark's name in the state's metadata to the kind, as authors call it; and the same of an analyzed plan's nodes.
-_HELD = {
-    "stateStoreSave": "an aggregation",
-    "dedupe": "`dropDuplicates`",
-    "dedupeWithinWatermark": "`dropDuplicatesWithinWatermark`",
-    "symmetricHashJoin": "a join of streams",
-    "transformWithStateInPySparkExec": "`transformWithState`",
-    "transformWithStateInPandasExec": "`transformWithState`",
-    "transformWithStateExec": "`transformWithState`",
-}
-_WANTED = {
-    "Aggregate": "an aggregation",
-    "Deduplicate": "`dropDuplicates`",
-    "DeduplicateWithinWatermark": "`dropDuplicatesWithinWatermark`",
-    "TransformWithStateInPySpark": "`transformWithState`",
-    "TransformWithStateInPandas": "`transformWithState`",
-    "TransformWithState": "`transformWithState`",
-}
-_UNSURE = ("Distinct", "GlobalLimit", "FlatMapGroupsInPandasWithState", "FlatMapGroupsWithState")
-"""What the optimizer makes of these is not known before it does."""
+_UNSURE = ("Distinct", "GlobalLimit")
+"""What the optimizer makes of these is not known before it runs."""
 
 
 class CheckpointMisfitError(StreamletError):
@@ -58,25 +44,35 @@ def fit(checkpoint: Checkpoint, plan: PlanNode, *, source_evolution: bool) -> No
     held, wanted = _kinds_held(checkpoint), _kinds_wanted(plan)
     if held is not None and wanted is not None and held != wanted:
         raise _misfit(checkpoint, f"it holds the state of {_said(held)}, and the query now has {_said(wanted)}")
+    grouped = windows_of(checkpoint.folder)
+    if grouped is not None and (now_grouped := windows(plan)) != grouped:
+        was, now = window_phrases(grouped), window_phrases(now_grouped)
+        raise _misfit(checkpoint, f"it was grouped by {was}, and is grouped by {now} now, which would mix both")
+
+
+def note(checkpoint: Checkpoint, plan: PlanNode) -> None:
+    """Note what Spark does not, unless it is known what the state was made by: the windows of a query that keeps state.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if (checkpoint.committed is None or windows_of(checkpoint.folder) is None) and _kinds_wanted(plan) != set():
+        note_windows(checkpoint.folder, windows(plan))
 
 
 def _kinds_held(checkpoint: Checkpoint) -> set[str] | None:
-    """The kinds of stateful operators in the checkpoint; None when there is one that is not known here."""
-    kinds = {_HELD.get(operator.name) for operator in checkpoint.operators}
-    return None if None in kinds else {kind for kind in kinds if kind}
+    """The kinds of stateful operators in the checkpoint; None when Spark 4.3 does not have one of them."""
+    operators = [stateful_operator(operator.name) for operator in checkpoint.operators]
+    return {operator.phrase for operator in operators} if set(operators) <= set(STATEFUL_OPERATORS) else None
 
 
 def _kinds_wanted(plan: PlanNode) -> set[str] | None:
-    """The kinds of stateful operators that a plan asks for; None when that cannot be told from it."""
-    found = set()
-    for node in plan.all():
-        if node.name in _UNSURE and node.streaming:
-            return None
-        if node.name == "Join" and len(node.children) == 2 and all(child.streaming for child in node.children):
-            found.add("a join of streams")
-        elif node.name in _WANTED and node.streaming:
-            found.add(_WANTED[node.name])
-    return found
+    """The kinds of stateful operators that a plan asks for; None when the plan does not determine them."""
+    from streamlets.plans.described import stateful
+
+    if any(node.name in _UNSURE and node.streaming for node in plan.all()):
+        return None
+    return {operator.phrase for node in plan.all() if (operator := stateful(node, mode=""))}
 
 
 def _said(kinds: set[str]) -> str:

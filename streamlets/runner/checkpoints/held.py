@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blueprint.stateful_operators import JOIN, SESSION_WINDOWS, stateful_operator
 from streamlets.runner.events.model import UnitHeld, UnitId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _WINDOW = "struct<start:timestamp,end:timestamp>"
-_JOIN = "symmetricHashJoin"
 _SIDES = ("left", "right")
 
 
@@ -23,7 +23,7 @@ class Holder:
     """What is known of a query whose state is asked for.
 
     Arguments:
-        output_mode: aggregations hold groups back in `append` only.
+        output_mode: aggregations and session windows hold rows back in `append` only.
         rows: how many rows its operators held after the last batch; None when there was no batch in this run.
     """
 
@@ -44,16 +44,21 @@ def held_rows(
         checkpoint = checkpoints / unit.streamlet / unit.query
         stateful = operators(checkpoint)
         for number, name in stateful:
+            operator = stateful_operator(name)
+            if not operator.holds_back(holder.output_mode):
+                continue
             try:
-                if name == _JOIN:
+                if operator is JOIN:
                     total = holder.rows if len(stateful) == 1 else None
                     for side, rows in _sides(session, checkpoint, number, total).items():
                         if rows:
                             yield UnitHeld(clock(), unit, f"join ({side} side)", rows, "may still find a match")
-                elif name == "stateStoreSave" and holder.output_mode == "append":
-                    rows, note = _count(_state(session, checkpoint, number))
+                else:
+                    rows, note = _count(
+                        _state(session, checkpoint, number), "value" if operator is SESSION_WINDOWS else "key"
+                    )
                     if rows:
-                        yield UnitHeld(clock(), unit, "aggregation", rows, note)
+                        yield UnitHeld(clock(), unit, operator.label, rows, note)
             except (PySparkException, Py4JError):
                 continue
 
@@ -89,17 +94,23 @@ def _state(session: SparkSession, checkpoint: Path, operator: int, **options: st
     return reader.load(str(checkpoint))
 
 
-def _count(state: DataFrame) -> tuple[int, str]:
-    """How many rows, and which windows are open when the keys have one."""
+def _count(state: DataFrame, windows: str = "key") -> tuple[int, str]:
+    """How many rows, and which windows are open.
+
+    Arguments:
+        windows: the struct of the state's rows that has the window, if there is one: the key of an aggregation, but the
+            value of session windows.
+    """
     from pyspark.sql import functions as F
 
-    keys = state.select("key.*").schema
-    window = next((field.name for field in keys if field.dataType.simpleString() == _WINDOW), None)
+    fields = state.select(f"{windows}.*").schema
+    name = next((field.name for field in fields if field.dataType.simpleString() == _WINDOW), None)
     rows = F.count(F.lit(1)).alias("rows")
-    if window is None:
+    if name is None:
         found = state.agg(rows).first()
         return (found["rows"] if found else 0), ""
-    first, last = F.min(f"key.{window}.start").cast("string"), F.max(f"key.{window}.end").cast("string")
+    window = f"{windows}.{name}"
+    first, last = F.min(f"{window}.start").cast("string"), F.max(f"{window}.end").cast("string")
     found = state.agg(rows, first.alias("first"), last.alias("last")).first()
     if found is None:
         return 0, ""

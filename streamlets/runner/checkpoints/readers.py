@@ -29,7 +29,8 @@ def readers_of(topic: TopicResource, checkpoints: Sequence[Checkpoint], inlets: 
             if topic.owns(Position(position)):
                 done = checkpoint.committed.positions.get(source) if checkpoint.committed else None
                 begun.add(checkpoint.streamlet)
-                found.append(Reader(f"{checkpoint.name} ({source})", Position(done) if done else None))
+                since = checkpoint.planned.time if checkpoint.planned else None
+                found.append(Reader(f"{checkpoint.name} ({source})", Position(done) if done else None, since))
     found += [
         Reader(f"{inlet.streamlet}.{inlet.name}", None)
         for inlet in inlets

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan
+from streamlets.project import project_at
 from streamlets.runner.build import channels_of
 from streamlets.runner.checkpoints.held import Holder, held_rows
-from streamlets.runner.events.model import CheckpointMended, UnitHeld, UnitId
+from streamlets.runner.events.model import CheckpointMended, SparkStarting, SparkUp, UnitHeld, UnitId
 from streamlets.runner.spark import launching
 from streamlets.runner.spark.host import SparkHost
 from streamlets.runner.spark.listening import Listening
@@ -34,7 +36,7 @@ class Driver:
         bounded: whether everything works off what there is and ends.
         report: takes the units' facts, from any thread.
         log: takes the full text of each failure, from any thread.
-        print_line: takes each line that Spark prints, from any thread.
+        print_line: takes what Spark prints, line by line, and what sinks show, from any thread.
         started: takes the number of Spark's Java process, each time that there is a new one.
 
     Raises:
@@ -53,16 +55,28 @@ class Driver:
         print_line: Callable[[str], None],
         started: Callable[[int], None] = lambda java: None,
     ) -> None:
-        refs = frozenset(streamlet.ref for streamlet in plan.streamlets)
+        here = tuple(streamlet.ref for streamlet in plan.streamlets)
         self._checkpoints = state.checkpoints
         self._report, self._log, self._workers = report, log, Workers(_WORKERS)
 
+        starts = itertools.count()
+
         def start() -> Spark:
+            if next(starts):  # that it starts at first the run reports
+                report(Seen(SparkStarting(time.time(), here)))
             spark = launching.start(session, print_line)
             started(spark.process.pid)
+            report(Seen(SparkUp(time.time(), here)))
             return spark
 
-        self._host = SparkHost(start, lambda failure: report(Lost(failure, refs)), session.jvm_log)
+        project = project_at(plan.folder)
+        packages = frozenset(streamlet.class_name.partition(".")[0] for streamlet in plan.streamlets)
+        self._host = SparkHost(
+            start,
+            lambda failure: report(Lost(failure, frozenset(here))),
+            session.jvm_log,
+            renew=lambda: project.forget_modules(packages),
+        )
         channels = channels_of(plan, state)
         topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
         listening = Listening()
@@ -78,6 +92,7 @@ class Driver:
                 listening=listening,
                 bounded=bounded,
                 told=_teller(streamlet.ref, report),
+                print_line=print_line,
             )
             for streamlet in plan.streamlets
         }

@@ -60,6 +60,15 @@ class CheckUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class LocateBatch:
+    """Report where a unit's batch is that has been running since `since`."""
+
+    unit: UnitId
+    batch: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
 class TellHeld:
     """Say what the state of units still holds, given the rows that each held after its last batch, where known; to be
     answered by `Held`."""
@@ -127,4 +136,4 @@ class Held:
     events: tuple[UnitHeld, ...]
 
 
-Order = Assignment | StartUnit | DrainUnit | StopUnit | CheckUnit | TellHeld | End
+Order = Assignment | StartUnit | DrainUnit | StopUnit | CheckUnit | LocateBatch | TellHeld | End

@@ -22,6 +22,7 @@ from streamlets.runner.drivers.messages import (
     DrainUnit,
     End,
     Held,
+    LocateBatch,
     Logged,
     NotUp,
     Part,
@@ -36,7 +37,7 @@ from streamlets.runner.drivers.wire import BrokenWireError, Wire
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.spark.failure import failure_of, text_of
 from streamlets.runner.spark.session import SessionError
-from streamlets.runner.supervision.facts import Became, Fact, Failure, Unit
+from streamlets.runner.supervision.facts import Became, Fact, Failure, Lost, Unit
 
 
 class Program:
@@ -78,6 +79,8 @@ class Program:
                 self._unit(unit).stop()
             case CheckUnit(unit):
                 self._unit(unit).check()
+            case LocateBatch(unit, batch, since):
+                self._unit(unit).locate(batch, since)
             case TellHeld(rows):
                 self._tell(Held(tuple(self._driver.held(rows))))
 
@@ -111,6 +114,8 @@ def main() -> NoReturn:
             wire.send(message)
         except OSError:
             os._exit(1)  # the runner is gone
+        if isinstance(message, Lost):
+            os._exit(1)  # the author's code may hold objects of the Spark that is gone: a new process holds none
 
     def listen() -> None:
         with contextlib.suppress(BrokenWireError):

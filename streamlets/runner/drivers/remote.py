@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from streamlets.runner.drivers.messages import (
     DrainUnit,
     End,
     Held,
+    LocateBatch,
     Logged,
     NotUp,
     Order,
@@ -31,7 +33,7 @@ from streamlets.runner.drivers.messages import (
     Up,
 )
 from streamlets.runner.drivers.process import Begin, Demise, Process
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.events.model import SparkStarting, UnitHeld, UnitId
 from streamlets.runner.spark.units import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Failure, Lost, Progressed, Seen, Started
 
@@ -63,6 +65,10 @@ class RemoteUnit:
     def check(self) -> None:
         """Have it looked at."""
         self.driver.send(CheckUnit(self.id))
+
+    def locate(self, batch: int, since: float) -> None:
+        """Have it found where its batch is."""
+        self.driver.send(LocateBatch(self.id, batch, since))
 
 
 class DriverProcess:
@@ -172,6 +178,8 @@ class DriverProcess:
 
     def _begun(self) -> Process:
         self._not_up = None
+        if self._was_up:  # that it starts at first the run reports
+            self._report(Seen(SparkStarting(time.time(), tuple(sorted(self.refs)))))
         process = self._begin(hear=self._hear, gone=self._gone, print_line=self._print)
         process.send(self._assignment)
         return process

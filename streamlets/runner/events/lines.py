@@ -9,21 +9,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from streamlets.runner.events.model import (
+    BatchStuck,
     CheckpointMended,
     Event,
     RecordsMissed,
+    RowsLate,
     RunEnded,
     RunStarted,
     RunStopping,
+    SparkStarting,
+    SparkUp,
     UnitChanged,
     UnitHeld,
     UnitId,
+    UnitMeasured,
     UnitProgressed,
 )
 
 
 def line(event: Event) -> str:
-    """One event in one line, without time."""
+    """One event in one line, without time; in several where its cause has several."""
     match event:
         case RunStarted(application=application, streamlets=streamlets):
             return f"{application}: started with {_count(len(streamlets), 'streamlet')}"
@@ -34,15 +39,27 @@ def line(event: Event) -> str:
                 return f"stopping at once: {cause}"
             limit = "" if within is None else f", within {within:g} s"
             return f"draining{limit}: {cause}"
-        case UnitChanged(unit=unit, state=state, cause=cause, retry_in=wait):
-            told = f"{unit}: {state}"
+        case SparkStarting(streamlets=streamlets):
+            return f"starting Spark for {', '.join(streamlets)}"
+        case SparkUp(streamlets=streamlets):
+            return f"Spark is up for {', '.join(streamlets)}"
+        case UnitChanged(unit=unit, state=state, cause=cause, retry_in=wait, waiting=waiting):
+            told = f"{unit}: {state}{f', {waiting}' if waiting else ''}"
             if wait is not None:
                 told += f", restart in {wait:.1f} s"
             return f"{told}: {cause}" if cause else told
         case UnitProgressed():
             return _batch(event)
+        case UnitMeasured(unit=unit, backlog=backlog):
+            return f"{unit}: {sum(backlog.values()):,} behind"
+        case BatchStuck(unit=unit, batch=batch, seconds=seconds):
+            return f"{unit}: stuck: batch {batch} has been running for {span(seconds)}"
         case UnitHeld(unit=unit, operator=operator, rows=rows, note=note):
             return f"{unit}: {operator} still holds {_count(rows, 'row')}{f' ({note})' if note else ''}"
+        case RowsLate(unit=unit, rows=rows, watermark=watermark):
+            passed = f" {watermark}" if watermark else ""
+            dropped = f"{unit}: the watermark{passed} dropped at least {_count(rows, 'late row')} since the start"
+            return f"{dropped} (Spark counts them after partial aggregation)"
         case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
             told = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
             return f"{told}, dropped by {cause} before it had committed them"
@@ -54,8 +71,13 @@ def lines(event: Event) -> list[str]:
     """One event as it is read best: where a failure has the user's frames, they stand before the cause, the innermost
     last."""
     if isinstance(event, UnitChanged) and event.frames:
-        return [line(replace(event, cause="")), *(f"at {frame}" for frame in event.frames), event.cause]
-    return [line(event)]
+        frames = (f"at {frame}" for frame in event.frames)
+        return [line(replace(event, cause="")), *frames, *event.cause.splitlines()]
+    if isinstance(event, BatchStuck):
+        if event.frames or not event.stack:
+            return [line(event), *(f"at {frame}" for frame in event.frames)]
+        return [line(event), "no code of yours is running in this process; Spark is", *(f"at {e}" for e in event.stack)]
+    return line(event).splitlines()
 
 
 def json_line(event: Event) -> str:
@@ -82,7 +104,7 @@ def _level(event: Event) -> str:
             return "error"
         case RunEnded(exit_code=code) if code:
             return "error"
-        case UnitChanged(state="backing-off"):
+        case UnitChanged(state="backing-off") | BatchStuck() | RowsLate():
             return "warning"
     return "info"
 
@@ -106,10 +128,20 @@ def _plain(event: Event) -> dict[str, object]:
 def _batch(event: UnitProgressed) -> str:
     told = f"{event.unit}: batch {event.batch}, {event.rows_in} in"
     told += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
-    for count, what in ((event.dead_letters, "dead letters"), (event.late, "too late"), (event.held, "held")):
+    for count, what in ((event.dead_letters, "dead letters"), (event.late, "late"), (event.held, "held")):
         told += f", {count} {what}" if count else ""
     backlog = sum(event.backlog.values())
     return f"{told}, {event.seconds:.1f} s" + (f", {backlog} behind" if backlog else "")
+
+
+def span(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    whole = max(0, round(seconds))
+    for name, size, lesser, part in (("d", 86_400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= size:
+            rest = whole % size // part
+            return f"{whole // size} {name}" + (f" {rest} {lesser}" if rest else "")
+    return f"{whole} s"
 
 
 def _count(number: int, what: str) -> str:

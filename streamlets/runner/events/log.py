@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from streamlets.runner.events.lines import lines, log_failure, log_record
-from streamlets.runner.events.model import Event, RunStarted, UnitId, UnitProgressed
+from streamlets.runner.events.model import Event, RunStarted, UnitId, UnitMeasured, UnitProgressed
 
 _SIZE = 20 * 1024 * 1024
 _KEPT = 3
@@ -19,26 +20,28 @@ class RunLog:
 
     Arguments:
         json: whether each record is a line of JSON.
+        mask: replaces secrets in the text of a failure.
     """
 
-    def __init__(self, file: Path, *, json: bool = False) -> None:
+    def __init__(self, file: Path, *, json: bool = False, mask: Callable[[str], str] = str) -> None:
         self._handler = RotatingFileHandler(file, maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", delay=True)
         self._handler.handleError = lambda record: None  # type: ignore[method-assign]
         self._json = json
+        self._mask = mask
         self._application = ""
 
     def event(self, event: Event) -> None:
-        """Write an event; batches are left to the status, for they would bury everything else."""
+        """Write an event; batches and measurements are left to the status, for they would bury everything else."""
         if isinstance(event, RunStarted):
             self._application = event.application
-        if isinstance(event, UnitProgressed):
+        if isinstance(event, UnitProgressed | UnitMeasured):
             return
         stamp = _stamp(event.time)
         self._write(log_record(event, stamp, self._application) if self._json else _indented(stamp, lines(event)))
 
     def failure(self, unit: UnitId, text: str) -> None:
         """Write the full text of a failure."""
-        stamp = _stamp(datetime.now(UTC).timestamp())
+        stamp, text = _stamp(datetime.now(UTC).timestamp()), self._mask(text)
         if self._json:
             self._write(log_failure(unit, text.rstrip(), stamp, self._application))
         else:

@@ -31,8 +31,9 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class UnitChanged:
-    """A unit entered a state; `cause` says why in one line, `frames` are the user's, `retry_in` is seconds.
+    """A unit entered a state; `cause` says why, in one line or several, `frames` are the user's, `retry_in` is seconds.
 
+    `waiting` goes with `starting`: what it waits for, such as `waiting for clicks`.
     `paused` goes with `stopped`: it stays down until somebody resumes it, and is no reason for the run to end.
     """
 
@@ -44,6 +45,23 @@ class UnitChanged:
     retry_in: float | None = None
     restarts: int = 0
     paused: bool = False
+    waiting: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkStarting:
+    """A Spark is being started, which takes a while; `streamlets` wait for it."""
+
+    time: float
+    streamlets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkUp:
+    """The Spark of these streamlets is up."""
+
+    time: float
+    streamlets: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +71,7 @@ class UnitProgressed:
     Arguments:
         rows_in, rows_out: of this batch; rows_out by outlet (or sink) name.
         dead_letters: rows of this batch that broke a contract.
-        late: rows dropped because they came after the watermark.
+        late: rows dropped by the watermark, at least; see `RowsLate`.
         backlog: records not yet read, by inlet, where known.
         held: rows held back in state (windows, joins) after this batch, which are still to come out.
         seconds: how long the batch took.
@@ -76,6 +94,40 @@ class UnitProgressed:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitMeasured:
+    """What is known of a unit from outside, without its Spark: reported when it has changed.
+
+    Arguments:
+        backlog: records that it has not committed, by inlet.
+        running: the batch that is running, and since when; None when none is.
+    """
+
+    time: float
+    unit: UnitId
+    backlog: Mapping[str, int] = field(default_factory=dict)
+    running: tuple[int, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStuck:
+    """A batch has been running for longer than `stuck-after`: reported once. It may still end well.
+
+    Arguments:
+        since: when it began; seconds: how long ago that is.
+        frames: places in the author's code where it is, outermost first.
+        stack: where Spark is, innermost first, when no code of the author's is running in this process.
+    """
+
+    time: float
+    unit: UnitId
+    batch: int
+    since: float
+    seconds: float
+    frames: tuple[str, ...] = ()
+    stack: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class UnitHeld:
     """What an operator of a unit still holds back when a bounded run is over: told once for each that holds rows.
 
@@ -90,6 +142,22 @@ class UnitHeld:
     operator: str
     rows: int
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsLate:
+    """A unit's watermark has dropped rows: reported once in a while, and for the last time when the run ends.
+
+    Arguments:
+        rows: how many since the run began, at least: Spark counts what reaches the stateful operators, which is groups
+            and no longer rows where an aggregation has summed up each task's rows before.
+        watermark: ISO time, where it is known.
+    """
+
+    time: float
+    unit: UnitId
+    rows: int
+    watermark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,4 +213,18 @@ class RunEnded:
     reason: str = ""
 
 
-Event = RunStarted | UnitChanged | UnitProgressed | UnitHeld | RecordsMissed | CheckpointMended | RunStopping | RunEnded
+Event = (
+    RunStarted
+    | SparkStarting
+    | SparkUp
+    | UnitChanged
+    | UnitProgressed
+    | UnitMeasured
+    | BatchStuck
+    | UnitHeld
+    | RowsLate
+    | RecordsMissed
+    | CheckpointMended
+    | RunStopping
+    | RunEnded
+)

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from streamlets.runner.events.model import (
+    BatchStuck,
     Event,
     RunEnded,
     RunStarted,
     RunStopping,
+    SparkStarting,
+    SparkUp,
     State,
     UnitChanged,
     UnitId,
+    UnitMeasured,
     UnitProgressed,
 )
 
@@ -33,7 +37,9 @@ class UnitStatus:
         restarts: all that were made in this run.
         retry_at: when the next restart is due.
         rows_in, rows_out, dead_letters, late: since the run began; rows_out by outlet.
-        held, state_rows, backlog, batch, watermark, seconds: as of the last batch.
+        held, state_rows, batch, watermark, seconds: as of the last batch.
+        backlog: records not committed, by inlet.
+        running: the batch that is running, and since when; stuck: what is known of it when it takes too long.
         recent: time and rows in of the last batches, as far back as `RATE_WINDOW`.
     """
 
@@ -56,6 +62,9 @@ class UnitStatus:
     watermark: str | None = None
     recent: tuple[tuple[float, int], ...] = ()
     paused: bool = False
+    running: tuple[int, float] | None = None
+    stuck: BatchStuck | None = None
+    waiting: str = ""
 
     def rate(self, now: float) -> float:
         """Rows in per second over the last `RATE_WINDOW` seconds."""
@@ -66,12 +75,17 @@ class UnitStatus:
 
 @dataclass(frozen=True, slots=True)
 class StreamletStatus:
-    """A streamlet: the sums over its units, and the most telling of their states."""
+    """A streamlet: the sums over its units, and the most telling of their states.
+
+    Arguments:
+        waiting: what it waits for while it is `starting`; empty when that is not known.
+    """
 
     ref: str
     state: State
     cause: str
     units: tuple[UnitStatus, ...]
+    waiting: str = ""
 
     @property
     def paused(self) -> bool:
@@ -95,7 +109,7 @@ class StreamletStatus:
 
     @property
     def late(self) -> int:
-        """Rows that came after the watermark since the run began."""
+        """Rows dropped by the watermark since the run began, at least; see `RowsLate`."""
         return sum(unit.late for unit in self.units)
 
     @property
@@ -105,9 +119,20 @@ class StreamletStatus:
 
     @property
     def backlog(self) -> int | None:
-        """Records of its inlets not yet read, as of the last batches; None when nothing is known of it."""
+        """Records of its inlets that it has not committed; None when nothing is known of it."""
         known = [count for unit in self.units for count in unit.backlog.values()]
         return sum(known) if known else None
+
+    @property
+    def running(self) -> tuple[int, float] | None:
+        """Of the batches that are running the one that began first, and when; None when none is."""
+        known = [unit.running for unit in self.units if unit.running is not None]
+        return min(known, key=lambda running: running[1], default=None)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether one of them takes longer than it should."""
+        return any(unit.stuck is not None for unit in self.units)
 
     @property
     def restarts(self) -> int:
@@ -133,6 +158,7 @@ class RunStatus:
     exit_code: int | None = None
     reason: str = ""
     stopping: RunStopping | None = None
+    without_spark: frozenset[str] = frozenset()
 
     @property
     def streamlets(self) -> tuple[StreamletStatus, ...]:
@@ -142,17 +168,28 @@ class RunStatus:
     @property
     def health(self) -> str:
         """`running`, `degraded` (a streamlet failed for good while others go on), `draining`, `stopping` (at once) or
-        `ended`."""
+        `ended`; while no query is up `starting`, `backing-off` or `paused`."""
         if self.ended is not None:
             return "ended"
         if self.stopping is not None:
             return "stopping" if self.stopping.at_once else "draining"
-        return "degraded" if any(unit.state == "failed" for unit in self.units.values()) else "running"
+        states = {streamlet.state for streamlet in self.streamlets}
+        if "failed" in states:
+            return "degraded"
+        up = any(unit.state == "running" for unit in self.units.values())
+        waiting: tuple[State, ...] = ("starting", "backing-off")
+        told = next((state for state in waiting if not up and state in states), "running")
+        paused = not up and told == "running" and any(streamlet.paused for streamlet in self.streamlets)
+        return "paused" if paused else told
 
     def _streamlet(self, ref: str) -> StreamletStatus:
         units = tuple(unit for id, unit in self.units.items() if id.streamlet == ref)
         told = min(units, key=lambda unit: _MOST_TELLING.index(unit.state), default=None)
-        return StreamletStatus(ref, told.state if told else "starting", told.cause if told else "", units)
+        state: State = told.state if told else "starting"
+        waiting = told.waiting if told else ""
+        if state == "starting" and ref in self.without_spark:
+            waiting = waiting or "starting Spark"
+        return StreamletStatus(ref, state, told.cause if told else "", units, waiting)
 
 
 def fold(status: RunStatus, event: Event) -> RunStatus:
@@ -165,6 +202,10 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
             return replace(status, ended=time, exit_code=exit_code, reason=reason)
         case RunStopping():
             return replace(status, stopping=event)
+        case SparkStarting(streamlets=streamlets):
+            return replace(status, without_spark=status.without_spark | set(streamlets))
+        case SparkUp(streamlets=streamlets):
+            return replace(status, without_spark=status.without_spark - set(streamlets))
         case UnitChanged(unit=id):
             units = dict(status.units)
             units[id] = _changed(units.get(id), event)
@@ -173,6 +214,12 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
             return replace(status, units=units)
         case UnitProgressed(unit=id) if id in status.units:
             return replace(status, units={**status.units, id: _progressed(status.units[id], event)})
+        case UnitMeasured(unit=id) if id in status.units:
+            return replace(status, units={**status.units, id: _measured(status.units[id], event)})
+        case BatchStuck(unit=id) if id in status.units:
+            unit = status.units[id]
+            running = unit.running is not None and unit.running[0] == event.batch
+            return replace(status, units={**status.units, id: replace(unit, stuck=event if running else None)})
     return status
 
 
@@ -188,6 +235,10 @@ def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
         restarts=unit.restarts + again,
         paused=event.paused,
         retry_at=None if event.retry_in is None else event.time + event.retry_in,
+        running=unit.running if event.state == "running" else None,
+        stuck=unit.stuck if event.state == "running" else None,
+        recent=unit.recent if event.state == "running" else (),
+        waiting=event.waiting,
     )
 
 
@@ -206,7 +257,16 @@ def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
         seconds=event.seconds,
         watermark=event.watermark or unit.watermark,
         recent=(*kept, (event.time, event.rows_in)) if event.rows_in else kept,
+        running=None if unit.running is None or unit.running[0] <= event.batch else unit.running,
+        stuck=None if unit.stuck is None or unit.stuck.batch <= event.batch else unit.stuck,
     )
+
+
+def _measured(unit: UnitStatus, event: UnitMeasured) -> UnitStatus:
+    done = event.running is not None and unit.batch is not None and event.running[0] <= unit.batch
+    running = None if done or unit.state != "running" else event.running
+    stuck = unit.stuck if running is not None and unit.running == running else None
+    return replace(unit, backlog=event.backlog, running=running, stuck=stuck)
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -238,11 +298,26 @@ def to_json(status: RunStatus, now: float) -> dict[str, object]:
                 "ref": streamlet.ref,
                 "state": streamlet.state,
                 "cause": streamlet.cause,
+                "waiting": streamlet.waiting,
                 "paused": streamlet.paused,
                 "units": [_unit_json(unit, now) for unit in streamlet.units],
             }
             for streamlet in status.streamlets
         ],
+    }
+
+
+def _running_json(unit: UnitStatus, now: float) -> dict[str, object] | None:
+    if unit.running is None:
+        return None
+    number, since = unit.running
+    where = list(unit.stuck.frames or unit.stuck.stack) if unit.stuck is not None else []
+    return {
+        "number": number,
+        "since": since,
+        "seconds": round(max(0.0, now - since), 1),
+        "stuck": unit.stuck is not None,
+        "where": where,
     }
 
 
@@ -265,6 +340,7 @@ def _unit_json(unit: UnitStatus, now: float) -> dict[str, object]:
         "backlog": dict(unit.backlog),
         "batch": unit.batch,
         "batch_seconds": unit.seconds,
+        "running_batch": _running_json(unit, now),
         "watermark": unit.watermark,
         "rate": round(unit.rate(now), 1),
     }

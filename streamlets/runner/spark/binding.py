@@ -29,6 +29,7 @@ class TopicBinding:
         checkpoints: the application's folder of checkpoints; a query's is `<streamlet>/<query>` below it.
         version: of the streamlet, noted in dead letters.
         on_batch: told of each batch that a query of the streamlet brought to topics, or its sink to files.
+        print_line: shows text to the people who watch the run, from any thread.
     """
 
     plan: StreamletPlan
@@ -38,6 +39,7 @@ class TopicBinding:
     checkpoints: Path
     version: str = ""
     on_batch: Callable[[BatchWritten], None] | None = None
+    print_line: Callable[[str], None] = print
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
         """A streaming DataFrame of the inlet's schema, its source called `name` (unnamed without source evolution).
@@ -116,4 +118,6 @@ def context_of(binding: TopicBinding) -> SparkStreamletContext:
         ports=binding,
         folder=Path(plan.folder),
         on_batch=binding.on_batch,
+        state=binding.checkpoints.parent.absolute(),
+        print_line=binding.print_line,
     )

@@ -21,17 +21,25 @@ class Callbacks:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._connections: dict[str, Any] = {}
+        self._threads: dict[str, int] = {}
 
     def calling(self, run_id: str) -> None:
         """Remember the connection of the call that this thread is in; it is made by the query's own thread."""
         connection = _client().getPerThreadConnection()  # asked in a call, Java answers in the thread that made it
         with self._lock:
             self._connections[run_id] = connection
+            self._threads[run_id] = threading.get_ident()
+
+    def thread(self, run_id: str) -> int | None:
+        """The thread of this process in which the calls of a query's run are answered; None when there is none."""
+        with self._lock:
+            return self._threads.get(run_id)
 
     def ended(self, run_id: str) -> None:
         """Close the connection of a query that has ended, and forget its errors; not to be asked in a call on it."""
         with self._lock:
             connection = self._connections.pop(run_id, None)
+            self._threads.pop(run_id, None)
         if connection is not None:
             with contextlib.suppress(Exception):  # Spark may be gone, and its connections with it
                 _let_go_of_errors()

@@ -1,4 +1,4 @@
-"""From what Python or Spark raised to a `Failure`: the user's frames, the cause in a line, whether it is fatal."""
+"""From what Python or Spark raised to a `Failure`: the user's frames, the cause, whether it is fatal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 import sysconfig
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from streamlets.runner.spark.fatal import fatal
@@ -21,6 +23,14 @@ _TASK = re.compile(
     r"recent failure: Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): (?:[a-z_]\w*\.)*(?P<cause>.*)"
 )
 _QUERY_DUMP = "\n=== Streaming Query ==="
+# What follows a message: frames, further causes, the plan below an analysis error.
+_AFTER_MESSAGE = re.compile(
+    r"\tat |\s*File \"|\s*(?:Caused by|Suppressed): |\s+\.\.\. \d+ more$|(?:Driver|JVM) stacktrace:"
+)
+_PLAN_FOLLOWS = re.compile(r"SQLSTATE: \w+;$")
+_MOST_LINES = 20
+_MOST_CHARACTERS = 2_000
+_REST = "in logs/run.log"
 # Spark tells this of every query that changed its sources without names; the assertion has no condition of its own.
 _SOURCES_CHANGED = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
 # Spark says no more than that the state cannot be loaded; that a file of it is damaged stands in the last cause.
@@ -64,8 +74,8 @@ def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] =
     told = text.partition(_QUERY_DUMP)[0]
     frames = list(_FRAME.finditer(told))
     own = [match for match in frames if users(match["file"])]
-    places = [f"{_shown(match['file'])}:{match['line']} in {match['function']}" for match in own]
-    cause = _after(told[frames[-1].end() :]) if frames else _first(told)
+    places = [place_of(match["file"], int(match["line"]), match["function"]) for match in own]
+    cause = _message(told[frames[-1].end() :] if frames else told.lstrip()) or "no reason was given"
     names = {match["name"] for match in _CLASS.finditer(told)} | set(_CONDITION.findall(told))
     if _SOURCES_CHANGED.search(told):
         names.add("CHECKPOINT_SOURCES_CHANGED")
@@ -73,34 +83,43 @@ def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] =
         names.add("STATE_FILE_DAMAGED")
         cause = f"a file of its state is damaged: {damage['why']}"
     once = tuple(dict.fromkeys(places))  # Java repeats in each cause what Python said
-    return Failure(_clean(cause), once, fatal(names, building=building))
+    return Failure(_bounded(_clean(cause)), once, fatal(names, building=building))
 
 
-def _after(text: str) -> str:
-    """The line that ends a traceback, whose last frame's source lines stand indented before it."""
-    lines = [line for line in text.splitlines() if line.strip() and not line[0].isspace()]
+def _message(text: str) -> str:
+    """The message that a text begins with; source lines of a traceback's last frame may precede it, indented."""
+    lines = list(dropwhile(lambda line: not line or line[0].isspace(), text.splitlines()))
     if len(lines) > 1 and lines[1].startswith(": "):  # py4j: what Java raised stands behind what was called
-        return lines[1][2:]
-    return lines[0] if lines else text.strip()
+        lines = [lines[1][2:], *lines[2:]]
+    message = []
+    for line in takewhile(lambda line: not _AFTER_MESSAGE.match(line), lines):
+        message.append(line.rstrip())
+        if _PLAN_FOLLOWS.search(line):
+            break
+    return "\n".join(filter(None, message)) or text.strip()
 
 
-def _first(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and lines[1].startswith(": "):
-        return lines[1][2:]
-    return lines[0] if lines else "no reason was given"
+def _bounded(cause: str) -> str:
+    """The cause without what no screen takes; the log has it in full."""
+    lines = [
+        line if (more := len(line) - _MOST_CHARACTERS) <= 0 else f"{line[:-more]} ... {more} more characters {_REST}"
+        for line in cause.splitlines()
+    ]
+    more = len(lines) - _MOST_LINES
+    return "\n".join(lines if more <= 1 else [*lines[:_MOST_LINES], f"... {more} more lines {_REST}"])
 
 
 def _clean(cause: str) -> str:
     """Without SQL states, and without the modules of the exception's class."""
-    short = re.sub(r"^(?:[\w$]+\.)+([A-Z]\w*)", r"\1", _SQLSTATE.sub("", cause).strip())
+    first, newline, more = _SQLSTATE.sub("", cause).strip().partition("\n")
+    short = re.sub(r"^(?:[\w$]+\.)+([A-Z]\w*)", r"\1", first)
     if task := _TASK.match(short):
         short = f"{task['cause']} (the task was tried {task['times']} times)"
-    return re.sub(r"^\w+(?:Exception|Error): (?=\[[A-Z_.]+\])", "", short).rstrip(" ;")
+    return (re.sub(r"^\w+(?:Exception|Error): (?=\[[A-Z_.]+\])", "", short) + newline + more).rstrip(" ;")
 
 
-def _shown(file: str) -> str:
-    try:
-        return str(Path(file).relative_to(Path.cwd()))
-    except ValueError:
-        return file
+def place_of(file: str, line: int, function: str) -> str:
+    """A frame as people are shown it: `shop/prices.py:31 in in_euro`."""
+    with suppress(ValueError):
+        file = str(Path(file).relative_to(Path.cwd()))
+    return f"{file}:{line} in {function}"

@@ -24,7 +24,8 @@ class Fatal:
 FATAL = (
     Fatal("StreamletError", "the code asks for what cannot be"),
     Fatal("BrokenRowsError", "the same batch is replayed with the same rows; let the outlet send them to dead letters"),
-    Fatal("TopicLostError", "records that were not read yet are gone; `--fresh` starts anew"),
+    Fatal("TopicLostError", "the records that it had not read no longer exist"),
+    Fatal("UnreadableRecordsError", "the records in the topic stay as they are"),
     Fatal("DamagedCheckpointError", "the files are as they are"),
     Fatal("CheckpointMisfitError", "the checkpoint is as it is"),
     Fatal("SessionError", "Spark refuses the settings"),

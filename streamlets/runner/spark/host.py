@@ -30,12 +30,20 @@ class SparkHost:
         start: starts Spark; also called in a worker, when there was one before.
         lost: told why, once, from a thread of its own, when a Spark is gone that nobody stopped.
         jvm_log: where its Java process complains.
+        renew: called after a Spark is gone, before the next one starts: objects of the old one are to be released.
     """
 
-    def __init__(self, start: Callable[[], Spark], lost: Callable[[Failure], None], jvm_log: Path) -> None:
+    def __init__(
+        self,
+        start: Callable[[], Spark],
+        lost: Callable[[Failure], None],
+        jvm_log: Path,
+        renew: Callable[[], None] = lambda: None,
+    ) -> None:
         self._start = start
         self._lost = lost
         self._log = jvm_log
+        self._renew = renew
         self._lock = threading.Lock()
         self._stopping = False
         self._spark = self._watched(start())
@@ -49,6 +57,7 @@ class SparkHost:
         with self._lock:
             if self._spark.process.poll() is not None and not self._stopping:
                 self._spark.forget()
+                self._renew()
                 try:
                     self._spark = self._watched(self._start())
                 except (SessionError, OSError) as error:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamlets.runner.spark.java import launch_failure, require_java
+from streamlets.runner.spark.functions import renew_functions
+from streamlets.runner.spark.java import launch_failure, require_java, start_failure
+from streamlets.runner.spark.launch_files import launch_files
 from streamlets.runner.spark.output import forward, keep
 from streamlets.runner.spark.session import SessionError, Spark
 from streamlets.runner.spark.settings import SessionPlan, defaults, log_settings, machine_memory
 from streamlets.runner.spark.spark_home import without_zip
 
-if TYPE_CHECKING:
-    from pyspark import SparkConf
-
 # Seconds for what a Java process said that did not come up.
 _LAST_WORDS = 5.0
+# Between the moment its sockets close and the moment the system reports its end.
+_DYING = 1.0
 
 
 def start(
@@ -38,14 +42,19 @@ def start(
     """
     require_java()
     plan.logs.mkdir(parents=True, exist_ok=True)
-    plan.scratch.mkdir(parents=True, exist_ok=True)
+    # What a killed process left there nobody else uses: this driver's Spark is the only one, and it is not there yet.
+    shutil.rmtree(plan.temporary, ignore_errors=True)
+    plan.temporary.mkdir(parents=True, exist_ok=True)
     settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | dict(plan.settings)
     log4j = plan.scratch / "log4j2.properties"
     log4j.write_text(log_settings(plan), encoding="utf-8")
-    options = "spark.driver.extraJavaOptions"
     # A JVM without memory limps: threads die, queries hang. Ended, it is started again and its queries resume.
-    given = settings.get(options, "")
-    settings[options] = f"-XX:+ExitOnOutOfMemoryError {given} -Dlog4j2.configurationFile=file:{log4j}"
+    java_options = (
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-Djava.io.tmpdir={plan.temporary}",
+        *_java_options(settings),
+        f"-Dlog4j2.configurationFile=file:{log4j}",
+    )
     _environment(plan, settings)
 
     from py4j.protocol import Py4JError, Py4JJavaError
@@ -53,14 +62,16 @@ def start(
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    renew_functions()
     # Errors reach the user through the supervisor; pyspark would print them to the terminal a second time, as JSON.
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "py4j"):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     logging.getLogger().addFilter(_not_py4js)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     ours = settings["spark.master"].startswith("local") and "spark.pyspark.python" not in settings
-    with without_zip(plan.scratch) if ours else contextlib.nullcontext():
-        gateway = _launch(conf, plan)
+    home = without_zip(plan.scratch) if ours else contextlib.nullcontext()
+    with home, launch_files(plan.scratch, settings, java_options):
+        gateway = _launch(plan)
     process: subprocess.Popen[bytes] = gateway.proc
     threading.Thread(target=forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
     if meanwhile is not None:
@@ -69,7 +80,9 @@ def start(
         context = SparkContext(conf=conf, gateway=gateway)
         _silence(context)
         return Spark(SparkSession(context), process)
-    except (Py4JError, PySparkException, ValueError) as error:
+    except (Py4JError, PySparkException, ValueError, OSError) as error:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            raise start_failure(process.wait(_DYING), plan.jvm_log) from error
         process.kill()
         cause = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
         raise SessionError(
@@ -87,7 +100,16 @@ def _not_py4js(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("Exception while sending command")
 
 
-def _launch(conf: SparkConf, plan: SessionPlan) -> Any:
+def _java_options(settings: Mapping[str, str]) -> list[str]:
+    """The user's options of the driver's Java process."""
+    name = "spark.driver.extraJavaOptions"
+    try:
+        return shlex.split(settings.get(name, ""))
+    except ValueError as error:
+        raise SessionError(f"invalid `{name}`: {error}", "close the quotation", setting=name) from error
+
+
+def _launch(plan: SessionPlan) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
@@ -99,10 +121,19 @@ def _launch(conf: SparkConf, plan: SessionPlan) -> Any:
     pipes = {"stdout": subprocess.PIPE, "stderr": said, "start_new_session": True}
     try:
         with said:  # Java has it by then, and what it says ends with it
-            return launch_gateway(conf, pipes)  # type: ignore[no-untyped-call]
+            return launch_gateway(None, pipes)  # type: ignore[no-untyped-call]
     except PySparkException as error:
         noise.join(_LAST_WORDS)
-        raise launch_failure(plan.jvm_log) from error
+        raise launch_failure(_exit_code(error), plan.jvm_log) from error
+
+
+def _exit_code(error: BaseException) -> int:
+    """How Java ended; PySpark reports only that it did."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_name == "launch_gateway":
+            process: subprocess.Popen[bytes] = frame.f_locals["proc"]
+            return process.wait()
+    return 1
 
 
 def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:

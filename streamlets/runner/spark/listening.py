@@ -95,6 +95,10 @@ class Listening:
             self._claims.pop(run_id, None)
         self._callbacks.ended(run_id)
 
+    def thread(self, run_id: str) -> int | None:
+        """The thread of this process in which what a query's run calls is executed, such as `foreachBatch`."""
+        return self._callbacks.thread(run_id)
+
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
         """Spark's call, in the query's own thread; the query is claimed by whoever started it."""
         self._callbacks.calling(str(event.runId()))

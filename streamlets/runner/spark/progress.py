@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from blueprint.stateful_operators import stateful_operator
 from streamlets.runner.events.model import UnitId, UnitProgressed
-
-# Other operators remember keys they have seen, or keep what their author says, but hold no rows back.
-_AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
-_JOIN = "symmetricHashJoin"
 
 
 def progressed(
@@ -19,6 +16,7 @@ def progressed(
     *,
     output_mode: str,
     rows_out: Mapping[str, int],
+    rows_in: int | None = None,
     dead_letters: int = 0,
     backlog: Mapping[str, int] | None = None,
 ) -> UnitProgressed:
@@ -27,6 +25,7 @@ def progressed(
     Arguments:
         report: what `StreamingQueryProgress.json` has.
         output_mode: the query's; an aggregation holds its groups back only in `append`.
+        rows_in: as counted by positions; None takes Spark's count.
         rows_out: as the channel told; when it told nothing, what Spark's sink says, under the sink's name.
         backlog: records not yet read, by inlet.
     """
@@ -36,7 +35,7 @@ def progressed(
         time=time,
         unit=unit,
         batch=int(report["batchId"]),
-        rows_in=sum(int(source.get("numInputRows") or 0) for source in report.get("sources") or []),
+        rows_in=_rows_of_sources(report) if rows_in is None else rows_in,
         rows_out=rows_out or _rows_of_sink(report),
         dead_letters=dead_letters,
         late=sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators),
@@ -48,11 +47,14 @@ def progressed(
     )
 
 
+def _rows_of_sources(report: Mapping[str, Any]) -> int:
+    return sum(int(source.get("numInputRows") or 0) for source in report.get("sources") or [])
+
+
 def _rows_of_sink(report: Mapping[str, Any]) -> dict[str, int]:
     rows = (report.get("sink") or {}).get("numOutputRows")
     return {} if rows is None or rows < 0 else {"sink": int(rows)}  # Spark says -1 when it does not know
 
 
 def _holds(operator: Mapping[str, Any], output_mode: str) -> bool:
-    name = operator.get("operatorName")
-    return name == _JOIN or (name in _AGGREGATIONS and output_mode == "append")
+    return stateful_operator(str(operator.get("operatorName"))).holds_back(output_mode)

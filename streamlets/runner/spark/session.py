@@ -93,7 +93,10 @@ def child_session(root: SparkSession, settings: Mapping[str, str]) -> SparkSessi
 
 
 def _reason(error: Exception) -> str:
-    """What Spark says, in a line."""
+    """What Spark says, without its pointer to a page that explains nothing of it."""
     from py4j.protocol import Py4JJavaError
 
-    return str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error).partition("\n")[0]
+    from streamlets.runner.spark.failure import failure_of_text
+
+    said = str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error)
+    return failure_of_text(said.partition("\nSee also ")[0], building=True).cause

@@ -43,6 +43,11 @@ class SessionPlan:
     sparks: int = 1
 
     @property
+    def temporary(self) -> Path:
+        """Where Java and Spark put their temporary files; emptied before each start."""
+        return self.scratch / "spark"
+
+    @property
     def jvm_log(self) -> Path:
         """Where the Java process complains when log4j cannot; that of the one before is `jvm.1.log`."""
         return self.logs / "jvm.log"
@@ -65,7 +70,7 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
         "spark.app.name": plan.application,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(plan.scratch),
+        "spark.local.dir": str(plan.temporary),
         "spark.sql.warehouse.dir": str(plan.scratch / "warehouse"),
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(plan.python_path),
         "spark.python.authenticate.socketTimeout": _WORKER_TIMEOUT,
@@ -78,6 +83,8 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.stopTimeout": _STOP_TIMEOUT,
         "spark.sql.streaming.pollingDelay": _POLLING_DELAY,
+        # A query with several watermarks goes by the slowest: an inlet with a backlog is not outrun by the others.
+        "spark.sql.streaming.multipleWatermarkPolicy": "min",
     }
     if master.startswith("local"):
         found |= {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from blueprint.catalog import LoadFailure
 from blueprint.plan import AvailableNow, StreamletPlan, Trigger
 from streamlets.building import SOURCE_EVOLUTION
-from streamlets.channels.base import BatchWritten, Channel, Position, TopicLostError, TopicResource
+from streamlets.channels.base import BatchWritten, Channel, TopicResource
 from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.runner.checkpoints.fitting import fit
+from streamlets.plans.tree import plan_tree
+from streamlets.runner.checkpoints.fitting import fit, note
 from streamlets.runner.checkpoints.mending import mend
 from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
 from streamlets.runner.spark.binding import TopicBinding, context_of
+from streamlets.runner.spark.counting import backlog, rows_read
 from streamlets.runner.spark.host import SparkHost
 from streamlets.runner.spark.session import Spark
 from streamlets.runner.supervision.facts import Failure
@@ -49,6 +50,7 @@ class Site:
         checkpoints: the application's folder of checkpoints.
         bounded: whether every query works off what there is and ends, whatever else was asked for.
         told: takes what was mended, by the query's name, from any thread.
+        print_line: takes text that a sink shows, from any thread.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Site:
         listening: Listening,
         bounded: bool,
         told: Callable[[str, str], None] = lambda query, what: None,
+        print_line: Callable[[str], None] = print,
         version: str = "",
     ) -> None:
         self.application = application
@@ -77,6 +80,7 @@ class Site:
         self._channels = channels
         self._checkpoints = checkpoints
         self._told = told
+        self._print_line = print_line
         self._version = version
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
@@ -137,20 +141,11 @@ class Site:
 
     def backlog(self, report: Mapping[str, Any]) -> dict[str, int]:
         """Records not yet read by inlet, from the positions in a progress report."""
-        found: dict[str, int] = {}
-        for source in report.get("sources") or []:
-            end = source.get("endOffset")
-            if not isinstance(end, dict):
-                continue  # a source of the author's own
-            position = Position(json.dumps(end))
-            for inlet in self.plan.inlets:
-                topic = self._topics[inlet.topic]
-                if inlet.name in found or not topic.owns(position):
-                    continue
-                with suppress(TopicLostError, ValueError, KeyError, TypeError, OSError):  # the query itself will say so
-                    found[inlet.name] = topic.lag(position, reader=f"{report.get('name')}.{inlet.name}").records
-                    break
-        return found
+        return backlog(report, self.plan.inlets, self._topics)
+
+    def rows_read(self, report: Mapping[str, Any], executions: int) -> int:
+        """Records that a batch has read; see `counting.rows_read`."""
+        return rows_read(report, self.plan.inlets, self._topics, executions)
 
     @property
     def alive(self) -> bool:
@@ -164,26 +159,13 @@ class Site:
     def _look_at_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
         """Before Spark meets it: damage is mended or refused, and so is what Spark could not carry over."""
         folder = self._checkpoints / self.plan.ref / write.query
-        for what in mend(folder, self._may_have_written(write)):
+        for what in mend(folder, may_have_written(write, self.plan.ref, self._channels.values())):
             self._told(write.query, what)
         checkpoint = read_checkpoint(folder)
-        if checkpoint.committed is not None:
-            from streamlets.plans.tree import plan_tree
-
-            plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer does not tell
-            fit(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
-
-    def _may_have_written(self, write: StreamingWrite) -> Callable[[Checkpoint, int], bool]:
-        """Topics, and the files of the framework's own sinks, take a batch anew; of other sinks nobody knows."""
-        known = bool(write.outlets) or self.plan.class_name.startswith("streamlets.")
-
-        def asked(checkpoint: Checkpoint, batch: int) -> bool:
-            return not known or any(
-                channel.may_have_written(self.plan.ref, write.query, checkpoint.id, batch)
-                for channel in self._channels.values()
-            )
-
-        return asked
+        plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer does not tell
+        fit(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
+        with suppress(OSError):  # on a full disk Spark fails, too
+            note(checkpoint, plan)
 
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)
@@ -195,7 +177,14 @@ class Site:
             channel.prepare(session)
         self.listening.attach(session)
         return TopicBinding(
-            self.plan, session, self._topics, self._channels, self._checkpoints, self._version, self._on_batch
+            self.plan,
+            session,
+            self._topics,
+            self._channels,
+            self._checkpoints,
+            self._version,
+            self._on_batch,
+            self._print_line,
         )
 
     def _on_batch(self, written: BatchWritten) -> None:
@@ -209,6 +198,20 @@ class Site:
         """`SparkSession.active()` in the author's code means the streamlet's own session."""
         jvm: Any = session._jvm  # noqa: SLF001
         jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
+
+
+def may_have_written(
+    write: StreamingWrite, streamlet: str, channels: Iterable[Channel]
+) -> Callable[[Checkpoint, int], bool]:
+    """Whether anything of a batch was written: channels know of theirs, sinks with a record too; of other sinks nobody
+    knows."""
+
+    def asked(checkpoint: Checkpoint, batch: int) -> bool:
+        if write.outlets:
+            return any(channel.may_have_written(streamlet, write.query, checkpoint.id, batch) for channel in channels)
+        return write.record is None or write.record.may_have_written(checkpoint.id, batch)
+
+    return asked
 
 
 @contextmanager

@@ -13,13 +13,14 @@ from blueprint.plan import AvailableNow, Retry
 from streamlets.channels.base import BatchWritten
 from streamlets.context import StreamingWrite
 from streamlets.retry_options import retry_of
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.model import BatchStuck, UnitId
 from streamlets.runner.spark.failure import failure_of, failure_of_text, text_of
 from streamlets.runner.spark.listening import Claim, reports_after
 from streamlets.runner.spark.progress import progressed
 from streamlets.runner.spark.running import drain, is_down
 from streamlets.runner.spark.site import LoadError, Site
-from streamlets.runner.supervision.facts import Became, Ended, Fact, Failure, Progressed, Started
+from streamlets.runner.spark.whereabouts import authors_frames, sparks_frames
+from streamlets.runner.supervision.facts import Became, Ended, Fact, Failure, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 
 if TYPE_CHECKING:
@@ -89,6 +90,20 @@ class _SparkUnit:
                 self._site.listening.release(run_id)
             up.seen_down = True
 
+    def locate(self, batch: int, since: float) -> None:
+        """In a thread of its own: Spark may not answer."""
+
+        def work() -> None:
+            now, up = time.time(), [(run_id, up.query) for run_id, up in list(self._queries.items()) if up.alive]
+            frames = tuple(at for run_id, _ in up for at in authors_frames(self._site.listening.thread(run_id)))
+            stack: tuple[str, ...] = ()
+            if not frames:
+                with contextlib.suppress(Exception):  # Spark may be gone, which is told to all
+                    stack = tuple(at for _, query in up for at in sparks_frames(query))
+            self._report(Seen(BatchStuck(now, self.id, batch, since, now - since, frames, stack)))
+
+        threading.Thread(target=work, name=f"locate-{self.id}", daemon=True).start()
+
     def _begin(self, run: int) -> None:
         raise NotImplementedError
 
@@ -129,6 +144,7 @@ class _SparkUnit:
             self.id,
             time.time(),
             output_mode=self._site.output_modes.get(name, ""),
+            rows_in=self._site.rows_read(report, written.executions),
             rows_out=written.rows,
             dead_letters=written.dead_letters,
             backlog=self._site.backlog(report),

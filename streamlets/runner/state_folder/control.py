@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from streamlets.runner.state_folder.folder import StateError, StateFolder, write_atomically
+from streamlets.runner.state_folder.folder import ACCESS, StateError, StateFolder, write_atomically
 
 Command = Literal["stop", "stop-now", "pause", "resume", "restart", "upgrade"]
 
@@ -104,7 +104,7 @@ def ask(state: StateFolder, wanted: Request, *, patience: float, sleep: Callable
     asked = state.control / f"{wanted.id}{_REQUEST}"
     answered = state.control / f"{wanted.id}{_ANSWER}"
     try:
-        state.control.mkdir(exist_ok=True)
+        state.control.mkdir(mode=ACCESS["owner"], exist_ok=True)
         write_atomically(asked, json.dumps(asdict(wanted)))
     except OSError as error:
         raise StateError(
@@ -140,7 +140,8 @@ class Control:
         self._over = threading.Event()
         self._open: set[str] = set()
         with contextlib.suppress(OSError):  # what was asked of an earlier run is void
-            self._folder.mkdir(exist_ok=True)
+            self._folder.mkdir(mode=ACCESS["owner"], exist_ok=True)
+            self._folder.chmod(ACCESS["owner"])  # an order runs code: the group may only read
             for left in self._folder.iterdir():
                 left.unlink()
         self._thread = threading.Thread(target=self._listen, name="control", daemon=True)

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -19,8 +20,15 @@ STATE_FOLDER = ".flow"
 DESCRIPTOR = "descriptor.json"
 """What the application was when it last ran, in its folder."""
 
+LOCK = "lock"
+"""The file whose lock the owner of an application's folder holds."""
+
 HANDED_OVER = "STREAMLETS_STATE_LOCK"
 """The environment variable that gives the next version of a runner, in the same process, the lock's descriptor."""
+
+ACCESS: Mapping[str, int] = {"owner": 0o700, "group": 0o750}
+"""The mode of an application's directories, by who may read them. What is below has the modes that Spark, Python and
+the umask give it: nobody reaches it whom these do not let through."""
 
 # Who only looks whether the folder is owned holds its lock for an instant; so long an owner-to-be tries again.
 _LOCK_PATIENCE = 0.5
@@ -92,6 +100,11 @@ class StateFolder:
         """What the run was started with, for an upgrade; only its owner may read it, for settings may be secret."""
         return self.folder / "status" / "launch.json"
 
+    @property
+    def upgrade_file(self) -> Path:
+        """What became of the last upgrade; only its owner may read it, for settings may be secret."""
+        return self.folder / "status" / "upgrade.json"
+
     def keep_launch(self, arguments: tuple[str, ...]) -> None:
         """Note what the run was started with.
 
@@ -130,19 +143,26 @@ class StateFolder:
 
     @property
     def _lock_file(self) -> Path:
-        return self.folder / "lock"
+        return self.folder / LOCK
 
     @contextmanager
-    def locked(self) -> Iterator[int]:
+    def locked(self, mode: int | None = None) -> Iterator[int]:
         """Own the folder; the operating system takes the lock back when the owner dies, however it dies.
 
         Gives the lock's descriptor: the lock is held as long as a duplicate of it is open.
+
+        Arguments:
+            mode: of the application's directories, out of `ACCESS`; None leaves them as they are.
 
         Raises:
             StateError: another process owns it, or it cannot be written.
         """
         with _writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            known = self.folder.is_dir()
+            self.folder.mkdir(mode=ACCESS["owner"], parents=True, exist_ok=True)
+            if mode is None:
+                mode = stat.S_IMODE(self.folder.stat().st_mode) if known else ACCESS["owner"]
+            _restrict(self.folder, mode)
             lock = self._handed_over()
             if lock is None:
                 lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -160,10 +180,16 @@ class StateFolder:
                 shutil.rmtree(self.scratch, ignore_errors=True)
                 for folder in (self.topics, self.checkpoints, self.status_file.parent, self.logs, self.scratch):
                     folder.mkdir(parents=True, exist_ok=True)
+                    _restrict(folder, mode)
             yield lock
             shutil.rmtree(self.scratch, ignore_errors=True)
         finally:
             os.close(lock)
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether this process takes over from the version that ran in it, and has not locked the folder yet."""
+        return HANDED_OVER in os.environ
 
     def _handed_over(self) -> int | None:
         """The lock's descriptor as the version before this one left it to this process."""
@@ -182,7 +208,7 @@ class StateFolder:
         return any(folder.is_dir() and any(folder.iterdir()) for folder in (self.topics, self.checkpoints))
 
     def clear(self) -> None:
-        """Forget topics, checkpoints and status; to be called by the owner. They vanish whole before they are deleted.
+        """Delete topics, checkpoints, status and descriptor; to be called by the owner. Directories vanish whole first.
 
         Raises:
             StateError: the folder cannot be written.
@@ -191,9 +217,38 @@ class StateFolder:
             grave = Path(tempfile.mkdtemp(prefix="cleared-", dir=self.scratch))
             # Checkpoints first: topics without checkpoints are read again, checkpoints without topics cannot go on.
             for folder in (self.checkpoints, self.topics, self.status_file.parent):
+                mode = stat.S_IMODE(folder.stat().st_mode)
                 folder.rename(grave / folder.name)
-                folder.mkdir()
+                folder.mkdir(mode=ACCESS["owner"])
+                _restrict(folder, mode)
+            self.descriptor_file.unlink(missing_ok=True)  # last: checkpoints without it cannot be compared with
             shutil.rmtree(grave, ignore_errors=True)
+
+
+def is_application(folder: Path) -> bool:
+    """Whether a directory holds the state of an application: the lock that a run makes before anything else, or, where
+    only a part was copied, a topic or a checkpoint."""
+    return (folder / LOCK).is_file() or any(
+        True for pattern in ("topics/*/*/_delta_log", "checkpoints/*/*/offsets") for _ in folder.glob(pattern)
+    )
+
+
+def applications_in(root: Path) -> tuple[str, ...]:
+    """The names of the applications that keep their state in a directory, sorted; other directories may lie there."""
+    try:
+        return tuple(sorted(folder.name for folder in root.iterdir() if is_application(folder)))
+    except OSError:
+        return ()
+
+
+def _restrict(folder: Path, mode: int) -> None:
+    """Give a directory a mode, and leave it the group that what is made in it inherits. One of another user's keeps its
+    own: who shares a directory with others may not change it."""
+    now = stat.S_IMODE(folder.stat().st_mode)
+    wanted = mode | (now & stat.S_ISGID)
+    if now != wanted:
+        with suppress(PermissionError):
+            folder.chmod(wanted)
 
 
 def _taken(lock: int) -> bool:
@@ -208,11 +263,21 @@ def _taken(lock: int) -> bool:
     return False
 
 
-def write_atomically(file: Path, text: str) -> None:
-    """Replace a file's text; a reader sees the old or the new one, never a part."""
+def write_atomically(file: Path, text: str, *, durable: bool = False, private: bool = False) -> None:
+    """Replace a file's text; a reader sees the old or the new one, never a part.
+
+    Arguments:
+        durable: whether that holds after a power cut, too; it takes a write to the disk.
+        private: whether only its owner may read it.
+    """
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        draft.write_text(text, encoding="utf-8")
+        mode = 0o600 if private else 0o666
+        with open(draft, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
+            stream.write(text)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         draft.replace(file)
     except OSError:
         with suppress(OSError):

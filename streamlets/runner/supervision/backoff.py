@@ -57,8 +57,10 @@ class Attempts:
         return replace(self, proved=now if self.proved is None else self.proved, causes=())
 
     def failed(self, cause: str) -> Attempts:
-        """It ended, for this cause; numbers in it (of tasks, ports, processes) do not make it another one."""
-        return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", cause))[-_ALL_FAILURES:])
+        """It ended, for this cause; neither numbers in it (of tasks, ports, processes) nor the lines below its first
+        (rows, say) make it another one."""
+        first = cause.partition("\n")[0]
+        return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", first))[-_ALL_FAILURES:])
 
     @property
     def hopeless(self) -> bool:

@@ -14,7 +14,7 @@ class Failure:
     """Why a unit ended.
 
     Arguments:
-        cause: one line.
+        cause: what was raised, as it was worded; it may have several lines.
         frames: places in the user's own code, outermost first.
         fatal: why no restart can mend it; empty when one may.
     """
@@ -22,6 +22,11 @@ class Failure:
     cause: str
     frames: tuple[str, ...] = ()
     fatal: str = ""
+
+    def cause_with(self, note: str) -> str:
+        """The cause with a note, which gets a line of its own where the cause has several."""
+        gap = "\n" if "\n" in self.cause else " "
+        return f"{self.cause}{gap}({note})"
 
 
 class Unit(Protocol):
@@ -48,6 +53,9 @@ class Unit(Protocol):
 
     def check(self) -> None:
         """Look whether it is down though nobody told; if so, tell."""
+
+    def locate(self, batch: int, since: float) -> None:
+        """Report where its batch is that has been running for too long; to be answered by `Seen` of a `BatchStuck`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +121,19 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlong:
+    """A batch of a unit has been running since `since`, which is too long."""
+
+    unit: UnitId
+    batch: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """Something happened that no unit has a part in."""
 
     event: Event
 
 
-Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost | Seen
+Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost | Overlong | Seen

@@ -13,6 +13,7 @@ from streamlets.runner.supervision.facts import (
     Fact,
     Failure,
     Lost,
+    Overlong,
     Progressed,
     Seen,
     Started,
@@ -81,7 +82,7 @@ class Supervisor:
             if not watched.paused:
                 waits = self._roster.held_up_by(watched)
                 watched.due = None if waits else timer()
-                watched.enter("starting", f"waits for {', '.join(waits)}" if waits else "")
+                watched.enter("starting", waiting=f"waiting for {', '.join(waits)}" if waits else "")
 
     @property
     def done(self) -> bool:
@@ -146,6 +147,10 @@ class Supervisor:
                 self._stop(cause)
             case Lost(failure, streamlets):
                 self._lose(failure, streamlets)
+            case Overlong(unit, batch, since):
+                watched = self._roster.find(unit)
+                if watched is not None and watched.state == "running":
+                    watched.unit.locate(batch, since)
             case Seen(event):
                 self._emit(event)
             case _:
@@ -207,7 +212,7 @@ class Supervisor:
         elif failure is None and asked:
             watched.enter("stopped")
         elif failure is not None and failure.fatal and not watched.asked:
-            watched.enter("failed", f"{failure.cause} ({failure.fatal})", failure.frames)
+            watched.enter("failed", failure.cause_with(failure.fatal), failure.frames)
         elif failure is not None and self.ending:
             # The batch is replayed at the next start; a restart now would undo the stop.
             watched.enter("stopped", f"its last batch failed: {failure.cause}", failure.frames)
@@ -228,7 +233,7 @@ class Supervisor:
             watched.enter("backing-off", failure.cause, failure.frames, wait)
         else:
             told = f"given up after {tried} restart{'' if tried == 1 else 's'}" if tried else "restarts are off"
-            watched.enter("failed", f"{failure.cause} ({told})", failure.frames)
+            watched.enter("failed", failure.cause_with(told), failure.frames)
 
     def _release(self) -> None:
         """Something is over: let those start, or drain, that waited for it."""

@@ -27,6 +27,7 @@ class Watched:
         then: what becomes of it once it is down; because: why.
         until: when its own drain has taken too long.
         paused: it is down and stays down until it is resumed.
+        waiting: what it waits for while it is starting.
     """
 
     unit: Unit
@@ -43,6 +44,7 @@ class Watched:
     because: str = ""
     until: float | None = None
     paused: bool = False
+    waiting: str = ""
 
     @property
     def waits(self) -> bool:
@@ -57,11 +59,12 @@ class Watched:
         wait: float | None = None,
         *,
         paused: bool = False,
+        waiting: str = "",
     ) -> None:
         """Be in a state from now on; see `UnitChanged` for the arguments."""
-        self.state, self.paused = state, paused
+        self.state, self.paused, self.waiting = state, paused, waiting
         restarts = self.attempts.restarts
-        self.emit(UnitChanged(self.clock(), self.unit.id, state, cause, frames, wait, restarts, paused))
+        self.emit(UnitChanged(self.clock(), self.unit.id, state, cause, frames, wait, restarts, paused, waiting))
 
     def start(self) -> None:
         """Begin its next run."""
@@ -70,6 +73,8 @@ class Watched:
         self.launched, self.asked = True, False
         if self.state == "backing-off":
             self.attempts = self.attempts.restarted()
+            self.enter("starting")
+        elif self.waiting:
             self.enter("starting")
         self.unit.start(self.run)
 

@@ -1,7 +1,7 @@
-"""What Apache Avro's Python reader decodes, and the list of what it cannot although the specification wants it.
+"""Apache Avro's Python reader as an oracle, and the list of its divergences from the specification.
 
-`LIMITS` are its known divergences. Each has a pair that shows it (`test_divergences.py` holds the library to it: when a
-release mends one, the test says so), and a rule by which the read plan of a pair tells that it may come to it.
+`LIMITS` are the known divergences. Each has a pair that shows it (`test_divergences.py` fails when a release fixes it),
+and a rule that finds the read plans of pairs that it may affect.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tests.blueprint.avro.schemas import Flat
 
 
 class ApacheReader:
-    """Decodes one writer's records with one reader's schema."""
+    """Decodes records of a writer's schema with a reader's schema."""
 
     def __init__(self, writer: Flat, reader: Flat) -> None:
-        old, new = (avro.schema.parse(json.dumps(one.nested())) for one in (writer, reader))
+        old, new = (avro.schema.parse(json.dumps(schema.nested())) for schema in (writer, reader))
         self._reader = avro.io.DatumReader(old, new)
 
     def decodes(self, data: bytes) -> bool:
-        """Whether a record is read without an exception."""
+        """Return whether a record can be read without an exception."""
         try:
             self._reader.read(avro.io.BinaryDecoder(io.BytesIO(data)))
         except Exception:  # noqa: BLE001 - it fails in many ways
@@ -85,8 +85,8 @@ LIMITS = {
         [_field("a", {"type": "array", "items": "int"})], [_field("a", {"type": "array", "items": "long"})], {"a": [1]},
     ),
     "union-into-plain": Limit(
-        "It refuses a writer's union for a reader's type that is no union. The specification resolves the branch that "
-        "was written.",
+        "It rejects a writer's union for a reader's type that is not a union. The specification resolves the written "
+        "branch.",
         [_field("a", ["int", "long"])], [_field("a", "long")], {"a": ("int", 1)},
     ),
     "enum-default": Limit(
@@ -112,7 +112,7 @@ LIMITS = {
 
 
 def limits(plan: ReadPlan, writer: Contract, reader: Contract) -> frozenset[str]:
-    """The limits that a pair may come to, by how it is read; none means that the library must read all records."""
+    """Return the limits that may affect a read plan; without any, the library must read all records."""
     return frozenset(_limits(plan, writer, reader))
 
 
@@ -137,13 +137,13 @@ def _limits(plan: ReadPlan, writer: Contract, reader: Contract) -> Iterator[str]
                     yield "union-into-plain"
                 yield from _limits(branch, writer, reader)
         case ReadRecord(fields=fields):
-            for one in fields:
-                if isinstance(one, FromDefault):
-                    yield from _default(one)
+            for node in fields:
+                if isinstance(node, FromDefault):
+                    yield from _default(node)
                     continue
-                if one.name != one.source:
+                if node.name != node.source:
                     yield "field-alias"
-                yield from _limits(one.plan, writer, reader)
+                yield from _limits(node.plan, writer, reader)
 
 
 def _inside(old: Schema, new: Schema, plan: ReadPlan, writer: Contract, reader: Contract) -> Iterator[str]:
@@ -156,15 +156,15 @@ def _type_of(schema: Primitive | Fixed | Enum | Array | Map | Union | Record) ->
     return schema.type if isinstance(schema, Primitive) else type(schema)
 
 
-def _default(one: FromDefault) -> Iterator[str]:
-    schema = one.schema.branches[0] if isinstance(one.schema, Union) else one.schema
-    if isinstance(schema, Primitive) and schema.type in ("float", "double") and isinstance(one.default, int):
+def _default(field: FromDefault) -> Iterator[str]:
+    schema = field.schema.branches[0] if isinstance(field.schema, Union) else field.schema
+    if isinstance(schema, Primitive) and schema.type in ("float", "double") and isinstance(field.default, int):
         yield "whole-default"
 
 
 def aliased(writer: Flat, reader: Flat) -> bool:
     """Whether a field of the reader has its writer's under an alias: where that cannot be read, the library may still
     go on with the field's default, as it does not look for it (`field-alias`)."""
-    written = [field["name"] for one in writer.definitions.values() for field in one.get("fields", ())]
-    fields = [field for one in reader.definitions.values() for field in one.get("fields", ())]
+    written = [field["name"] for definition in writer.definitions.values() for field in definition.get("fields", ())]
+    fields = [field for definition in reader.definitions.values() for field in definition.get("fields", ())]
     return any(alias in written for field in fields for alias in field.get("aliases", ()))

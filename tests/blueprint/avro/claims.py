@@ -1,4 +1,4 @@
-"""What must hold of any pair of schemas; shared by the tests and the benchmark."""
+"""Claims about any pair of schemas, shared by the tests and the benchmark."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ HERE = Span("ports.py", 1, 1, 1, 2)
 
 
 def contract_of(flat: Flat) -> Contract:
-    """The contract of a generated schema."""
+    """Return the contract of a generated schema."""
     loaded = load_contract(flat.nested(), base_folder="there-is-none", declared=HERE)
     assert loaded.contract is not None, [problem.headline for problem in loaded.problems]
     return loaded.contract
 
 
 class Claims:
-    """One random pair."""
+    """The claims about a random pair."""
 
     def __init__(self, generator: Generator) -> None:
         self.generator = generator
@@ -40,7 +40,7 @@ class Claims:
 
     @property
     def compatible(self) -> bool:
-        """What our checker says."""
+        """Whether our checker finds the pair compatible."""
         return check(self.writer, self.reader, suggest=False).compatible
 
     @property
@@ -51,14 +51,14 @@ class Claims:
         return frozenset({"field-alias"} if aliased(self.flat_writer, self.flat_reader) else ())
 
     def checkers_agree(self) -> None:
-        """Apache's checker says what ours does, unless a divergence is known."""
+        """Apache's checker agrees with ours, unless a divergence is known."""
         if self.divergence is None:
             assert apache_compatible(self.flat_writer, self.flat_reader) == self.compatible, self._shown()
 
     def decoders_agree(self, readable: int = 20, tries: int = 400) -> None:
         """Records of a compatible pair decode, `readable` of them; one among `tries` of any other does not.
 
-        Both libraries are asked; each may be excused by a divergence of its own that is known.
+        Both libraries are checked; known divergences are excused for the library concerned.
         """
         fast = FastReader(self.flat_writer, self.flat_reader)
         decoders: dict[str, FastReader | ApacheReader] = {"fastavro": fast} if self.divergence is None else {}
@@ -86,14 +86,14 @@ class Claims:
                 at(self.reader, reason.reader_place)
 
     def changes_work(self) -> tuple[int, int]:
-        """How many errors there were and how many have a change; each change offered works, and so do all in a row."""
+        """Return the number of errors and of those with a change; each change works, and so do all together."""
         errors = check(self.writer, self.reader).errors
         for reason in errors:
             for change in reason.changes:
                 changed = apply_edit(change.edit, self.writer if change.side == "writer" else self.reader)
                 pair = (changed, self.reader) if change.side == "writer" else (self.writer, changed)
                 after = check(*pair, suggest=False)
-                assert reason.key not in {one.key for one in after.errors}, (change, self._shown())
+                assert reason.key not in {error.key for error in after.errors}, (change, self._shown())
                 assert len(after.errors) < len(errors), (change, self._shown())
                 assert after.compatible or len(errors) > 1, (change, self._shown())
         self._mend()
@@ -101,7 +101,7 @@ class Claims:
 
     def _mend(self) -> None:
         writer, reader = self.writer, self.reader
-        while offered := [one.changes[0] for one in check(writer, reader).errors if one.changes]:
+        while offered := [reason.changes[0] for reason in check(writer, reader).errors if reason.changes]:
             if offered[0].side == "writer":
                 writer = apply_edit(offered[0].edit, writer)
             else:
@@ -122,7 +122,7 @@ class Claims:
             assert _as_bytes(ours) == _as_bytes(theirs), (ours, theirs, self._shown())
 
     def json_is_whole(self) -> None:
-        """The JSON that travels parses to an equal contract; the canonical form is fastavro's."""
+        """The stored JSON parses to an equal contract; the canonical form is that of fastavro."""
         again = parse_contract(self.reader.json)
         assert again == self.reader
         assert again.json == self.reader.json
@@ -134,22 +134,22 @@ class Claims:
 
 
 def _as_bytes(value: object) -> object:
-    """Text as bytes: of a reader's [string, bytes] fastavro takes the first for bytes, and we, like Java, the equal."""
+    """Return strings as bytes: for a reader's [string, bytes], fastavro reads bytes as the first branch."""
     match value:
         case str():
             return value.encode()
         case list():
-            return [_as_bytes(one) for one in value]
+            return [_as_bytes(item) for item in value]
         case dict():
-            return {key: _as_bytes(one) for key, one in value.items()}
+            return {key: _as_bytes(item) for key, item in value.items()}
     return value
 
 
 def at(contract: Contract, place: Place) -> Schema:
-    """What stands at a place; fails when nothing does."""
+    """Return the type at a place; fail if there is none."""
     record = contract.names[place.record]
     assert isinstance(record, Record)
-    schema = next(one.schema for one in record.fields if one.name == place.field)
+    schema = next(field.schema for field in record.fields if field.name == place.field)
     for step in place.steps:
         match contract.resolve(schema), step:
             case Array() as array, "items":
@@ -164,7 +164,7 @@ def at(contract: Contract, place: Place) -> Schema:
 
 
 def _follow(path: str, reader: Contract) -> bool:
-    """Whether a path's steps all exist; a union of the reader may be passed through any of its branches."""
+    """Return whether all steps of a path exist, through any branch of a reader's union."""
     heads: list[Schema] = [reader.record]
     for step in re.findall(r"\[\]|\{\}|[^.<>\[\]{}]+", re.sub(r"<[^>]*>", "", path)):
         heads = [inner for head in _opened(heads, reader) for inner in _step(step, head)]
@@ -172,11 +172,11 @@ def _follow(path: str, reader: Contract) -> bool:
 
 
 def _opened(heads: list[Schema], reader: Contract) -> list[Schema]:
-    found: list[Schema] = []
+    schemas: list[Schema] = []
     for head in heads:
         held = reader.resolve(head)
-        found += [reader.resolve(branch) for branch in held.branches] if isinstance(held, Union) else [held]
-    return found
+        schemas += [reader.resolve(branch) for branch in held.branches] if isinstance(held, Union) else [held]
+    return schemas
 
 
 def _step(step: str, head: Schema) -> list[Schema]:
@@ -186,5 +186,5 @@ def _step(step: str, head: Schema) -> list[Schema]:
         case Map(), "{}":
             return [head.values]
         case Record(), name:
-            return [one.schema for one in head.fields if one.name == name]
+            return [field.schema for field in head.fields if field.name == name]
     return []

@@ -1,4 +1,4 @@
-"""A read plan carried out on plain Python values: what the plan means, in the fewest words."""
+"""Execution of a read plan on plain Python values, as simple as possible."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from blueprint.avro.reading import (
 
 
 def execute(plan: ReadRecord, record: dict[str, Any]) -> dict[str, Any]:
-    """The reader's record out of one of the writer's, whose union values are pairs (branch, value) or None."""
+    """Return the reader's record for a record of the writer, whose union values are pairs (branch, value) or None."""
     records: dict[tuple[str, str], ReadRecord] = {}
 
     def run(node: ReadPlan, value: Any) -> Any:
         match node:
             case Take():
                 return value
-            case Promote(reader=Primitive(type=wanted)):
-                return _promoted(value, wanted)
+            case Promote(reader=Primitive(type=kind)):
+                return _promoted(value, kind)
             case MapEnum(symbols=symbols):
                 return symbols[value]
             case ReadArray(items=items):
-                return [run(items, one) for one in value]
+                return [run(items, item) for item in value]
             case ReadMap(values=values):
-                return {key: run(values, one) for key, one in value.items()}
+                return {key: run(values, item) for key, item in value.items()}
             case FromUnion(writer=union, branches=branches):
                 name, inner = ("null", None) if value is None else value
                 number = [_branch_name(branch) for branch in union.branches].index(name)
@@ -47,22 +47,22 @@ def execute(plan: ReadRecord, record: dict[str, Any]) -> dict[str, Any]:
                 return run(records[writer, name], value)
             case ReadRecord():
                 records[node.writer.name, node.reader.name] = node
-                return {one.name: _field(one, value) for one in node.fields}
+                return {field.name: _field(field, value) for field in node.fields}
 
-    def _field(one: FromField | FromDefault, value: dict[str, Any]) -> Any:
+    def _field(field: FromField | FromDefault, value: dict[str, Any]) -> Any:
         # Like fastavro, which leaves the default of bytes the text that JSON has.
-        return one.default if isinstance(one, FromDefault) else run(one.plan, value[one.source])
+        return field.default if isinstance(field, FromDefault) else run(field.plan, value[field.source])
 
     result: dict[str, Any] = run(plan, record)
     return result
 
 
-def _promoted(value: Any, wanted: str) -> Any:
-    if wanted == "string":
+def _promoted(value: Any, kind: str) -> Any:
+    if kind == "string":
         return value.decode()
-    if wanted == "bytes":
+    if kind == "bytes":
         return value.encode()
-    return float(value) if wanted in ("float", "double") else value
+    return float(value) if kind in ("float", "double") else value
 
 
 def _branch_name(branch: Schema) -> str:

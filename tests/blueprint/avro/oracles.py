@@ -1,18 +1,19 @@
-"""What others say of a writer and a reader: fastavro and Apache Avro by decoding records, Apache by its checker, too.
+"""Other implementations as oracles: fastavro and Apache Avro decode records, and Apache's checker compares schemas.
 
-Known divergences of fastavro and of Apache's checker, each told apart by a predicate, and why we differ; those of
-Apache's decoder stand in `apache.py`:
+Known divergences of fastavro and of Apache's checker, each with a predicate, and the reasons for our behaviour. Those
+of Apache's decoder are in `apache.py`.
 
-* `same-short-name`: a union of the reader has two named types of one short name, or a type and another's alias.
-  fastavro takes the first by short name, even when a later one has the writer's full name; Apache takes any that works.
-  We take the full name first, as Java does: the specification says the first that matches, and that matches best.
-* `other-kind`: a record, enum or fixed of the writer is called like one of the reader of another kind. fastavro
-  compares names before kinds and decodes a fixed where an enum is wanted; the specification compares kinds first.
-* `name-and-alias`: a record of the writer has a field of the reader's name and one of its alias, too. fastavro reads
-  both into the one field; we take the one with the name.
+* `same-short-name`: a union of the reader has two named types with the same short name, or a type and an alias of
+  another. fastavro uses the first with the short name, even if a later one has the writer's full name; Apache uses any
+  that works. We prefer the full name, as Java does: the specification says the first that matches.
+* `other-kind`: a record, enum or fixed of the writer has the name of a reader's type of another kind. fastavro compares
+  names before kinds and decodes a fixed as an enum; the specification compares kinds first.
+* `name-and-alias`: a record of the writer has fields with both the name and the alias of a reader's field. fastavro
+  reads both into the field; we use the one with the name.
 
-Not compatible or not, but what is read differs: of a reader's `[string, bytes]` fastavro takes the first for a writer's
-`bytes`, as the specification says by the letter; we take the equal type, as Java does and as nothing is lost then.
+One divergence concerns the value instead of the compatibility: for a writer's `bytes` and a reader's `[string, bytes]`,
+fastavro uses the first branch, as the text of the specification says; we use the equal type, as Java does, which loses
+no data.
 """
 
 from __future__ import annotations
@@ -30,31 +31,31 @@ from tests.blueprint.avro.schemas import Flat
 
 
 def apache_compatible(writer: Flat, reader: Flat) -> bool:
-    """What Apache Avro's checker says."""
-    parsed = [avro.schema.parse(json.dumps(one.nested())) for one in (reader, writer)]
+    """Return the result of Apache Avro's checker."""
+    parsed = [avro.schema.parse(json.dumps(schema.nested())) for schema in (reader, writer)]
     result = avro.compatibility.ReaderWriterCompatibilityChecker().get_compatibility(*parsed)
     return bool(result.compatibility is avro.compatibility.SchemaCompatibilityType.compatible)
 
 
 def both_parsed(writer: Flat, reader: Flat) -> tuple[Any, Any]:
-    """Both schemas as fastavro wants them."""
-    return tuple(fastavro.parse_schema(one.nested(), named_schemas={}) for one in (writer, reader))
+    """Return both schemas as parsed by fastavro."""
+    return tuple(fastavro.parse_schema(schema.nested(), named_schemas={}) for schema in (writer, reader))
 
 
 class FastReader:
-    """Decodes one writer's records with one reader's schema, as fastavro does; encodes them, too."""
+    """Encodes records of a writer's schema, and decodes them with a reader's schema, with fastavro."""
 
     def __init__(self, writer: Flat, reader: Flat) -> None:
         self._old, self._new = both_parsed(writer, reader)
 
     def encoded(self, record: Any) -> bytes:
-        """A record of the writer's in Avro's binary form."""
+        """Return a record of the writer in Avro's binary encoding."""
         coded = io.BytesIO()
         fastavro.schemaless_writer(coded, self._old, record)
         return coded.getvalue()
 
     def decodes(self, data: bytes) -> bool:
-        """Whether a record is read without an exception."""
+        """Return whether a record can be read without an exception."""
         try:
             fastavro.schemaless_reader(io.BytesIO(data), self._old, self._new)
         except Exception:  # noqa: BLE001 - fastavro fails in many ways
@@ -63,11 +64,11 @@ class FastReader:
 
 
 def divergence(writer: Flat, reader: Flat) -> str | None:
-    """The known divergence a pair may show, None when all should agree."""
+    """Return the known divergence that may affect a pair; None if all implementations should agree."""
     unions = [
         union
-        for one in reader.definitions.values()
-        for field in one.get("fields", ())
+        for definition in reader.definitions.values()
+        for field in definition.get("fields", ())
         for union in _unions(field["type"])
     ]
     if any(_one_name(reader, union) for union in unions):
@@ -82,7 +83,7 @@ def divergence(writer: Flat, reader: Flat) -> str | None:
 
 
 def _one_name(reader: Flat, union: list[Any]) -> bool:
-    named = [reader.definitions[one] for one in union if isinstance(one, str) and one in reader.definitions]
+    named = [reader.definitions[name] for name in union if isinstance(name, str) and name in reader.definitions]
     return any(_short_names(a) & _short_names(b) for a, b in combinations(named, 2))
 
 
@@ -95,7 +96,7 @@ def _name_and_alias(writer: dict[str, Any], reader: dict[str, Any]) -> bool:
 
 def _unions(kind: Any) -> list[list[Any]]:
     if isinstance(kind, list):
-        return [kind, *(inner for one in kind for inner in _unions(one))]
+        return [kind, *(inner for branch in kind for inner in _unions(branch))]
     return _unions(kind.get("items", kind.get("values"))) if isinstance(kind, dict) else []
 
 

@@ -1,4 +1,4 @@
-"""Random Avro schemas, near relatives of them, and records they allow; driven by any `random.Random`."""
+"""Random Avro schemas, related schemas, and their records, generated with a `random.Random`."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _NAMES = ("A", "B", "C", "D")
 
 @dataclass
 class Flat:
-    """A schema whose named types are used by name everywhere; `definitions` has each of them."""
+    """A schema with names in place of named types; `definitions` defines them."""
 
     root: str
     definitions: dict[str, dict[str, Any]]
 
     def nested(self) -> dict[str, Any]:
-        """The schema as Avro writes it: every type defined where it is first used."""
+        """Return the schema as Avro data: every type is defined at its first use."""
         seen: set[str] = set()
 
         def write(kind: Any) -> Any:
             if isinstance(kind, list):
-                return [write(one) for one in kind]
+                return [write(branch) for branch in kind]
             if isinstance(kind, dict):
                 inner = "items" if kind["type"] == "array" else "values"
                 return {**kind, inner: write(kind[inner])}
@@ -45,25 +45,25 @@ class Flat:
             seen.add(kind)
             definition = dict(self.definitions[kind])
             if definition["type"] == "record":
-                definition["fields"] = [{**one, "type": write(one["type"])} for one in definition["fields"]]
+                definition["fields"] = [{**field, "type": write(field["type"])} for field in definition["fields"]]
             return definition
 
         return dict(write(self.root))
 
     def ends(self) -> bool:
-        """Whether every named type has a finite value: a record that always holds itself has none."""
+        """Return whether every named type has a finite value: a record that always contains itself has none."""
         ending: set[str] = set()
 
         def ends(kind: Any) -> bool:
             if isinstance(kind, list):
-                return any(ends(one) for one in kind)
+                return any(ends(branch) for branch in kind)
             return isinstance(kind, dict) or kind in PRIMITIVES or kind in ending
 
         while True:
             more = {
                 name
-                for name, one in self.definitions.items()
-                if name not in ending and all(ends(field["type"]) for field in one.get("fields", ()))
+                for name, definition in self.definitions.items()
+                if name not in ending and all(ends(field["type"]) for field in definition.get("fields", ()))
             }
             if not more:
                 return len(ending) == len(self.definitions)
@@ -71,7 +71,7 @@ class Flat:
 
 
 class Generator:
-    """Makes schemas and records out of one source of randomness."""
+    """Generates schemas and records."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -79,20 +79,20 @@ class Generator:
     # Schemas
 
     def schema(self) -> Flat:
-        """A record of up to five fields."""
-        made = Flat("n.R", {})
-        made.definitions["n.R"] = {"type": "record", "name": "n.R", "fields": []}
-        self._fill(made, "n.R", 0)
-        return made
+        """Return a record with up to five fields."""
+        flat = Flat("n.R", {})
+        flat.definitions["n.R"] = {"type": "record", "name": "n.R", "fields": []}
+        self._fill(flat, "n.R", 0)
+        return flat
 
     def pair(self) -> tuple[Flat, Flat]:
-        """A writer and a reader: mostly relatives, either way round, now and then strangers."""
-        one = self.schema()
-        other = self.schema() if self.rng.random() < 0.05 else self.relative(one)
-        return (one, other) if self.rng.random() < 0.5 else (other, one)
+        """Return a writer and a reader: mostly related schemas in either order, sometimes unrelated ones."""
+        schema = self.schema()
+        other = self.schema() if self.rng.random() < 0.05 else self.relative(schema)
+        return (schema, other) if self.rng.random() < 0.5 else (other, schema)
 
     def relative(self, flat: Flat) -> Flat:
-        """The same schema after none to four changes of the kinds people make."""
+        """Return the schema after zero to four typical changes."""
         while True:
             other = copy.deepcopy(flat)
             for _ in range(self.rng.choice((0, 1, 1, 2, 2, 3, 4))):
@@ -100,58 +100,58 @@ class Generator:
             if other.ends():
                 return other
 
-    def _fill(self, made: Flat, record: str, depth: int) -> None:
+    def _fill(self, flat: Flat, record: str, depth: int) -> None:
         for name in self.rng.sample(_FIELDS, self.rng.randint(1, 5)):
-            made.definitions[record]["fields"].append(self._field(made, name, depth))
+            flat.definitions[record]["fields"].append(self._field(flat, name, depth))
 
-    def _field(self, made: Flat, name: str, depth: int) -> dict[str, Any]:
-        field: dict[str, Any] = {"name": name, "type": self._type(made, depth)}
+    def _field(self, flat: Flat, name: str, depth: int) -> dict[str, Any]:
+        field: dict[str, Any] = {"name": name, "type": self._type(flat, depth)}
         if self.rng.random() < 0.4:
-            self._give_default(field, made)
+            self._give_default(field, flat)
         return field
 
-    def _give_default(self, field: dict[str, Any], made: Flat) -> None:
-        default = self.default(field["type"], made, DEPTH)
+    def _give_default(self, field: dict[str, Any], flat: Flat) -> None:
+        default = self.default(field["type"], flat, DEPTH)
         if default is not _NONE:
             field["default"] = default
 
-    def _type(self, made: Flat, depth: int, *, unions: bool = True) -> Any:
+    def _type(self, flat: Flat, depth: int, *, unions: bool = True) -> Any:
         roll = self.rng.random()
         if depth >= DEPTH or roll < 0.45:
             return self.rng.choice(PRIMITIVES)
         if roll < 0.55:
-            return {"type": "array", "items": self._type(made, depth + 1)}
+            return {"type": "array", "items": self._type(flat, depth + 1)}
         if roll < 0.63:
-            return {"type": "map", "values": self._type(made, depth + 1)}
+            return {"type": "map", "values": self._type(flat, depth + 1)}
         if roll < 0.80 and unions:
-            return self._union(made, depth)
+            return self._union(flat, depth)
         if roll < 0.85 and depth:
-            # a use of a record that may be open: only where it need not hold itself for ever
-            records = [name for name, one in made.definitions.items() if one["type"] == "record"]
+            # a use of an enclosing record: only in a union with null, because it must have a finite value
+            records = [name for name, definition in flat.definitions.items() if definition["type"] == "record"]
             return ["null", self.rng.choice(records)] if unions else "long"
-        return self._named(made, depth)
+        return self._named(flat, depth)
 
-    def _union(self, made: Flat, depth: int) -> list[Any]:
+    def _union(self, flat: Flat, depth: int) -> list[Any]:
         branches: list[Any] = []
         for _ in range(self.rng.choice((1, 2, 2, 2, 3))):
-            branch = "null" if self.rng.random() < 0.4 else self._type(made, depth + 1, unions=False)
-            if _kind(branch) not in {_kind(one) for one in branches}:
+            branch = "null" if self.rng.random() < 0.4 else self._type(flat, depth + 1, unions=False)
+            if _kind(branch) not in {_kind(other) for other in branches}:
                 branches.append(branch)
         return branches
 
-    def _named(self, made: Flat, depth: int) -> str:
+    def _named(self, flat: Flat, depth: int) -> str:
         name = f"{'m' if self.rng.random() < 0.25 else 'n'}.{self.rng.choice(_NAMES)}"
-        if name in made.definitions:
-            return name if made.definitions[name]["type"] != "record" else "string"
+        if name in flat.definitions:
+            return name if flat.definitions[name]["type"] != "record" else "string"
         kind = self.rng.choice(("record", "enum", "fixed"))
-        made.definitions[name] = {"type": kind, "name": name}
+        flat.definitions[name] = {"type": kind, "name": name}
         if kind == "record":
-            made.definitions[name]["fields"] = []
-            self._fill(made, name, depth + 1)
+            flat.definitions[name]["fields"] = []
+            self._fill(flat, name, depth + 1)
         elif kind == "enum":
-            made.definitions[name]["symbols"] = self.rng.sample(_SYMBOLS, self.rng.randint(1, 4))
+            flat.definitions[name]["symbols"] = self.rng.sample(_SYMBOLS, self.rng.randint(1, 4))
         else:
-            made.definitions[name]["size"] = self.rng.randint(1, 4)
+            flat.definitions[name]["size"] = self.rng.randint(1, 4)
         return name
 
     # Changes
@@ -185,14 +185,14 @@ class Generator:
             definition["aliases"] = [name]
         flat.definitions[new] = definition
         flat.root = new if flat.root == name else flat.root
-        for one in flat.definitions.values():
-            for field in one.get("fields", ()):
+        for definition in flat.definitions.values():
+            for field in definition.get("fields", ()):
                 field["type"] = _renamed(field["type"], name, new)
 
     def _change_record(self, flat: Flat, record: dict[str, Any]) -> None:
         fields = record["fields"]
         field = self.rng.choice(fields)
-        claimed = {name for one in fields for name in (one["name"], *one.get("aliases", ()))}
+        claimed = {name for field in fields for name in (field["name"], *field.get("aliases", ()))}
         free = [name for name in _FIELDS if name not in claimed]
         match self.rng.randrange(8):
             case 0 if len(fields) > 1:
@@ -234,18 +234,18 @@ class Generator:
             case 2:
                 return self.rng.sample(union, len(union))
         branch = self._type(flat, DEPTH - 1, unions=False)
-        return union if _kind(branch) in {_kind(one) for one in union} else [*union, branch]
+        return union if _kind(branch) in {_kind(other) for other in union} else [*union, branch]
 
     def _drop_wrong_defaults(self, flat: Flat) -> None:
-        for one in flat.definitions.values():
-            for field in one.get("fields", ()):
+        for definition in flat.definitions.values():
+            for field in definition.get("fields", ()):
                 if "default" in field and not _fits(field["default"], field["type"], flat):
                     del field["default"]
 
     # Values
 
     def default(self, kind: Any, flat: Flat, depth: int) -> Any:
-        """A default of the type as JSON data; `_NONE` where there is no small one."""
+        """Return a default of a type as JSON data; `_NONE` if there is no small one."""
         if isinstance(kind, list):
             return self.default(kind[0], flat, depth)
         if isinstance(kind, dict):
@@ -258,9 +258,13 @@ class Generator:
         return "\u0001" * definition["size"] if definition["type"] == "fixed" else _NONE
 
     def value(self, kind: Any, flat: Flat, depth: int = 0) -> Any:
-        """A value as fastavro writes it; the branch of a union is said, bytes are ASCII."""
+        """Return a value for fastavro's writer; unions name their branch, bytes are ASCII."""
         if isinstance(kind, list):
-            small = [one for one in kind if isinstance(one, dict) or one in PRIMITIVES] if depth > DEPTH * 2 else []
+            small = (
+                [branch for branch in kind if isinstance(branch, dict) or branch in PRIMITIVES]
+                if depth > DEPTH * 2
+                else []
+            )
             branch = self.rng.choice(small or kind)
             name = branch if isinstance(branch, str) else branch["type"]
             return None if branch == "null" else (name, self.value(branch, flat, depth + 1))
@@ -268,7 +272,7 @@ class Generator:
             size = 0 if depth > DEPTH * 2 else self.rng.choice((0, 1, 1, 2))
             inner = kind["items"] if kind["type"] == "array" else kind["values"]
             values = [self.value(inner, flat, depth + 1) for _ in range(size)]
-            return values if kind["type"] == "array" else {f"k{at}": one for at, one in enumerate(values)}
+            return values if kind["type"] == "array" else {f"k{at}": value for at, value in enumerate(values)}
         if kind in PRIMITIVES:
             return self._primitive(kind)
         definition = flat.definitions[kind]
@@ -276,7 +280,7 @@ class Generator:
             return self.rng.choice(definition["symbols"])
         if definition["type"] == "fixed":
             return b"z" * definition["size"]
-        return {one["name"]: self.value(one["type"], flat, depth + 1) for one in definition["fields"]}
+        return {field["name"]: self.value(field["type"], flat, depth + 1) for field in definition["fields"]}
 
     def _primitive(self, kind: str) -> Any:
         values: dict[str, tuple[Any, ...]] = {
@@ -301,14 +305,14 @@ def _kind(branch: Any) -> str:
 
 def _renamed(kind: Any, old: str, new: str) -> Any:
     if isinstance(kind, list):
-        return [_renamed(one, old, new) for one in kind]
+        return [_renamed(part, old, new) for part in kind]
     if isinstance(kind, dict):
         return {key: part if key == "type" else _renamed(part, old, new) for key, part in kind.items()}
     return new if kind == old else kind
 
 
 def _fits(default: Any, kind: Any, flat: Flat) -> bool:
-    """Whether one of the small defaults made here is a value of the type's first branch."""
+    """Return whether a generated default is a value of the first branch of a type."""
     if isinstance(kind, list):
         return _fits(default, kind[0], flat)
     if isinstance(kind, dict):
@@ -316,8 +320,8 @@ def _fits(default: Any, kind: Any, flat: Flat) -> bool:
             default, list if kind["type"] == "array" else dict
         )
     if kind in PRIMITIVES:
-        wanted = {"null": type(None), "boolean": bool, "bytes": str, "string": str}.get(kind, int)
-        return type(default) is wanted
+        expected = {"null": type(None), "boolean": bool, "bytes": str, "string": str}.get(kind, int)
+        return type(default) is expected
     definition = flat.definitions[kind]
     if definition["type"] == "enum":
         return default in definition["symbols"]

@@ -24,7 +24,7 @@ def load(kind: Any, *, record: dict[str, Any] | None = None, **more: Any) -> Con
 
 
 def test_canonical_form_is_the_specifications() -> None:
-    """Full names, attributes in order, nothing that only readers use, no logical types; as Apache Avro writes it."""
+    """Full names, ordered attributes, no attributes for readers, no logical types; equal to Apache Avro's form."""
     contract = load({"type": "long", "logicalType": "timestamp-millis"}, doc="d", aliases=["y"], default=3)
     assert canonical_form(contract.record) == ('{"name":"n.R","type":"record","fields":[{"name":"x","type":"long"}]}')
     plain = load("long", doc="d", aliases=["y"], default=3)
@@ -49,13 +49,13 @@ def test_a_fingerprint_without_logical_types_is_that_of_the_canonical_form() -> 
     ],
 )
 def test_types_and_logical_types_tell_schemas_apart(other: Any) -> None:
-    """Whatever changes a column's Spark type changes the fingerprint."""
+    """A change of a column's Spark type changes the fingerprint."""
     others = ["long", "bytes", {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 1}]
-    assert load(other).fingerprint not in {load(one).fingerprint for one in others}
+    assert load(other).fingerprint not in {load(schema).fingerprint for schema in others}
 
 
 def test_what_only_readers_use_does_not_tell_schemas_apart() -> None:
-    """Defaults, aliases and documentation leave the fingerprint, so that such writers share a table; not the JSON."""
+    """Defaults, aliases and documentation do not change the fingerprint, so writers share a table; the JSON changes."""
     plain = load("long")
     dressed = load("long", record={"doc": "R", "aliases": ["Q"]}, default=1, aliases=["y"], doc="x")
     assert plain.fingerprint == dressed.fingerprint
@@ -64,6 +64,6 @@ def test_what_only_readers_use_does_not_tell_schemas_apart() -> None:
 
 
 def test_an_absent_scale_is_zero() -> None:
-    """A decimal without scale and one of scale 0 are one schema."""
+    """A decimal without a scale equals a decimal with scale 0."""
     decimal = {"type": "bytes", "logicalType": "decimal", "precision": 4}
     assert load(decimal).fingerprint == load({**decimal, "scale": 0}).fingerprint

@@ -86,7 +86,7 @@ class Defaults:
 class Wrong:
     fine: int
     a: decimal.Decimal
-    b: list  # type: ignore[type-arg]  # Avro must be told the items
+    b: list  # type: ignore[type-arg]  # Avro needs the type of the items
     c: dict[int, str]
     d: Annotated[int, "string"]
     e: datetime.timedelta
@@ -95,12 +95,12 @@ class Wrong:
 
 
 def load(source: object) -> Loaded:
-    """Load as a port at `HERE` would."""
+    """Load a schema as for a port at `HERE`."""
     return load_contract(source, base_folder="there-is-none", declared=HERE)
 
 
 def contract(source: object) -> Contract:
-    """A contract that is surely right."""
+    """Return the contract of a valid dataclass."""
     loaded = load(source)
     assert loaded.contract is not None, loaded.problems
     return loaded.contract
@@ -108,7 +108,7 @@ def contract(source: object) -> Contract:
 
 def test_hints_are_mapped() -> None:
     """Every kind of hint has its Avro type."""
-    types = {one.name: type_text(one.schema) for one in contract(Reading).record.fields}
+    types = {field.name: type_text(field.schema) for field in contract(Reading).record.fields}
     assert types == {
         "a": "boolean",
         "b": "long",
@@ -130,11 +130,11 @@ def test_hints_are_mapped() -> None:
         "r": "long (timestamp-millis)",
         "s": "array<long>",
     }
-    assert all(not one.has_default for one in contract(Reading).record.fields)
+    assert all(not field.has_default for field in contract(Reading).record.fields)
 
 
 def test_enums_are_what_rows_hold() -> None:
-    """An enum whose values are strings has these as symbols, another the names of its members."""
+    """The symbols of an enum are its values if they are strings, else the names of its members."""
     names = contract(Reading).names
     assert getattr(names["Color"], "symbols") == ("RED", "BLUE")  # noqa: B009
     assert getattr(names["State"], "symbols") == ("open", "shut")  # noqa: B009
@@ -142,8 +142,8 @@ def test_enums_are_what_rows_hold() -> None:
 
 def test_defaults_are_mapped() -> None:
     """Defaults get Avro's JSON form; the branch of a union's default comes first; metadata gives aliases and doc."""
-    fields = {one["name"]: one for one in json.loads(contract(Defaults).json)["fields"]}
-    defaults = {name: one["default"] for name, one in fields.items()}
+    fields = {field["name"]: field for field in json.loads(contract(Defaults).json)["fields"]}
+    defaults = {name: field["default"] for name, field in fields.items()}
     assert defaults == {
         "a": 3,
         "b": "\u00ff",
@@ -164,7 +164,7 @@ def test_defaults_are_mapped() -> None:
 
 
 def test_fields_know_their_line() -> None:
-    """The place of a field is its line in the user's file."""
+    """The location of a field is its line in the user's file."""
     line = next(
         number for number, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "    y: float" in text
     )
@@ -182,7 +182,7 @@ class Umlauts:
 
 
 def test_columns_count_characters() -> None:
-    """A place ends behind the hint, whatever its letters take in the file."""
+    """A location ends after the hint, also with multi-byte characters."""
     (problem,) = load(Umlauts).problems
     assert problem.primary is not None
     (line,) = [line for line in Path(__file__).read_text().splitlines() if line.startswith("    x: Annotated")]
@@ -190,31 +190,31 @@ def test_columns_count_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says", "advice"),
+    ("name", "message", "advice"),
     [
-        ("a", "Avro has nothing for `Decimal`", "write `Annotated[Decimal, (precision, scale)]`"),
-        ("b", "Avro has nothing for `list`", "say what is in it: `list[str]`"),
-        ("c", "keys of a map are strings", "use `dict[str, ...]`, or a list of a dataclass"),
-        ("d", '`int` cannot be "string"', 'it can be "int", "long", "float", "double"'),
-        ("e", "Avro has nothing for `timedelta`", "hold it as a number: `int` with its unit in the name"),
-        ("f", "Avro has nothing for `Any`", "name a type; a union such as `int | str` may hold several"),
+        ("a", "Avro has no type for `Decimal`", "write `Annotated[Decimal, (precision, scale)]`"),
+        ("b", "Avro has no type for `list`", "specify the type of its items: `list[str]`"),
+        ("c", "Avro map keys must be strings", "use `dict[str, ...]`, or a list of a dataclass"),
+        ("d", '`int` cannot be "string"', 'use one of "int", "long", "float", "double"'),
+        ("e", "Avro has no type for `timedelta`", "use a number, with its unit in the field's name"),
+        ("f", "Avro has no type for `Any`", "use a specific type, or a union such as `int | str`"),
         ("g", "the default 0.25 does not fit decimal(4, 1)", None),
     ],
 )
-def test_what_avro_cannot_say_is_a_finding_at_the_field(name: str, says: str, advice: str | None) -> None:
-    """Each such field is told at its own line; nothing is told of the fields that are right."""
+def test_what_avro_cannot_say_is_a_finding_at_the_field(name: str, message: str, advice: str | None) -> None:
+    """Each such field has a finding at its own line; valid fields have none."""
     loaded = load(Wrong)
     assert loaded.contract is None
     assert len(loaded.problems) == 7
-    (problem,) = [one for one in loaded.problems if f"field `{name}` of `Wrong`" in one.headline]
-    assert says in problem.headline
+    (problem,) = [problem for problem in loaded.problems if f"field `{name}` of `Wrong`" in problem.headline]
+    assert message in problem.headline
     assert problem.help == (() if advice is None else (advice,))
     assert problem.primary is not None
     assert problem.primary.span.file.endswith("test_dataclasses.py")
 
 
 def test_hints_that_cannot_be_read_are_a_finding() -> None:
-    """A name in a hint that does not exist is told with the user's class, not with a traceback."""
+    """An unknown name in a hint is a finding at the user's class, not a traceback."""
     broken = dataclasses.make_dataclass("Broken", [("x", "Missing")])
     (problem,) = load(broken).problems
     assert (problem.code, "Missing" in problem.headline) == ("schema-unsupported-hint", True)
@@ -222,7 +222,7 @@ def test_hints_that_cannot_be_read_are_a_finding() -> None:
 
 @dataclass
 class Tick:
-    """Values whose form depends on their hints, deep inside of others."""
+    """Nested values whose JSON form depends on their hints."""
 
     at: datetime.datetime = datetime.datetime(1970, 1, 2)
     coarse: Annotated[datetime.datetime, "timestamp-millis"] = datetime.datetime(1970, 1, 2, tzinfo=datetime.UTC)
@@ -239,39 +239,39 @@ class DeepDefaults:
 
 
 def test_defaults_inside_others_follow_the_hints_they_stand_under() -> None:
-    """Times get their unit and decimals their scale wherever they stand; decimals lose no digit."""
+    """Nested times have the right unit and decimals the right scale; decimals lose no digit."""
     tick = {"at": 86_400_000_000, "coarse": 86_400_000, "price": "\u00ff\u006a"}
-    defaults = {one.name: one.default for one in contract(DeepDefaults).record.fields}
+    defaults = {field.name: field.default for field in contract(DeepDefaults).record.fields}
     large = str(defaults.pop("d")).encode("latin-1")
     assert defaults == {"a": tick, "b": [None, tick], "c": {"k": 1000}, "e": "\u0000\u009b"}
     assert int.from_bytes(large, "big", signed=True) == 12345678901234567890123456789012
 
 
 @pytest.mark.parametrize(
-    ("hint", "default", "says"),
+    ("hint", "default", "message"),
     [
-        ([int], dataclasses.MISSING, "is a list, and no type hint"),
-        ({str: int}, dataclasses.MISSING, "is a dict, and no type hint"),
-        (int, datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), "is of another type than its field"),
-        (int | str, datetime.time(1), "is of another type than its field"),
-        (int, decimal.Decimal(1), "is of another type than its field"),
+        ([int], dataclasses.MISSING, "is a list, not a type hint"),
+        ({str: int}, dataclasses.MISSING, "is a dict, not a type hint"),
+        (int, datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), "does not match the type of its field"),
+        (int | str, datetime.time(1), "does not match the type of its field"),
+        (int, decimal.Decimal(1), "does not match the type of its field"),
         (Annotated[decimal.Decimal, ("9", "2")], decimal.Decimal(1), "a decimal needs precision and scale"),
         (Annotated[decimal.Decimal, (9, 10**9)], decimal.Decimal(1), "does not fit decimal(9, 1000000000)"),
         (Annotated[decimal.Decimal, (0, 0)], decimal.Decimal(1), "does not fit decimal(0, 0)"),
-        (dict[str, int], {1: 2}, "keys of a map are strings"),
-        (str, "\ud83d", "half of a surrogate pair is no character"),
+        (dict[str, int], {1: 2}, "its keys must be strings"),
+        (str, "\ud83d", "contains an unpaired surrogate"),
     ],
 )
-def test_a_hint_or_default_that_is_none_is_a_finding(hint: Any, default: Any, says: str) -> None:
-    """Whatever an author writes there, it is told at the field."""
-    made = field() if default is dataclasses.MISSING else field(default_factory=lambda: default)
-    (problem,) = load(dataclasses.make_dataclass("Made", [("x", hint, made)])).problems
+def test_an_invalid_hint_or_default_is_a_finding(hint: Any, default: Any, message: str) -> None:
+    """Any invalid hint or default is a finding at the field."""
+    default_field = field() if default is dataclasses.MISSING else field(default_factory=lambda: default)
+    (problem,) = load(dataclasses.make_dataclass("Made", [("x", hint, default_field)])).problems
     assert problem.code == "schema-unsupported-hint"
-    assert says in problem.headline
+    assert message in problem.headline
 
 
 def test_metadata_that_is_no_json_is_a_finding() -> None:
     """Aliases are a list, not a set."""
-    made = dataclasses.make_dataclass("Made", [("x", int, field(metadata={"aliases": {"old"}}))])
-    (problem,) = load(made).problems
-    assert problem.headline == "field `x` of `Made` holds {'old'} of type `set`"
+    source = dataclasses.make_dataclass("Made", [("x", int, field(metadata={"aliases": {"old"}}))])
+    (problem,) = load(source).problems
+    assert problem.headline == "field `x` of `Made`: {'old'} of type `set` is not JSON data"

@@ -1,4 +1,4 @@
-"""Schemas as Spark writes columns."""
+"""Schemas in Spark DDL."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HERE = Span("ports.py", 7, 5, 7, 30)
 
 
 def load(text: str) -> Contract:
-    """The contract of a DDL text."""
+    """Return the contract of a DDL text."""
     loaded = load_contract(text, base_folder="there-is-none", declared=HERE)
     assert loaded.contract is not None, loaded.problems
     return loaded.contract
 
 
 def test_a_column_is_nullable_unless_it_says_not() -> None:
-    """A nullable column is a union with null that defaults to null; NOT NULL leaves the bare type."""
+    """A nullable column is a union with null and the default null; NOT NULL gives the plain type."""
     src, ts = load("src string, ts timestamp not null").record.fields
     assert (type_text(src.schema), src.default) == ("[null, string]", None)
     assert (type_text(ts.schema), ts.has_default) == ("long (timestamp-micros)", False)
@@ -56,13 +56,13 @@ def test_a_column_is_nullable_unless_it_says_not() -> None:
     ],
 )
 def test_types(ddl: str, avro: str) -> None:
-    """Spark's types as spark-avro would write them; what is inside arrays and maps may always be null."""
+    """Types are converted as by spark-avro; items and values of arrays and maps are always nullable."""
     (field,) = load(f"x {ddl} NOT NULL").record.fields
     assert type_text(field.schema) == avro
 
 
 def test_structs_comments_colons_and_quoted_names() -> None:
-    """Nested structs become records of their own; a comment becomes the documentation."""
+    """Nested structs become nested records; a comment becomes the documentation."""
     contract = load("`a` struct<b: int NOT NULL COMMENT 'how many, of it', `c`: struct<b string>> NOT NULL")
     assert set(contract.names) == {"unnamed.Row", "unnamed.Row.a", "unnamed.Row.a.c"}
     a = contract.names["unnamed.Row.a"]
@@ -70,34 +70,34 @@ def test_structs_comments_colons_and_quoted_names() -> None:
 
 
 def test_there_and_back() -> None:
-    """DDL made of a contract that came from DDL is that DDL."""
+    """Converting DDL to a contract and back gives the same DDL."""
     text = "a int NOT NULL, b array<struct<c: string, d: map<string, bigint>>>, e decimal(10,2), f timestamp_ntz"
     assert spark_ddl(load(text)) == text
 
 
 @pytest.mark.parametrize(
-    ("text", "says", "character", "advice"),
+    ("text", "message", "character", "advice"),
     [
-        ("a", "the end stands where a type should", 2, ()),
-        ("a int,", "the end stands where a column's name should", 7, ()),
-        ("a int b int", "`b` stands where `,` or the end should", 7, ()),
-        ("a innt", "there is no type `innt`", 3, ("did you mean `int`?",)),
-        ("a array<int", "the end stands where `>` should", 12, ()),
-        ("a int not", "the end stands where `NULL` should", 10, ()),
-        ("a decimal(x)", "`x` stands where a number should", 11, ()),
-        ("a decimal(39)", "there is no decimal(39, 0)", 3, ()),
-        ("a int comment b", "`b` stands where the comment's text should", 15, ()),
-        ("a map<int, int>", "keys of a map are strings", 7, ("use map<string, ...>, or an array of structs",)),
-        ("a interval", "Avro has nothing for `interval`", 3, ()),
-        ("= int", "`=` stands where a column's name should", 1, ()),
-        ("", "the end stands where a column's name should", 1, ()),
+        ("a", "expected a type, found the end", 2, ()),
+        ("a int,", "expected a column name, found the end", 7, ()),
+        ("a int b int", "expected `,` or the end, found `b`", 7, ()),
+        ("a innt", "unknown type `innt`", 3, ("did you mean `int`?",)),
+        ("a array<int", "expected `>`, found the end", 12, ()),
+        ("a int not", "expected `NULL`, found the end", 10, ()),
+        ("a decimal(x)", "expected a number, found `x`", 11, ()),
+        ("a decimal(39)", "invalid type decimal(39, 0): the precision must be 1 to 38", 3, ()),
+        ("a int comment b", "expected the comment as a quoted string, found `b`", 15, ()),
+        ("a map<int, int>", "Avro map keys must be strings", 7, ("use map<string, ...>, or an array of structs",)),
+        ("a interval", "Avro has no type for `interval`", 3, ()),
+        ("= int", "expected a column name, found `=`", 1, ()),
+        ("", "expected a column name, found the end", 1, ()),
     ],
 )
-def test_one_mistake_gives_one_finding(text: str, says: str, character: int, advice: Any) -> None:
-    """What cannot be read is told with the character, at the port's declaration."""
+def test_one_mistake_gives_one_finding(text: str, message: str, character: int, advice: Any) -> None:
+    """Invalid DDL is reported with the position in the text, at the port's declaration."""
     (problem,) = load_contract(text, base_folder=".", declared=HERE).problems
     assert problem.code == "schema-ddl"
-    assert says in problem.headline
+    assert message in problem.headline
     assert f"at character {character} " in problem.causes[0]
     assert problem.help == advice
     assert problem.primary is not None
@@ -111,16 +111,16 @@ def test_a_column_that_avro_cannot_name_is_a_finding() -> None:
 
 
 def columns(rng: random.Random, depth: int = 0, colon: str = " ") -> str:
-    """Random columns in Spark's DDL, in the spellings it takes."""
-    made = []
+    """Return random columns in Spark DDL, with all its spellings."""
+    columns = []
     for name in rng.sample(["a", "b", "`c`", "Data", "not_null", "`xy`"], rng.randint(1, 3)):
         null = rng.choice(["", "", " NOT NULL", " not  null"])
-        made.append(f"{name}{colon}{kind(rng, depth)}{null}" + rng.choice(["", "", " COMMENT 'of it, all'"]))
-    return rng.choice([", ", ",", " ,  "]).join(made)
+        columns.append(f"{name}{colon}{kind(rng, depth)}{null}" + rng.choice(["", "", " COMMENT 'of it, all'"]))
+    return rng.choice([", ", ",", " ,  "]).join(columns)
 
 
 def kind(rng: random.Random, depth: int) -> str:
-    """A random type in Spark's DDL."""
+    """Return a random type in Spark DDL."""
     if depth < 3 and rng.random() < 0.5:
         inner = kind(rng, depth + 1)
         fields = columns(rng, depth + 1, rng.choice([":", ": ", " "]))
@@ -150,19 +150,19 @@ def kind(rng: random.Random, depth: int) -> str:
 
 @pytest.mark.spark
 def test_spark_reads_the_same_columns(spark: SparkSession) -> None:
-    """Random DDL becomes, by way of Avro, the struct that Spark's own parser makes of it."""
+    """Random DDL, converted to Avro and to a Spark struct, equals the result of Spark's parser."""
     jvm: Any = spark._jvm
     for seed in range(200):
         text = columns(random.Random(seed))
-        wanted = json.loads(jvm.org.apache.spark.sql.types.StructType.fromDDL(text).json())
-        assert spark_json(load(text)) == without_comments(wanted), text
+        expected = json.loads(jvm.org.apache.spark.sql.types.StructType.fromDDL(text).json())
+        assert spark_json(load(text)) == without_comments(expected), text
 
 
 def without_comments(kind: Any) -> Any:
-    """A type without what comments leave in it."""
+    """Return a type without comments."""
     if isinstance(kind, dict):
         return {key: {} if key == "metadata" else without_comments(part) for key, part in kind.items()}
-    return [without_comments(one) for one in kind] if isinstance(kind, list) else kind
+    return [without_comments(part) for part in kind] if isinstance(kind, list) else kind
 
 
 @pytest.mark.parametrize("number", ["1²", "1" * 5000, "x", "1.5", "-1"])

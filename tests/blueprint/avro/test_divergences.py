@@ -1,4 +1,4 @@
-"""Each known divergence of another implementation is real: a smallest pair shows it, and our verdict beside theirs."""
+"""A minimal pair shows each known divergence of another implementation, with our result and theirs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.blueprint.avro.schemas import PRIMITIVES, Flat
 
 
 def flat(fields: list[dict[str, Any]]) -> Flat:
-    """A record `n.R` of these fields, named types by name."""
+    """Return a record `n.R` with the given fields and named types."""
     definitions: dict[str, dict[str, Any]] = {"n.R": {"type": "record", "name": "n.R", "fields": []}}
     for field in fields:
         branches = field["type"] if isinstance(field["type"], list) else [field["type"]]
@@ -63,7 +63,7 @@ OTHER = {"type": "record", "name": "m.A", "fields": [{"name": "a", "type": "stri
     ],
 )  # fmt: skip
 def test_fastavro_differs(name: str, writer: Any, reader: Any, value: Any, compatible: bool) -> None:
-    """fastavro reads what must be refused, or refuses what must be read, and is excused."""
+    """fastavro reads an incompatible pair, or fails to read a compatible one, and is excused."""
     old, new = flat(writer), flat(reader)
     assert check(contract_of(old), contract_of(new)).compatible is compatible
     fast = FastReader(old, new)

@@ -22,9 +22,9 @@ PAIRS = 300
 
 @pytest.mark.spark
 def test_javas_checker_agrees_and_java_decodes(spark: SparkSession) -> None:
-    """What is called compatible Java's checker calls so, and Java decodes; what is not it calls incompatible.
+    """Java's checker agrees on every pair, and Java decodes the records of compatible pairs.
 
-    Left out is `name-and-alias`: Java refuses a field that is there under its name and an alias, and we warn.
+    Pairs with `name-and-alias` are excluded: Java rejects a field with both its name and an alias, and we warn.
     """
     jvm: Any = spark._jvm
     parser, factory = jvm.org.apache.avro.Schema, jvm.org.apache.avro.io.DecoderFactory.get()
@@ -33,7 +33,7 @@ def test_javas_checker_agrees_and_java_decodes(spark: SparkSession) -> None:
         claims = Claims(Generator(random.Random(seed)))
         if claims.divergence == "name-and-alias":
             continue
-        writer, reader = (parser.Parser().parse(one.json) for one in (claims.writer, claims.reader))
+        writer, reader = (parser.Parser().parse(contract.json) for contract in (claims.writer, claims.reader))
         compatible = check(claims.writer, claims.reader, suggest=False).compatible
         result = jvm.org.apache.avro.SchemaCompatibility.checkReaderWriterCompatibility(reader, writer)
         assert (result.getType().toString() == "COMPATIBLE") == compatible, (claims.writer.json, claims.reader.json)

@@ -1,4 +1,4 @@
-"""Whatever is given as a schema, there is a contract or findings, never an exception."""
+"""Any value given as a schema results in a contract or findings, never in an exception."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ ddl = st.lists(
 
 
 def check_outcome(source: Any) -> None:
-    """A contract without errors, complete in itself; or at least one error with a place."""
+    """Check that there is a complete contract without errors, or at least one error with a location."""
     loaded = load_contract(source, base_folder="there-is-none", declared=HERE)
     errors = [problem for problem in loaded.problems if problem.severity is Severity.ERROR]
     assert (loaded.contract is None) == bool(errors)
@@ -113,14 +113,14 @@ def check_outcome(source: Any) -> None:
 @EXAMPLES
 @given(data | named)
 def test_any_data(schema: Any) -> None:
-    """JSON data of any shape, near to Avro and far from it."""
+    """JSON data of any shape, similar to Avro or not."""
     check_outcome(schema)
 
 
 @EXAMPLES
 @given(st.text() | ddl.map(" ".join))
 def test_any_text(text: str) -> None:
-    """Any text: a path, JSON or DDL that is none."""
+    """Any text: paths, JSON and DDL, valid or not."""
     check_outcome(text)
 
 
@@ -143,7 +143,7 @@ def test_any_file(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> N
     ],
 )
 def test_nesting_without_end_is_one_finding(tmp_path: Path, source: str) -> None:
-    """Nesting beyond all reason is refused, as text, as data and in a file."""
+    """Extreme nesting is a finding, as text, as data and in a file."""
     check_outcome(source)
     (tmp_path / "deep.avsc").write_text(source)
     check_outcome(tmp_path / "deep.avsc")

@@ -1,4 +1,4 @@
-"""Each rule of resolution by an example: reasons, places, severities, changes."""
+"""Examples of each rule of schema resolution: reasons, places, severities, changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HERE = Span("ports.py", 7, 5, 7, 30)
 
 
 def load(source: object) -> Contract:
-    """A contract that is surely right."""
+    """Return the contract of a valid schema."""
     loaded = load_contract(source, base_folder="there-is-none", declared=HERE)
     assert loaded.contract is not None, loaded.problems
     return loaded.contract
@@ -53,69 +53,84 @@ def choice(*symbols: str, name: str = "n.E", **more: Any) -> dict[str, Any]:
 
 
 def only(resolution: Resolution) -> Any:
-    """The one reason there is."""
+    """Return the only reason."""
     (reason,) = resolution.reasons
     return reason
 
 
 INCOMPATIBLE: list[tuple[Any, Any, Rule, str, list[str]]] = [
-    ("long", "int", Rule.TYPES_DIFFER, "a", ["let the reader's `a` be `long`", "let the writer's `a` be `int`"]),
-    ("string", "int", Rule.TYPES_DIFFER, "a", ["let the reader's `a` be `string`", "let the writer's `a` be `int`"]),
+    (
+        "long",
+        "int",
+        Rule.TYPES_DIFFER,
+        "a",
+        ["change the reader's field `a` to `long`", "change the writer's field `a` to `int`"],
+    ),
+    (
+        "string",
+        "int",
+        Rule.TYPES_DIFFER,
+        "a",
+        ["change the reader's field `a` to `string`", "change the writer's field `a` to `int`"],
+    ),
     (
         {"type": "array", "items": "long"},
         {"type": "array", "items": "int"},
         Rule.TYPES_DIFFER,
         "a[]",
-        ["let the reader's `a[]` be `long`", "let the writer's `a[]` be `int`"],
+        ["change the reader's field `a[]` to `long`", "change the writer's field `a[]` to `int`"],
     ),
     (
         {"type": "map", "values": "long"},
         {"type": "map", "values": "int"},
         Rule.TYPES_DIFFER,
         "a{}",
-        ["let the reader's `a{}` be `long`", "let the writer's `a{}` be `int`"],
+        ["change the reader's field `a{}` to `long`", "change the writer's field `a{}` to `int`"],
     ),
     (
         ["null", "int"],
         "int",
         Rule.BRANCH_NOT_READ,
         "a",
-        ["let the reader's `a` be `[null, int]`", "take `null` out of what the writer's `a` may be"],
+        ["change the reader's field `a` to `[null, int]`", "remove `null` from the types of the writer's field `a`"],
     ),
     (
         ["null", "int", "string"],
         ["null", "int"],
         Rule.NO_BRANCH,
         "a<string>",
-        ["let the reader's `a` be `[null, int, string]`", "take `string` out of what the writer's `a` may be"],
+        [
+            "change the reader's field `a` to `[null, int, string]`",
+            "remove `string` from the types of the writer's field `a`",
+        ],
     ),
     (
         "string",
         ["null", "int"],
         Rule.NO_BRANCH,
         "a",
-        ["let the reader's `a` be `[null, int, string]`", "let the writer's `a` be `int`"],
+        ["change the reader's field `a` to `[null, int, string]`", "change the writer's field `a` to `int`"],
     ),
     (
         fixed(2),
         fixed(3),
         Rule.SIZES_DIFFER,
         "a",
-        ["make the reader's `n.F` 2 bytes", "make the writer's `n.F` 3 bytes"],
+        ["change the size of the reader's `n.F` to 2 bytes", "change the size of the writer's `n.F` to 3 bytes"],
     ),
     (
         fixed(2),
         fixed(2, "n.G"),
         Rule.NAMES_DIFFER,
         "a",
-        ["give the reader's `n.G` the alias `n.F`", "call the writer's `n.F` `n.G`"],
+        ["add the alias `n.F` to the reader's `n.G`", "rename the writer's `n.F` to `n.G`"],
     ),
     (
         choice("A", "B"),
         choice("A"),
         Rule.SYMBOLS_MISSING,
         "a",
-        ["add `B` to the reader's `n.E`", "take `B` out of the writer's `n.E`"],
+        ["add `B` to the reader's `n.E`", "remove `B` from the writer's `n.E`"],
     ),
 ]
 
@@ -124,7 +139,7 @@ INCOMPATIBLE: list[tuple[Any, Any, Rule, str, list[str]]] = [
 def test_each_rule_gives_its_reason_and_changes_that_do(
     writer: Any, reader: Any, rule: Rule, path: str, changes: list[str]
 ) -> None:
-    """The rule, the path, an error, and one tried change for either schema."""
+    """The reason has the rule, the path, the severity error, and a working change of either schema."""
     old, new = of(writer), of(reader)
     reason = only(check(old, new))
     assert (reason.rule, reason.path, reason.severity) == (rule, path, Severity.ERROR)
@@ -154,7 +169,7 @@ COMPATIBLE: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("writer", "reader"), COMPATIBLE)
 def test_what_the_specification_lets_pass_gives_no_reason(writer: Any, reader: Any) -> None:
-    """Promotions, unions, defaults of enums and aliases are no reasons."""
+    """Promotions, unions, defaults of enums and aliases give no reasons."""
     assert check(of(writer), of(reader)).reasons == ()
 
 
@@ -180,7 +195,7 @@ WARNINGS: list[tuple[Any, Any, Rule]] = [
 
 @pytest.mark.parametrize(("writer", "reader", "rule"), WARNINGS)
 def test_what_may_surprise_is_a_warning(writer: Any, reader: Any, rule: Rule) -> None:
-    """Beyond the specification the pair stays compatible, and the reader's author is told."""
+    """The pair is compatible according to the specification, and the reader's author gets a warning."""
     resolution = check(of(writer), of(reader))
     reason = only(resolution)
     assert (reason.rule, reason.severity) == (rule, Severity.WARNING)
@@ -195,31 +210,29 @@ def test_an_alias_says_that_another_namespace_is_meant() -> None:
 
 
 def test_a_writer_with_both_names_of_a_field_is_a_warning() -> None:
-    """The field of the reader's own name is read, and the author is told that one under an alias is not."""
+    """The field with the name is read, and a warning says that the field with the alias is ignored."""
     reader = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "aliases": ["b"]}]}
     reason = only(check(of("int", "string"), load(reader)))
     assert (reason.rule, reason.path, reason.severity) == (Rule.NAME_AND_ALIAS, "a", Severity.WARNING)
 
 
 def test_a_field_without_default_offers_the_nearest_way() -> None:
-    """An alias when the writer calls it nearly so, a null default where null fits, else an optional field."""
+    """An alias if the writer has a similar name, the default null if null is allowed, else a nullable field."""
     near = only(check(load("temprature double"), load({"type": "record", "name": "R", "fields": [
         {"name": "temperature", "type": ["null", "double"]}]})))  # fmt: skip
     assert near.rule is Rule.FIELD_WITHOUT_DEFAULT
-    assert (
-        near.changes[0].text == "give the reader's field `temperature` the alias `temprature`, as the writer calls it"
-    )
+    assert near.changes[0].text == "add the alias `temprature`, the writer's name, to the reader's field `temperature`"
     fits = only(check(of("int"), of("int", ["null", "int"])))
     assert [change.text for change in fits.changes] == [
-        "give the reader's field `b` the default null",
-        "add `b` of type `[null, int]` to the writer's `n.R`",
+        "add the default null to the reader's field `b`",
+        "add the field `b` of type `[null, int]` to the writer's `n.R`",
     ]
     optional = only(check(of("int"), of("int", fixed(2))))
-    assert optional.changes[0].text == "let the reader's field `b` be null by default: `[null, n.F]`"
+    assert optional.changes[0].text == "change the reader's field `b` to `[null, n.F]` with the default null"
 
 
 def test_all_reasons_are_told_in_the_order_of_the_reader() -> None:
-    """A pair with several mistakes gives all of them."""
+    """A pair with several errors has a reason for each."""
     resolution = check(of("long", ["null", "int"], choice("A")), of("int", "int", choice("B")))
     assert [(reason.path, reason.rule) for reason in resolution.errors] == [
         ("a", Rule.TYPES_DIFFER),
@@ -229,12 +242,12 @@ def test_all_reasons_are_told_in_the_order_of_the_reader() -> None:
 
 
 def test_a_type_used_twice_is_told_once() -> None:
-    """One wrong definition is one mistake, wherever it is used."""
+    """A definition that is used several times has one reason."""
     assert only(check(of(fixed(2), "n.F", "n.F"), of(fixed(3), "n.F", "n.F"))).path == "a"
 
 
 def test_records_that_hold_themselves_are_compared_once() -> None:
-    """Recursion ends, with the mistake inside it at its first place, and a plan that says `Again`."""
+    """A recursive type is compared once, with a reason at its first place; its plan contains `Again`."""
     writer, reader = of(["null", "R"], "int"), of(["null", "R"], "string")
     assert only(check(writer, reader)).path == "b"
     assert check(writer, of(["null", "R"], "long")).compatible
@@ -266,7 +279,7 @@ def test_reasons_point_into_both_files(tmp_path: Path) -> None:
 
 
 def test_records_from_ddl_match_records_of_any_name() -> None:
-    """DDL names no records, so their names never stand between a writer and a reader."""
+    """Records from DDL have no names, so they match records of any name."""
     inner = {"type": "record", "name": "n.S", "fields": [{"name": "b", "type": ["null", "long"]}]}
     named = load({"type": "record", "name": "n.R", "fields": [{"name": "a", "type": ["null", inner]}]})
     assert check(load("a struct<b: int>"), named).reasons == ()
@@ -274,7 +287,7 @@ def test_records_from_ddl_match_records_of_any_name() -> None:
 
 
 def test_a_branch_of_the_equal_type_is_preferred_to_a_promotion() -> None:
-    """An int is read as int by [double, int], and one of a full name before one of the short name."""
+    """[double, int] reads an int as int, and an equal full name is preferred to an equal short name."""
     plan = resolve_plan(of("int"), of(["double", "int"]))
     assert [getattr(one.plan, "branch", None) for one in plan.fields if isinstance(one, FromField)] == [1]
     plan = resolve_plan(of(fixed(2)), of([fixed(2, "m.F"), fixed(2)]))
@@ -282,7 +295,7 @@ def test_a_branch_of_the_equal_type_is_preferred_to_a_promotion() -> None:
 
 
 def test_a_plan_says_what_becomes_of_every_field() -> None:
-    """Fields come in the reader's order, from the writer's under its name, or from the default with its branch."""
+    """Fields are in the reader's order, each from the writer's field, or from the default with its branch."""
     writer = of("int", {"type": "array", "items": choice("A", "B")}, fixed(2))
     fields: list[dict[str, Any]] = [
         {"name": "d", "type": ["null", "string"], "default": "x"},
@@ -309,6 +322,6 @@ def test_a_plan_says_what_becomes_of_every_field() -> None:
 
 def test_there_is_no_plan_for_an_incompatible_pair() -> None:
     """`resolve_plan` raises with the resolution."""
-    with pytest.raises(IncompatibleError, match="a: the writer has `string`, the reader wants `int`") as caught:
+    with pytest.raises(IncompatibleError, match="a: the writer has `string`, the reader expects `int`") as caught:
         resolve_plan(of("string"), of("int"))
     assert not caught.value.resolution.compatible

@@ -1,4 +1,4 @@
-"""The checker against two others on random pairs; benchmarks/avro_resolution.py runs the same ten thousand times."""
+"""The checker compared with two others on random pairs; benchmarks/avro_resolution.py does so ten thousand times."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ seeds = st.integers(0, 2**63)
 @EXAMPLES
 @given(seeds)
 def test_compatible_records_decode_and_incompatible_ones_do_not(seed: int) -> None:
-    """What is called compatible fastavro and Apache Avro decode; of what is not, each fails on some record."""
+    """fastavro and Apache Avro decode records of compatible pairs, and fail on some record of every other pair."""
     Claims(Generator(random.Random(seed))).decoders_agree()
 
 
 @EXAMPLES
 @given(seeds)
 def test_another_checker_agrees(seed: int) -> None:
-    """Apache Avro's checker calls the same pairs compatible."""
+    """Apache Avro's checker finds the same pairs compatible."""
     Claims(Generator(random.Random(seed))).checkers_agree()
 
 
@@ -38,14 +38,14 @@ def test_every_reason_names_a_place_that_exists(seed: int) -> None:
 @EXAMPLES
 @given(seeds)
 def test_every_change_takes_its_reason_away(seed: int) -> None:
-    """A change offered for the only reason makes the pair compatible; one after the other they do so for several."""
+    """The change of an only reason makes the pair compatible; for several reasons, all changes together do."""
     Claims(Generator(random.Random(seed))).changes_work()
 
 
 @EXAMPLES
 @given(seeds)
 def test_the_read_plan_gives_what_fastavro_reads(seed: int) -> None:
-    """A plan carried out on a writer's record gives the record that fastavro resolves."""
+    """Executing a plan on a writer's record gives the same record as fastavro."""
     Claims(Generator(random.Random(seed))).plan_reads()
 
 

@@ -48,12 +48,12 @@ def record(*fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_page_is_the_table() -> None:
-    """docs/avro-types.md is what the code says; write it anew with `python -m blueprint.avro.types_page`."""
+    """docs/avro-types.md matches the code; generate it with `python -m blueprint.avro.types_page`."""
     assert PAGE.read_text() == types_page()
 
 
 def test_the_table_has_every_logical_type() -> None:
-    """No logical type that loads is without a Spark type."""
+    """Every valid logical type has a Spark type."""
     wanted = {(kind, name) for name, kinds in LOGICAL_TYPES.items() for kind in kinds}
     assert wanted <= LEAVES.keys()
 
@@ -67,19 +67,19 @@ def test_ddl_of_all_kinds() -> None:
 
 
 PROBLEMS: list[tuple[Any, str]] = [
-    (["null", "n.R"], "the record `n.R` holds itself"),
-    ({"type": "array", "items": record({"name": "y", "type": ["null", "S"]})}, "the record `n.S` holds itself"),
-    (logical("bytes", "decimal", precision=39), "its decimals have 39 digits"),
+    (["null", "n.R"], "the record `n.R` contains itself"),
+    ({"type": "array", "items": record({"name": "y", "type": ["null", "S"]})}, "the record `n.S` contains itself"),
+    (logical("bytes", "decimal", precision=39), "its decimal precision is 39"),
     (record(), "it has no fields"),
-    (["null"], "its union has null alone"),
+    (["null"], "its union contains only null"),
     ([logical("int", "date"), "long"], "become one number"),
-    (record({"name": "y", "type": "int"}, {"name": "Y", "type": "int"}), "Spark does not tell it from `y`"),
+    (record({"name": "y", "type": "int"}, {"name": "Y", "type": "int"}), "its name differs from `y` only in case"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "says"), PROBLEMS)
-def test_what_spark_cannot_carry_is_a_finding(kind: Any, says: str) -> None:
-    """One finding each, with its place, never a crash."""
+def test_what_spark_cannot_represent_is_a_finding(kind: Any, says: str) -> None:
+    """Each is one finding with a location, never a crash."""
     (problem,) = spark_problems(of(kind))
     assert problem.code == "schema-unsupported-by-spark"
     assert says in problem.headline
@@ -87,7 +87,7 @@ def test_what_spark_cannot_carry_is_a_finding(kind: Any, says: str) -> None:
 
 
 def test_a_record_used_twice_is_no_recursion() -> None:
-    """The same record side by side is fine."""
+    """A record that is used twice, but is not recursive, is valid."""
     nested = record({"name": "y", "type": "int"})
     assert spark_problems(of(["null", {"type": "array", "items": ["null", nested, "string"]}])) == ()
 
@@ -107,7 +107,7 @@ KINDS: list[Any] = [
 
 
 def test_a_record_used_in_many_places_is_looked_at_once() -> None:
-    """Records that each use the next one twice are judged at once; to look at each place would take for ever."""
+    """Records that each use the next one twice are checked in linear time; checking every use would never end."""
     kind = record({"name": "x", "type": "int"}, {"name": "X", "type": "int"})
     for level in range(60):
         fields = [{"name": "a", "type": kind}, {"name": "b", "type": kind["name"]}]
@@ -120,21 +120,21 @@ OFF_BY_DEFAULT = {
     "timestamp-nanos": "timestamp_ltz(9)",
     "local-timestamp-nanos": "timestamp_ntz(9)",
 }
-"""Spark's own types that stand behind a switch; the table has `bigint` for them."""
+"""Spark's types that are disabled by default; the table has `bigint` for them."""
 
 
 @pytest.mark.spark
 def test_the_table_is_sparks_own_conversion(spark: SparkSession) -> None:
-    """Every type, and some 250 random schemas, come out as `SchemaConverters` in Spark's jar converts them."""
+    """Every type, and some 250 random schemas, are converted like `SchemaConverters` in Spark's jar."""
     generator = Generator(random.Random(0))
     schemas = [of(kind) for kind in KINDS] + [contract_of(generator.schema()) for _ in range(300)]
     compared = 0
     for contract in schemas:
-        if any("holds itself" in problem.headline for problem in spark_problems(contract)):
-            with pytest.raises(ValueError, match="holds itself"):
+        if any("contains itself" in problem.headline for problem in spark_problems(contract)):
+            with pytest.raises(ValueError, match="contains itself"):
                 spark_json(contract)
             continue
-        if any("null alone" in problem.headline for problem in spark_problems(contract)):
+        if any("only null" in problem.headline for problem in spark_problems(contract)):
             continue  # Spark makes an empty struct of it, which nothing can store
         assert spark_json(contract) == _by_spark(spark, contract), contract.json
         compared += 1
@@ -143,7 +143,7 @@ def test_the_table_is_sparks_own_conversion(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 def test_ddl_and_json_are_one_type_to_spark(spark: SparkSession) -> None:
-    """Spark reads the DDL as the type that the JSON says, but for what DDL cannot: items that are never null."""
+    """Spark parses the DDL to the type in the JSON, except for non-nullable items, which DDL cannot express."""
     from pyspark.sql.types import StructType
 
     for kind in KINDS:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from blueprint.diagnostics import Checked, Diagnostic, Edit, Fix, Frame, Label, Severity, Sources, Span, finding
+from blueprint.diagnostics import (
+    Checked,
+    Diagnostic,
+    Edit,
+    Fix,
+    FixKind,
+    Frame,
+    Label,
+    Severity,
+    Sources,
+    Span,
+    finding,
+)
 from blueprint.diagnostics.github import render_github
 from blueprint.diagnostics.renderers import RENDERERS
 
@@ -14,7 +26,7 @@ FINDINGS = (
     finding("cycle", "`a` reads what it writes"),
     finding(
         "unknown-key", "no key `naem`", HERE, label="here", also=(Label(HERE, "there"),), causes=("why",), help=("do",),
-        frames=(Frame(HERE, "f"),), fix=Fix("write `name`", (Edit(HERE, "name"),)),
+        frames=(Frame(HERE, "f"),), fix=Fix(FixKind.RENAME_KEY, "write `name`", (Edit(HERE, "name"),)),
     ),
     finding("topic-unused", "unused", HERE),
 )  # fmt: skip
@@ -56,7 +68,7 @@ def test_json_holds_everything() -> None:
         "causes": ["why"],
         "help": ["do"],
         "frames": [{**PLACE, "function": "f"}],
-        "fix": {"title": "write `name`", "edits": [{**PLACE, "replacement": "name"}]},
+        "fix": {"title": "write `name`", "applicability": "safe", "edits": [{**PLACE, "replacement": "name"}]},
         "class": None,
     }
 

@@ -71,6 +71,36 @@ def test_include_merges_in_place(folder: Path) -> None:
     assert read("main.conf") == ({"a": 2, "b": 3, "c": 2}, [])
 
 
+@pytest.mark.parametrize("form", ['"part"', 'file("part")', 'required("part")'])
+def test_an_include_of_properties_only_is_a_finding(folder: Path, form: str) -> None:
+    """Without its suffix, too: what the author wrote down would be silently missing."""
+    write(folder, main__conf=f"include {form}\na = 1", part__properties="b = 2")
+    assert read("main.conf") == ({"a": 1}, ["include-unsupported"])
+
+
+@pytest.mark.parametrize("name", ["app.py", "notes.md", "schema.avsc.txt"])
+def test_files_of_another_kind_are_one_finding(folder: Path, name: str) -> None:
+    """What was expected, not what is wrong with each line when read as HOCON."""
+    (folder / name).write_text('"""A module."""\n\nimport re\n\n\nclass A:\n    def f(self): return [1\n')
+    (finding,) = parse_file(name).diagnostics
+    assert finding.code == "file-unreadable"
+    assert finding.help == ("name a `.conf`, `.yaml`, `.yml` or `.json` file, or the directory of a blueprint",)
+
+
+def test_files_with_another_suffix_are_read_when_they_are_hocon(folder: Path) -> None:
+    """The suffix alone is no mistake."""
+    (folder / "settings.local").write_text("a = 1")
+    assert read("settings.local") == ({"a": 1}, [])
+
+
+def test_only_files_of_configuration_are_suggested(folder: Path) -> None:
+    """Near names of temporary files, modules and directories are not what was meant."""
+    for other in ("tmp003rm6hz", "tmp003rm6h.py", "tmp003rm6h.png"):
+        (folder / other).write_text("x")
+    (folder / "tmp003rm6hx.conf").mkdir()
+    assert parse_file("tmp003rm6h.conf").diagnostics[0].help == ()
+
+
 @pytest.mark.parametrize("form", ['"part.conf"', 'file("part.conf")', 'required("part.conf")',
                                   'required( file( "part.conf" ) )', '"part"', '\n  "part.conf"'])  # fmt: skip
 def test_forms_of_include(folder: Path, form: str) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from blueprint.hocon import parse_json, parse_text, resolve
 from blueprint.hocon.source import Source
+from blueprint.hocon.values import plain
 from blueprint.hocon.yaml import parse_yaml
 
 
@@ -32,6 +33,29 @@ def test_hocon_of_braces(text: str) -> None:
     assert len(codes(text)) == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "b " * 30_000 + "^",
+        "a = " + "b/" * 100_000 + "^",
+        "a = " + "b" * 200_000 + "^",
+        "a = " + " b/c" * 20_000 + "$",
+        "a = " + "1" * 100_000 + "." + "1" * 100_000 + "e+",
+        "a." * 100_000 + "^",
+        "a" * 200_000 + " ^",
+        'a = "' + '\\"' * 100_000,
+        'a = ["' + "\\" * 100_001 + "\n",
+        "include required(" + "# " * 100_000,
+        "include required(file(" + "\n# // " * 50_000,
+        "include required(" + " \n" * 100_000 + "x = 1",
+    ],
+    ids=lambda text: text[:24],
+)
+def test_near_misses_of_long_words_are_refused_at_once(text: str) -> None:
+    """Text of which each expression of the lexer matches a long beginning and then fails is not tried in many ways."""
+    assert 1 <= len(codes(text)) <= 3
+
+
 @pytest.mark.parametrize("text", ["[" * 1_000_000, "{" * 1_000_000, "a: " * 100_000, "- " * 1000])
 def test_yaml_of_braces(text: str) -> None:
     """The same for YAML."""
@@ -52,11 +76,53 @@ def test_long_chains_of_substitutions_are_refused() -> None:
     assert set(codes("\n".join(f"k{i} = ${{k{i + 1}}}" for i in range(1000)) + "\nk1000 = 1")) == {"too-deep"}
 
 
-@pytest.mark.parametrize("form", ["[{0}, {0}, {0}, {0}]", "{{ x = {0}, y = {0}, z = {0} }}", "x{0}{0}{0}{0}"])
-def test_multiplying_substitutions_are_refused(form: str) -> None:
-    """A few lines that stand for billions of values are a finding."""
-    lines = [f"k{i} = " + form.format(f"${{k{i + 1}}}") for i in range(16)]
-    assert set(codes("\n".join([*lines, "k16 = 1"]))) == {"too-large"}
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([*(f"k{i} = [${{k{i + 1}}}, ${{k{i + 1}}}, ${{k{i + 1}}}]" for i in range(16)), "k16 = 1"]),
+        "\n".join([*(f"o{i} = {{ l = ${{o{i + 1}}}, r = ${{o{i + 1}}} }}" for i in range(40)), "o40 = {}"]),
+        "\n".join([*(f"k{i} = x${{k{i + 1}}}${{k{i + 1}}}" for i in range(40)), "k40 = 1"]),
+        "a = [1]\n" + "a = ${a} ${a}\n" * 40,
+        "\n".join(f"a{i} = ${{?a{i + 1}}} ${{?b{i + 1}}}\nb{i} = ${{?b{i + 1}}} ${{?a{i + 1}}}" for i in range(40)),
+        "a = " + "x" * 900_000 + "\n" + "\n".join(f"b{i} = ${{a}}y" for i in range(2000)),
+        "a = " + "x" * 900_000 + "\nb = " + "${a}" * 2000,
+        "a += 1\n" * 3000 + "\n".join(f"b{i} = ${{a}}" for i in range(3000)),
+        "a = 1\n" * 5000 + "\n".join(f"b{i} = ${{a}}" for i in range(5000)),
+    ],
+    ids=lambda text: text[:24],
+)
+def test_multiplying_substitutions_are_refused(text: str) -> None:
+    """A few lines that stand for billions of values, or take as many steps, are a finding, after bounded work."""
+    layer = parse_text(text, "t")
+    assert {finding.code for finding in resolve([layer], {})[1]} == {"too-large"}
+
+
+@pytest.mark.parametrize("text", ["a = []\n" + "a += ${a}\n" * 40, "a = []\n" + "a += ${a}\na += 1\n" * 500])
+def test_lists_that_contain_themselves_in_many_ways_are_refused(text: str) -> None:
+    """What contains itself is the finding, and no second one says that it takes many steps."""
+    assert set(codes(text)) == {"substitution-cycle"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\n".join(f"a += {i}" for i in range(2000)), list(range(2000))),
+        ("a = [x]\n" + "a += y\n" * 331, ["x"] + ["y"] * 331),
+        ("a = []\n" + "a = ${a} ${a}\n" * 40, []),
+        ("a = {}\n" + "a = ${a} ${a}\n" * 40, {}),
+        ('a = ""\n' + "a = ${a}${a}\n" * 40, ""),
+        ("a = { x = 1 }\n" + "\n".join(f"a = ${{a}} {{ k{i} = {i} }}" for i in range(40)),
+         {"x": 1} | {f"k{i}": i for i in range(40)}),
+        ("a = { x = 0 }\n" + "\n".join(f"a = {{ x = {i} }} ${{a}}" for i in range(40)), {"x": 0}),
+        ("a { x = ${b} }\n" * 300 + "b { y = ${c} }\n" * 300 + "c = 1", {"x": {"y": 1}}),
+    ],
+    ids=lambda text: str(text)[:24],
+)  # fmt: skip
+def test_small_results_take_little_work(text: str, expected: object) -> None:
+    """However often a value is repeated, merged with itself or appended to, what matters is how large it becomes."""
+    value, findings = resolve([parse_text(text, "t")], {})
+    assert findings == ()
+    assert plain(value.fields["a"]) == expected
 
 
 def test_multiplying_aliases_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Mermaid, DOT, JSON and the terminal: names with awkward characters, ports, faults, drawings too wide."""
+"""Mermaid, DOT, JSON and the terminal: names with special characters, ports, faults, wide drawings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICTURE = Picture(
 
 
 def test_mermaid_escapes_names_and_names_ports() -> None:
-    """Quotes and angle brackets are entities, ports stand on the lines, faults have a class of their own."""
+    """Quotes and angle brackets are entities, ports are labels of the lines, faults have their own class."""
     text = mermaid(PICTURE)
     assert text.startswith("flowchart TD\n")
     assert 'n0["say #quot;hi#quot; #lt;b#gt;"]' in text
@@ -28,7 +28,7 @@ def test_mermaid_escapes_names_and_names_ports() -> None:
 
 
 def test_dot_quotes_names() -> None:
-    """Each node and edge is there, with quotes escaped."""
+    """The text has all nodes and edges, with escaped quotes."""
     text = dot(PICTURE)
     assert '"s a" [label="say \\"hi\\" <b>", shape=box, color=red, style=dashed, tooltip="x.A"]' in text
     assert '"t t" -> "s b" [headlabel="in"]' in text
@@ -36,7 +36,7 @@ def test_dot_quotes_names() -> None:
 
 
 def test_json_holds_the_whole_picture() -> None:
-    """Nodes and edges come back as they went in."""
+    """The JSON has all nodes and edges."""
     data = json_module.loads(json(PICTURE))
     assert [node["id"] for node in data["nodes"]] == ["s a", "t t", "s b"]
     assert data["edges"][0] == {"source": "s a", "target": "t t", "port": "out"}
@@ -57,11 +57,11 @@ def test_a_chain_is_drawn_straight() -> None:
     ]
 
 
-def test_a_drawing_that_is_too_wide_gives_way_to_an_outline() -> None:
-    """The outline has everything, and says how wide the drawing would be."""
+def test_a_drawing_that_is_too_wide_is_replaced_by_an_outline() -> None:
+    """The outline has all connections, and shows the width of the drawing."""
     text = terminal(PICTURE, width=10)
     assert "  > readings > b" in text
-    assert re.search(r"the drawing needs 16 columns, here are 10", text)
+    assert re.search(r"the drawing needs 16 columns, the terminal has 10", text)
 
 
 def test_an_empty_application_says_so() -> None:

@@ -1,4 +1,4 @@
-"""The layered layout and its terminal drawing: every edge can be followed with a finger, nothing lies on anything."""
+"""The layered layout and its terminal drawing: every edge can be followed, and nothing overlaps."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def box_cells(drawn: Layout, node: str) -> set[tuple[int, int]]:
 def test_boxes_never_overlap_and_lie_inside_the_drawing(graph: tuple[dict[str, Size], Edges]) -> None:
     """No two boxes share a cell, and none sticks out."""
     drawn = layout(*graph)
-    for one, other in combinations(drawn.boxes, 2):
-        assert not box_cells(drawn, one) & box_cells(drawn, other)
+    for node, other in combinations(drawn.boxes, 2):
+        assert not box_cells(drawn, node) & box_cells(drawn, other)
     for node in drawn.boxes:
         assert all(0 <= x < drawn.width and 0 <= y < drawn.height for x, y in box_cells(drawn, node))
 
@@ -90,7 +90,7 @@ BACK = {UP: DOWN, DOWN: UP, LEFT: RIGHT, RIGHT: LEFT}
 def followed(text: str) -> Edges:
     """Read the edges off a drawing as a person would: out of a frame at its joints, along the lines, to the arrows.
 
-    A vertical line through a horizontal one is a crossing: who comes along the horizontal goes straight on.
+    A vertical line through a horizontal one is a crossing: the horizontal line continues straight on.
     """
     rows = text.split("\n")
     at = {(x, y): character for y, row in enumerate(rows) for x, character in enumerate(row)}
@@ -140,7 +140,7 @@ def _targets(
 @given(graphs())
 @settings(max_examples=300, deadline=None)
 def test_every_edge_can_be_read_off_the_drawn_characters(graph: tuple[dict[str, Size], Edges]) -> None:
-    """Whoever follows the drawn lines from box to box finds the edges, each once, and no other."""
+    """Following the drawn lines from box to box finds every edge once, and no other."""
     sizes, edges = graph
     assert sorted(followed(terminal(picture(sizes, edges)))) == sorted(edges)
 
@@ -153,8 +153,8 @@ def test_the_drawing_is_the_same_every_time(graph: tuple[dict[str, Size], Edges]
     assert terminal(picture(sizes, edges)) == terminal(picture(dict(sizes), list(edges)))
 
 
-def test_lines_that_would_swap_places_turn_aside() -> None:
-    """Two edges that must each lie above the other are both drawn all the same."""
+def test_lines_that_would_swap_places_are_split() -> None:
+    """Two edges that would each have to be above the other are both drawn."""
     from blueprint.render.wires import Strand, route
 
     routed, tracks = route([Strand("a", 0, (4,)), Strand("b", 4, (0,))])
@@ -163,7 +163,7 @@ def test_lines_that_would_swap_places_turn_aside() -> None:
 
 
 def test_acyclic_graphs_only_go_down() -> None:
-    """Without a cycle every box stands above those it feeds, and sources stand just above their readers."""
+    """Without a cycle every box is above its successors, and sources are directly above their readers."""
     edges = [("a", "b"), ("b", "c"), ("c", "d"), ("late", "d")]
     drawn = layout({name: Size(7, 3, frame=2) for name in ("a", "b", "c", "d", "late")}, edges)
     depth = defaultdict(int, {node: box.y for node, box in drawn.boxes.items()})

@@ -73,6 +73,11 @@ MISTAKES = [
     ("    pairs {", "    joined.pairs {", "topic-id", 15, 5),
     ("    pairs {", '    "a/b" {', "topic-id", 15, 5),
     ("    pairs {", f"    {'p' * 250} {{", "topic-id", 15, 5),
+    ("    pairs {", "    _staged {", "topic-id", 15, 5),
+    ("    pairs {", "    _Pairs {", "topic-id", 15, 5),
+    ("    pairs {", '    ".pairs" {', "topic-id", 15, 5),
+    ("consumers = [archive.in]", "consumers = [archive.in], topic.name = _Staged", "topic-name", 15, 78),
+    ("consumers = [archive.in]", "consumers = [archive.in], managed = no, topic.name = _x", "topic-name", 15, 92),
     ("consumers = [archive.in]", 'consumers = [archive.in], topic.name = "."', "topic-name", 15, 78),
     ("consumers = [archive.in]", "consumers = [archive.in], topic.name = east-means", "topic-name-clash", 15, 78),
     # streamlets

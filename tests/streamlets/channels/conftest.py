@@ -57,7 +57,7 @@ class Bench:
     def run(self, writer: Any) -> Any:
         """Run a query over all there is."""
         query = writer.trigger(availableNow=True).start()
-        query.awaitTermination(120)
+        assert query.awaitTermination(600), query.status
         return query
 
     def forget_commit(self, query: str = "q") -> int:

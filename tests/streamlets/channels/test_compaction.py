@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlets.channels.base import TopicWriteError, Txn
+from streamlets.channels.base import Reader, TopicWriteError, Txn
 from streamlets.channels.delta import DeltaTopic
 from streamlets.channels.delta import compaction as compaction_module
 from streamlets.channels.delta.actions import DataFile
@@ -165,6 +165,30 @@ def test_a_file_that_left_stays_a_while_for_those_who_read_it(tmp_path: Path) ->
     maintain_topic(topic.path, tmp_path / "_staged", lambda: now[0], upkeep)
     assert not any(Path(piece.path).exists() for piece in planned)
     assert ids_of(topic.scan()) == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("planned", "stay"),
+    [((), 300), ((None,), 300), ((1e9, None), 3600), ((2e9 + 1,), 300), ((2e9 - 1, 2e9 + 1), 3600)],
+    ids=["no reader", "an idle reader", "a batch from before the merge", "a batch from after it", "both"],
+)
+def test_merged_files_stay_for_the_batches_that_may_read_them(
+    tmp_path: Path, planned: tuple[float | None, ...], stay: int
+) -> None:
+    """Files that were merged stay five minutes, or an hour at most where a reader has an unfinished batch from before
+    the merge."""
+    topic = made(tmp_path)
+    for number in range(10):
+        add(topic, number, [number])
+    small = [topic.path / READING.fingerprint / path for path in table_of(topic).files or {}]
+    now = [2e9]
+    readers = [Reader(f"reader {number}", None, since) for number, since in enumerate(planned)]
+    upkeep = Upkeep(checkpoint_every=1, keep_log=-1e12, sweep_every=1e12, compaction=EAGER)
+    for later, exist in ((0, True), (stay - 1, True), (stay + 1, False)):
+        now[0] = 2e9 + later
+        add(topic, 10 + later, [0])
+        maintain_topic(topic.path, tmp_path / "_staged", lambda: now[0], upkeep, lambda: readers)
+        assert {path.exists() for path in small} == {exist}, later
 
 
 def test_a_writer_that_commits_meanwhile_is_not_disturbed(tmp_path: Path) -> None:

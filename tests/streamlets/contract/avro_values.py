@@ -1,4 +1,4 @@
-"""Values as Arrow has them, as fastavro writes them, and as fastavro reads them: the bridge to the oracle."""
+"""Conversion of values between Arrow and fastavro, which is the oracle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIDNIGHT = datetime.datetime(2000, 1, 1)
 
 
 def to_fastavro(value: Any, schema: Schema, contract: Contract) -> Any:
-    """A value for fastavro's writer; branches of unions are named."""
+    """Return a value for fastavro's writer, with named branches of unions."""
     found = contract.resolve(schema)
     if isinstance(found, Union):
         branch = _branch(value, found, contract)
@@ -65,7 +65,7 @@ def _name(schema: Schema) -> str:
 
 
 def plain(value: Any, schema: Schema, contract: Contract) -> Any:
-    """A value as Arrow has it in the form fastavro reads: unions by their value alone, maps as dicts."""
+    """Return an Arrow value in the form that fastavro reads: unions as plain values, maps as dicts."""
     held, _ = optional(schema, contract)
     if value is None:
         return None
@@ -86,7 +86,7 @@ def plain(value: Any, schema: Schema, contract: Contract) -> Any:
 
 
 def as_read(value: Any, schema: Schema, contract: Contract) -> Any:
-    """What fastavro read, with times of day as numbers, UUIDs as text and floats of 32 bits."""
+    """Return a value read by fastavro with times of day as numbers, UUIDs as strings and floats of 32 bits."""
     held, _ = optional(schema, contract)
     match value:
         case None:
@@ -119,7 +119,7 @@ def _item(held: Schema) -> Schema:
 
 
 def fastavro_reads(value: Any, writer: Contract, reader: Contract) -> Any:
-    """What fastavro's reader makes of a record of the writer's."""
+    """Return a record of the writer as fastavro reads it."""
     sink = io.BytesIO()
     write, read = fastavro.parse_schema(json.loads(writer.json)), fastavro.parse_schema(json.loads(reader.json))
     fastavro.schemaless_writer(sink, write, to_fastavro(value, writer.record, writer))

@@ -1,7 +1,7 @@
-"""What a reader gets of what a writer wrote, as data: (writer, reader, record) to value, true on every channel.
+"""Cases of schema resolution as data: (writer, reader, record) and the value read, on every channel.
 
-Records and values are as Arrow has them in Python: a union of several branches is a struct of `member<n>`, a map a list
-of pairs. `oracle` says whether fastavro must agree; where it does not apply the reason stands beside.
+Records and values are as Arrow returns them in Python: a union of several branches is a struct of `member<n>`, a map a
+list of pairs. `oracle` says whether fastavro must agree; comments explain the exceptions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ UTC = datetime.UTC
 
 @dataclass(frozen=True)
 class Case:
-    """One pair of types of a field `f`, and what becomes of its values; `MISSING` for a field the writer lacks."""
+    """Two types of a field `f`, and pairs of written and read values; `MISSING` for a field that the writer lacks."""
 
     name: str
     writer: Any
@@ -30,7 +30,7 @@ MISSING = "<missing>"
 
 
 def record(kind: Any, **attributes: Any) -> dict[str, Any]:
-    """A record with the one field `f`, or none."""
+    """Return a record with the field `f`, or without fields."""
     fields = [] if kind == MISSING else [{"name": "f", "type": kind, **attributes}]
     return {"type": "record", "name": "Root", "fields": [{"name": "id", "type": "int"}, *fields]}
 
@@ -162,8 +162,8 @@ PROMOTIONS = [
     Case("float to double", "float", "double", ((0.5, 0.5),)),
     Case("string to bytes", "string", "bytes", (("é", b"\xc3\xa9"),)),
     Case("bytes to string", "bytes", "string", ((b"\xc3\xa9", "é"),)),
-    # Java's reader replaces what is no text; fastavro raises.
-    Case("bytes that are no text", "bytes", "string", ((b"a\xff", "a�"),), oracle=False),
+    # Java's reader replaces invalid UTF-8; fastavro raises.
+    Case("bytes that are not UTF-8", "bytes", "string", ((b"a\xff", "a�"),), oracle=False),
 ]
 
 ENUMS = [
@@ -181,7 +181,7 @@ ENUMS = [
 NESTED = [
     Case("record", point("x", "y"), point("x", "y"), _same({"x": 1.0, "y": 2.0})),
     Case("fields in another order", point("x", "y"), point("y", "x"), (({"x": 1.0, "y": 2.0}, {"y": 2.0, "x": 1.0}),)),
-    Case("a field left out", point("x", "y"), point("y"), (({"x": 1.0, "y": 2.0}, {"y": 2.0}),)),
+    Case("a field that the reader omits", point("x", "y"), point("y"), (({"x": 1.0, "y": 2.0}, {"y": 2.0}),)),
     Case(
         "a field with a default",
         point("x"),

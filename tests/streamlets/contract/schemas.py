@@ -1,4 +1,4 @@
-"""Random contracts, records of them, and readers that can read them, for the property tests."""
+"""Random contracts, their records, and compatible readers, for property tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BRANCHES: list[Json] = ["boolean", "long", "string", {"type": "array", "items":
 
 
 class _Names:
-    """Fresh names: each named type is defined once."""
+    """Unique names, because each named type is defined once."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -75,7 +75,7 @@ def _record(name: str, kinds: list[Json]) -> Json:
 
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 2) -> Json:
-    """The JSON of a contract."""
+    """Return the JSON of a contract."""
     names = _Names()
     kinds = draw(st.lists(_types(names, depth), min_size=1, max_size=4))
     return _record("Root", kinds)
@@ -83,7 +83,7 @@ def schemas(draw: st.DrawFn, depth: int = 2) -> Json:
 
 @st.composite
 def readers(draw: st.DrawFn, writer: Json) -> Json:
-    """A reader's schema that can read every record of the writer's."""
+    """Return a reader's schema that can read every record of a writer."""
     return _evolved(draw, copy.deepcopy(writer))
 
 
@@ -128,7 +128,7 @@ _FLOATS = st.floats(allow_nan=False, width=32)
 
 
 def values(schema: Schema, contract: Contract) -> st.SearchStrategy[Any]:
-    """Values of a schema, as Arrow has them."""
+    """Return values of a schema, as in Arrow."""
     held, may_be_null = optional(schema, contract)
     found = _values(held, contract)
     return st.none() | found if may_be_null else found

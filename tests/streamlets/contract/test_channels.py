@@ -30,13 +30,13 @@ ROWS = max(len(case.values) for case in CASES)
 
 @pytest.fixture(params=[DeltaChannel], ids=["delta"])
 def channel(request: pytest.FixtureRequest, tmp_path: Path) -> Channel:
-    """A channel of each kind."""
+    """Return a channel of each kind."""
     made: Channel = request.param(tmp_path / "topics")
     return made
 
 
 def contract(side: int) -> Contract:
-    """What is written (0) or read (1): a field for each case, `n` to tell the records apart."""
+    """Return the contract of the writer (0) or reader (1): a field per case, and `n` to identify records."""
     fields: list[dict[str, Any]] = [{"name": "n", "type": "int"}]
     for number, case in enumerate(CASES):
         kind = case.reader if side else case.writer
@@ -47,7 +47,7 @@ def contract(side: int) -> Contract:
 
 
 def _own(kind: Any, number: int) -> Any:
-    """The type with names of its own: a name is defined once in a schema."""
+    """Return a type with unique names, because a name is defined once in a schema."""
     text = json.dumps(kind)
     for name in ("Point", "Colour", "Hash"):
         text = text.replace(f'"{name}"', f'"{name}{number}"')
@@ -55,7 +55,7 @@ def _own(kind: Any, number: int) -> Any:
 
 
 def records(side: int) -> list[dict[str, Any]]:
-    """As many records as the longest case has; shorter ones begin again."""
+    """Return as many records as the longest case has; shorter cases repeat."""
 
     def value(case: Case, row: int) -> Any:
         return case.values[row % len(case.values)][side]
@@ -67,19 +67,19 @@ def records(side: int) -> list[dict[str, Any]]:
 
 
 def written() -> pa.RecordBatch:
-    """What is written, in the writer's Arrow schema."""
+    """Return the written records, in the writer's Arrow schema."""
     return pa.RecordBatch.from_pylist(records(0), schema=arrow_schema(contract(0)))
 
 
 def topic_of(channel: Channel) -> TopicResource:
-    """A topic ready for the writer."""
+    """Create a topic for the writer."""
     topic = channel.topic(topic_plan("all"))
     topic.create([contract(0)])
     return topic
 
 
 def scanned(topic: TopicResource, reader: Contract | None) -> list[dict[str, Any]]:
-    """The topic's records, read without Spark."""
+    """Return the topic's records, read without Spark."""
     found = [row for batch in topic.scan(reader) for row in batch.to_pylist()]
     return sorted(found, key=lambda row: row["n"])
 
@@ -92,7 +92,7 @@ def _session(spark: SparkSession, channel: Channel) -> SparkSession:
 
 
 def write_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource, folder: Path) -> None:
-    """Bring the records to the topic through a query of Spark's."""
+    """Write the records to the topic with a Spark query."""
     session = _session(spark, channel)
     source = folder / "source"
     frame = session.createDataFrame(pa.Table.from_batches([written()]), schema=spark_schema(contract(0)))
@@ -106,7 +106,7 @@ def write_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource
 
 
 def read_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource, folder: Path) -> list[dict[str, Any]]:
-    """The topic's records as a query of Spark's gets them."""
+    """Return the topic's records as a Spark query reads them."""
     session = _session(spark, channel)
     rows = topic.read(session, inlet("all", contract(1)), name="in_")
     assert rows.schema.simpleString() == spark_schema(contract(1)).simpleString()
@@ -126,7 +126,7 @@ def read_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource,
 
 
 def test_without_spark(channel: Channel) -> None:
-    """What is appended is scanned as the reader's schema has it, and as it was written."""
+    """Appended records are scanned with the reader's schema, and with the writer's."""
     topic = topic_of(channel)
     topic.append([written()], contract(0), Txn("test", 0))
     assert scanned(topic, None) == records(0)
@@ -134,14 +134,14 @@ def test_without_spark(channel: Channel) -> None:
 
 
 def test_written_without_and_read_with_spark(channel: Channel, spark: SparkSession, tmp_path: Path) -> None:
-    """A query gets what was appended as its schema has it."""
+    """A query reads appended records with its schema."""
     topic = topic_of(channel)
     topic.append([written()], contract(0), Txn("test", 0))
     assert read_with_spark(spark, channel, topic, tmp_path) == records(1)
 
 
 def test_written_with_and_read_with_and_without_spark(channel: Channel, spark: SparkSession, tmp_path: Path) -> None:
-    """What a query writes is the same for both kinds of readers."""
+    """Both kinds of readers read the same records of a query."""
     topic = topic_of(channel)
     write_with_spark(spark, channel, topic, tmp_path)
     assert scanned(topic, contract(1)) == records(1)

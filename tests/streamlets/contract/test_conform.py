@@ -1,4 +1,4 @@
-"""Rows become a contract's records, or say why not: what fits, what is filled in, what breaks a contract."""
+"""Conversion of rows to a contract: matching types, defaults, and reasons of broken rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 
 def contract(**fields: Any) -> Contract:
-    """A contract with these fields; a pair is a type and a default."""
+    """Return a contract with the given fields; a pair is a type and a default."""
     found = []
     for name, kind in fields.items():
         pair = {"type": kind[0], "default": kind[1]} if isinstance(kind, tuple) else {"type": kind}
@@ -28,14 +28,14 @@ def contract(**fields: Any) -> Contract:
 
 
 def reasons(spark: SparkSession, rows: DataFrame, wanted: Contract, **settings: Any) -> list[str | None]:
-    """The reason of each row."""
+    """Return the reason of each row."""
     found = conformance(rows.schema, wanted, **settings).reason
     assert found is not None
     return [row[0] for row in rows.select(found).collect()]
 
 
 def misfits(spark: SparkSession, schema: str, wanted: Contract, **settings: Any) -> list[str]:
-    """Why a DataFrame of this schema can never conform."""
+    """Return why a DataFrame with a schema can never conform."""
     from pyspark.sql.types import _parse_datatype_string
 
     with pytest.raises(ContractError) as caught:
@@ -44,14 +44,14 @@ def misfits(spark: SparkSession, schema: str, wanted: Contract, **settings: Any)
 
 
 def test_the_struct_is_the_tables(spark: SparkSession) -> None:
-    """Spark's struct of a contract is what the language's table says, for every type of the cases."""
+    """Spark's struct of a contract matches the table of types, for every type of the cases."""
     for case in CASES:
         found = parse_contract(json.dumps(record(case.reader, **dict(case.reader_extra))))
         assert spark_schema(found).jsonValue() == spark_json(found)
 
 
 def test_columns_come_in_schema_order_with_its_types(spark: SparkSession) -> None:
-    """Fields are taken by name and widened where no value changes."""
+    """Fields are matched by name, and widened where no value changes."""
     rows = spark.sql("select 1S as b, 2 as a, 0.5F as c, 7Y as d, 3 as e")
     found = conform(rows, contract(a="long", b="int", c="double", d="float", e="double"))
     assert found.schema.simpleString() == "struct<a:bigint,b:int,c:double,d:float,e:double>"
@@ -59,7 +59,7 @@ def test_columns_come_in_schema_order_with_its_types(spark: SparkSession) -> Non
 
 
 def test_rows_that_cannot_break_are_not_checked(spark: SparkSession) -> None:
-    """Where types and nullability say all, there is no reason to look for, and columns are passed on."""
+    """If types and nullability are sufficient, there is no check, and columns are passed on."""
     rows = spark.sql("select 1 as a, named_struct('x', 1D) as p")
     found = conformance(rows.schema, contract(a="int", p=point("x")))
     assert found.reason is None
@@ -67,7 +67,7 @@ def test_rows_that_cannot_break_are_not_checked(spark: SparkSession) -> None:
 
 
 def test_missing_fields_are_filled(spark: SparkSession) -> None:
-    """A field that is not there takes its default, else null where that is allowed."""
+    """A missing field gets its default, or null if that is allowed."""
     rows = spark.sql("select named_struct('x', 1D) as p")
     inner = point("x", {"name": "z", "type": "int", "default": 7}, {"name": "n", "type": ["null", "string"]})
     found = conform(rows, contract(p=inner, q=(array("int"), [1, 2]), r=["null", "long"]))
@@ -89,21 +89,21 @@ def _renamed(kind: Any, number: int) -> Any:
 
 
 def test_null_where_there_is_no_null(spark: SparkSession) -> None:
-    """A null in a field without null is told with its path; a null record may be null without its fields."""
+    """A null in a field without null is reported with its path; a nullable record may be null."""
     rows = spark.sql(
         "select a, p from values (1, named_struct('x', 1D)), (null, named_struct('x', 2D)),"
         " (3, named_struct('x', cast(null as double))), (4, null) as t(a, p)"
     )
     assert reasons(spark, rows, contract(a="int", p=["null", point("x")])) == [
         None,
-        "`a`: is null, where the schema has no null",
-        "`p.x`: is null, where the schema has no null",
+        "`a`: is null, and the schema does not allow null",
+        "`p.x`: is null, and the schema does not allow null",
         None,
     ]
 
 
 def test_symbols_sizes_uuids_and_times(spark: SparkSession) -> None:
-    """What Spark's types cannot say is checked in each row, and the first reason in schema order is told."""
+    """What Spark's types cannot say is checked in each row, and the first reason in schema order is reported."""
     good = "'RED', X'010203', '6f1ed002-ab58-4b1f-9c0f-1a2b3c4d5e6f', 86399999"
     rows = spark.sql(
         f"select * from values ({good}), ('PINK', X'01', 'no', -1), ('RED', X'01', 'no', -1),"
@@ -113,15 +113,15 @@ def test_symbols_sizes_uuids_and_times(spark: SparkSession) -> None:
     kind = contract(e=enum("RED", "BLUE"), f=fixed(3), u=logical("string", "uuid"), t=logical("int", "time-millis"))
     assert reasons(spark, rows, kind) == [
         None,
-        "`e`: 'PINK' is no symbol of `Colour` (RED, BLUE)",
-        "`f`: 1 bytes, where `Hash` has 3",
-        "`u`: 'no' is no UUID",
-        "`t`: 86400000 is no time-millis of a day",
+        "`e`: 'PINK' is not a symbol of `Colour` (RED, BLUE)",
+        "`f`: 1 bytes, expected 3 for `Hash`",
+        "`u`: 'no' is not a UUID",
+        "`t`: 86400000 is out of range for time-millis",
     ]
 
 
 def test_decimals_fit_or_say_so(spark: SparkSession) -> None:
-    """A decimal is taken when neither digits nor fractions are lost; a wider type needs no check."""
+    """A decimal is accepted if no digit is lost; a wider type needs no check."""
     rows = spark.sql(
         "select cast(a as decimal(20,10)) a, 5 b, cast(1.5 as decimal(3,1)) c"
         " from values ('999.99'), ('1000'), ('0.001'), ('999.995'), (null) as t(a)"
@@ -141,7 +141,7 @@ def test_decimals_fit_or_say_so(spark: SparkSession) -> None:
 
 
 def test_milliseconds_are_cut(spark: SparkSession) -> None:
-    """A timestamp of milliseconds loses what Avro could not carry, downwards, in any time zone."""
+    """A timestamp of milliseconds is rounded down, in any time zone."""
     rows = spark.sql(
         "select timestamp '2013-07-01 12:00:00.123456Z' a, timestamp_ntz '1969-12-31 23:59:59.999999' b,"
         " timestamp '1969-12-31 23:59:59.999999Z' c"
@@ -157,7 +157,7 @@ def test_milliseconds_are_cut(spark: SparkSession) -> None:
 
 
 def test_items_and_values_are_checked_with_their_place(spark: SparkSession) -> None:
-    """The reason names the first item or key that breaks the contract; a shallow look leaves items alone."""
+    """The reason names the first item or key that breaks the contract; a shallow check ignores items."""
     rows = spark.sql(
         "select * from values (array('RED'), map('k', array(named_struct('x', 1D)))),"
         " (array('RED', 'PINK', 'GREY'), map()),"
@@ -167,14 +167,14 @@ def test_items_and_values_are_checked_with_their_place(spark: SparkSession) -> N
     kind = contract(es=array(enum("RED")), m=mapping(array(point("x"))))
     assert reasons(spark, rows, kind) == [
         None,
-        "`es[1]`: 'PINK' is no symbol of `Colour` (RED)",
-        "`m['k'][1].x`: is null, where the schema has no null",
+        "`es[1]`: 'PINK' is not a symbol of `Colour` (RED)",
+        "`m['k'][1].x`: is null, and the schema does not allow null",
     ]
     assert conformance(rows.schema, kind, deep=False).reason is None
 
 
 def test_items_and_values_are_widened(spark: SparkSession) -> None:
-    """Items, values and fields inside them get the schema's types, nulls among them stay."""
+    """Items, values and nested fields get the schema's types, and nulls remain."""
     rows = spark.sql("select array(1, null) a, map('k', 1S) m, array(named_struct('y', 1F, 'x', 2F)) p")
     kind = contract(a=array(["null", "long"]), m=mapping("int"), p=array(point("x", "y")))
     (row,) = conform(rows, kind).toArrow().to_pylist()
@@ -182,7 +182,7 @@ def test_items_and_values_are_widened(spark: SparkSession) -> None:
 
 
 def test_unions_have_one_member(spark: SparkSession) -> None:
-    """Exactly one member of a union's struct is set, others may be left out; a branch's value finds its place."""
+    """Exactly one member of a union's struct is set, others may be omitted; a plain value is assigned to its branch."""
     ddl = "u struct<member0:int,member1:string>, v struct<member1:string>, w string"
     rows = spark.createDataFrame(
         [((1, None), ("a",), "b"), ((1, "x"), ("a",), "b"), ((None, None), ("a",), "b"), ((1, None), (None,), "b")], ddl
@@ -191,9 +191,9 @@ def test_unions_have_one_member(spark: SparkSession) -> None:
     nullable = contract(u=["int", "string", "null"], v=["int", "string", "null"], w=["null", "int", "string"])
     assert reasons(spark, rows, nullable) == [
         None,
-        "`u`: 2 members of the union are set, where one must be",
-        "`u`: 0 members of the union are set, where one must be",
-        "`v`: 0 members of the union are set, where one must be",
+        "`u`: 2 members of the union are set, expected one",
+        "`u`: 0 members of the union are set, expected one",
+        "`v`: 0 members of the union are set, expected one",
     ]
     assert conform(rows.limit(1), kind).toArrow().to_pylist() == [
         {
@@ -205,14 +205,14 @@ def test_unions_have_one_member(spark: SparkSession) -> None:
 
 
 def test_a_broken_row_fails_the_query(spark: SparkSession) -> None:
-    """`conform` raises the row's reason when the row is reached, whatever is done with the rows."""
+    """`conform` raises the reason of a row when the row is processed, by any action."""
     rows = spark.sql("select * from values ('RED'), ('PINK') as t(e)")
-    with pytest.raises(Exception, match="'PINK' is no symbol of `Colour`"):
+    with pytest.raises(Exception, match="'PINK' is not a symbol of `Colour`"):
         conform(rows, contract(e=enum("RED"))).count()
 
 
 def test_the_row_as_it_came(spark: SparkSession) -> None:
-    """`original` is the row before any change, as JSON with its nulls."""
+    """`original` is the unchanged row, as JSON with its nulls."""
     rows = spark.sql("select 1 a, cast(null as string) `b.c`, array(named_struct('x', 1)) d, X'0102' e")
     found = conformance(rows.schema, contract(a="long"), extra="drop")
     text = rows.select(found.original).collect()[0][0]
@@ -220,7 +220,7 @@ def test_the_row_as_it_came(spark: SparkSession) -> None:
 
 
 def test_schemas_that_can_never_fit(spark: SparkSession) -> None:
-    """Every misfit is told at once, with its path and what would do."""
+    """All misfits are reported together, with their paths and remedies."""
     found = misfits(
         spark,
         "nam string, b string, c bigint, d struct<x:double,y:double>, e array<struct<x:string>>, f void, g date,"
@@ -237,33 +237,33 @@ def test_schemas_that_can_never_fit(spark: SparkSession) -> None:
         ),
     )
     assert found == [
-        "`nam`: the schema has no such field (is `name` meant?)",
-        "`name`: the rows have no such field, and the schema wants string (is `nam` meant?)",
-        '`b`: is string, where the schema wants int (cast it: F.col(…).cast("int"))',
-        '`c`: is bigint, where the schema wants int (cast it: F.col(…).cast("int"))',
-        '`d.y`: the schema has no such field (leave it out, or say extra="drop")',
-        '`e[].x`: is string, where the schema wants double (cast it: F.col(…).cast("double"))',
-        "`f`: is always null, where the schema wants int",
-        '`g`: is date, where the schema wants timestamp (cast it: F.col(…).cast("timestamp"))',
-        '`m`: is map<int,int>, where the schema wants map<string,int> (cast it: F.col(…).cast("map<string,int>"))',
+        "`nam`: the schema has no such field (did you mean `name`?)",
+        "`name`: the rows have no such field, expected string (did you mean `nam`?)",
+        '`b`: is string, expected int (cast it: F.col(…).cast("int"))',
+        '`c`: is bigint, expected int (cast it: F.col(…).cast("int"))',
+        '`d.y`: the schema has no such field (drop the column, or set extra="drop")',
+        '`e[].x`: is string, expected double (cast it: F.col(…).cast("double"))',
+        "`f`: is always null, expected int",
+        '`g`: is date, expected timestamp (cast it: F.col(…).cast("timestamp"))',
+        '`m`: is map<int,int>, expected map<string,int> (cast it: F.col(…).cast("map<string,int>"))',
     ]
 
 
 def test_columns_that_spark_cannot_tell_apart(spark: SparkSession) -> None:
-    """Two columns of one name, or of names that differ only in case, are told instead of an ambiguous reference."""
+    """Two columns with the same name, or names that differ only in case, are reported by name."""
     assert misfits(spark, "a int, A int, b int, b int", contract(a="int", A="int", b="int")) == [
         "`a` and `A` differ only in case (rename one of them)",
-        "there are two fields `b` (rename one of them)",
+        "duplicate field `b` (rename one of them)",
     ]
 
 
 def test_a_union_gets_something_else(spark: SparkSession) -> None:
     """The message lists the union's members."""
     (found,) = misfits(spark, "u double", contract(u=["int", "string"]))
-    assert found.startswith("`u`: is double, where the schema wants a union (member0 int, member1 string)")
+    assert found.startswith("`u`: is double, expected a union (member0 int, member1 string)")
 
 
 def test_names_with_points_and_back_quotes(spark: SparkSession) -> None:
-    """Columns that are dropped may be called anything."""
+    """Dropped columns may have any name."""
     rows = spark.sql("select 1 as `a`, 2 as `x.y`, 3 as `q``q`")
     assert conform(rows, contract(a="int"), extra="drop").collect()[0]["a"] == 1

@@ -1,4 +1,4 @@
-"""Random rows against random contracts on Spark: kept as they are or refused, just as fastavro's validation does."""
+"""Random rows and random contracts on Spark: rows are accepted or rejected as by fastavro's validation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.spark
 )
 @given(st.data())
 def test_rows_are_kept_or_refused(spark: SparkSession, data: st.DataObject) -> None:
-    """Of sound rows and rows with one flaw, the sound ones come out as they were and the others have a reason."""
+    """Valid rows are unchanged, and rows with an error have a reason."""
     contract = parse_contract(json.dumps(data.draw(schemas())))
     sound = data.draw(st.lists(values(contract.record, contract), min_size=3, max_size=6))
     chance = random.Random(data.draw(st.integers(0, 2**32)))
@@ -57,7 +57,7 @@ def _ordered(row: Any, contract: Contract) -> Any:
 
 
 def _relaxed(kind: DataType) -> Any:
-    """The type with nulls allowed everywhere, as most sources give it."""
+    """Return a type that is nullable everywhere, as in most sources."""
     match kind:
         case StructType(fields=fields):
             return StructType([StructField(f.name, _relaxed(f.dataType), True) for f in fields])
@@ -92,7 +92,7 @@ def _is_sound(row: Any, contract: Contract) -> bool:
 
 
 def _flawed(value: Any, schema: Schema, contract: Contract, chance: random.Random) -> Any:
-    """The value with (mostly) one flaw somewhere inside."""
+    """Return a value with (in most cases) one error somewhere inside."""
     held, may_be_null = optional(schema, contract)
     if value is None:
         return None

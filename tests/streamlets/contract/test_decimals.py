@@ -1,4 +1,4 @@
-"""Decimals keep all of their digits, of which Python's own context has 28 and Spark 38."""
+"""Decimals keep all of their digits: Python's default context has 28, Spark 38."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATA = (12345678901234567890123456789012345678).to_bytes(16, "big", signed=True)
 
 
 def read(written: Any, writer: Any, reader: Any) -> Any:
-    """What a reader makes of a value."""
+    """Return a value as a reader reads it."""
     old, new = (parse_contract(json.dumps(one)) for one in (record(writer), record(reader)))
     batch = pa.RecordBatch.from_pylist([{"id": 1, "f": written}], schema=arrow_schema(old))
     return resolver(old, new)(batch).to_pylist()[0]["f"]
@@ -28,18 +28,18 @@ def read(written: Any, writer: Any, reader: Any) -> Any:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_longest_decimals_go_to_bytes_and_back(sign: int) -> None:
-    """No digit is rounded on the way, whatever the sign."""
+    """No digit is rounded, with any sign."""
     assert decimal_of(bytes_of(LONGEST.copy_sign(sign), 2), 2) == LONGEST.copy_sign(sign)
 
 
 def test_the_longest_decimals_are_read_as_bytes_and_bytes_as_them() -> None:
-    """What is under a decimal is passed on as it is, as Avro does with logical types that differ."""
+    """The underlying value of a decimal is unchanged if the logical types differ, as in Avro."""
     assert read(LONGEST, DECIMAL, "bytes") == DATA
     assert read(DATA, "bytes", DECIMAL) == LONGEST
 
 
 def test_a_default_of_the_longest_decimals_is_taken_whole() -> None:
-    """A reader's default says its digits in JSON, and all of them count."""
+    """All digits of a reader's default in JSON are used."""
     old = parse_contract(json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}))
     field = {"name": "f", "type": DECIMAL, "default": DATA.decode("latin-1")}
     new = parse_contract(json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}, field]}))

@@ -1,4 +1,4 @@
-"""Random records through random changes of their schema: read as fastavro reads them."""
+"""Random records and random changes of their schema, read as by fastavro."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.streamlets.contract.schemas import readers, schemas, values
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_what_was_written_is_read_as_fastavro_reads_it(data: st.DataObject) -> None:
-    """For a writer, a reader that resolution accepts, and records: the same values, in the reader's Arrow schema."""
+    """For compatible schemas, the values are the same as fastavro's, in the reader's Arrow schema."""
     drawn = data.draw(schemas())
     writer = parse_contract(json.dumps(drawn))
     reader = parse_contract(json.dumps(data.draw(readers(drawn))))
@@ -34,7 +34,7 @@ def test_what_was_written_is_read_as_fastavro_reads_it(data: st.DataObject) -> N
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_reading_with_the_writers_schema_changes_nothing(data: st.DataObject) -> None:
-    """A reader with the same schema gets each record as it was written."""
+    """A reader with the same schema reads each record as it was written."""
     writer = parse_contract(json.dumps(data.draw(schemas())))
     rows = data.draw(st.lists(values(writer.record, writer), max_size=4))
     batch = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(writer))

@@ -12,7 +12,7 @@ FILES = {"path": "out"}
 @pytest.mark.parametrize(
     ("sink", "options", "problem"),
     [
-        ("parquet", {}, "the sink `parquet` needs the option `path`: the folder of the files"),
+        ("parquet", {}, "the sink `parquet` needs the option `path`: the directory of the files"),
         ("parquet", {"pth": "out"}, "the sink `parquet` has no option `pth`; did you mean `path`?"),
         ("parquet", {"path": "out", "existin": "fail"}, "has no option `existin`; did you mean `existing`?"),
         ("parquet", {"path": "out", "zzz": 1}, "has no option `zzz`; its options are `path`, `existing`, "),

@@ -14,7 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamlets.channels.base import BatchWritten
 from streamlets.egress import files
+from streamlets.egress.compaction import Compaction
 from streamlets.egress.files import FilesWriter
+from streamlets.egress.record import FilesRecord
 
 pytestmark = pytest.mark.spark
 
@@ -40,7 +42,8 @@ class Bench:
         """Work off the input, one file a batch."""
         reader = self.session.readStream.name("numbers").option("maxFilesPerTrigger", 1)
         rows = reader.csv(str(self.root / "in"), schema="n int").selectExpr("n", "n % 2 as odd")
-        write = FilesWriter(self.out, "archive", settings.pop("format", "parquet"), **settings)
+        record = FilesRecord(self.out, "archive", settings.pop("owner", "mine"))
+        write = FilesWriter(record, settings.pop("format", "parquet"), **settings)
         query = (
             shape(rows)
             .writeStream.foreachBatch(write)
@@ -179,6 +182,39 @@ def test_a_checkpoint_begun_anew_is_asked_about(bench: Bench) -> None:
     assert bench.numbers() == [1, 2, 3]
     assert first not in bench.names()
     assert (bench.out / ".notes").exists()
+
+
+def test_files_of_somebody_else_are_never_deleted(bench: Bench) -> None:
+    """`replace` deletes what this application wrote, and reports what stays; another application's files stop it."""
+    bench.put(1)
+    bench.run(owner="production")
+    (first,) = bench.names()
+    with pytest.raises(StreamingQueryException, match=r"another application wrote \(its state is in `production`\)"):
+        bench.run(checkpoint=str(bench.root / "second"), existing="replace", owner="test")
+    assert bench.names() == [first]
+    (bench.out / "theirs.csv").write_text("mine")
+    reported: list[str] = []
+    bench.run(checkpoint=str(bench.root / "third"), existing="replace", owner="production", report=reported.append)
+    assert first not in bench.names()
+    assert (bench.out / "theirs.csv").exists()
+    assert reported == [
+        f"archive: deleted 1 file of an earlier checkpoint in `{bench.out}` and kept 1 file that it did not write"
+    ]
+
+
+def test_small_files_are_merged(bench: Bench) -> None:
+    """Every so often one file takes the place of those of finished batches; readers see each record once."""
+    for number in range(4):
+        bench.put(number)
+    compaction = Compaction(FilesRecord(bench.out, "archive", "mine"), "parquet", {}, 0)
+    bench.run(compaction=compaction)
+    assert bench.numbers() == [0, 1, 2, 3]
+    assert [name.partition(".")[0].split("-", 2)[2] for name in bench.names()] == [
+        "000000-000001-merged", "000002-00000", "000003-00000"
+    ]  # fmt: skip
+    bench.run(checkpoint=str(bench.root / "second"), existing="replace")
+    assert len(bench.names()) == 4
+    assert bench.numbers() == [0, 1, 2, 3]
 
 
 def test_what_the_file_system_refuses(bench: Bench) -> None:

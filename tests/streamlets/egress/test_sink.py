@@ -33,18 +33,19 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def sink(spark: SparkSession, tmp_path: Path, **parameters: Any) -> Any:
+def sink(spark: SparkSession, tmp_path: Path, *, real: Any = False, **parameters: Any) -> Any:
     """A sink under test that has three records to bring."""
+    parameters = {key.replace("_", "-"): value for key, value in parameters.items()}
     kit = Testkit(spark, tmp_path / "kit")
-    found = kit.streamlet(Sink, ref="archive", parameters=parameters, schemas={"in": SCHEMA})
+    found = kit.streamlet(Sink, ref="archive", parameters=parameters, schemas={"in": SCHEMA}, real=real)
     found.inlet("in").put(ROWS)
     return found
 
 
 def test_records_become_parquet(spark: SparkSession, tmp_path: Path) -> None:
     """What the topic holds lies in the folder, laid out by the columns named."""
-    out = tmp_path / "out"
-    found = sink(spark, tmp_path, to="parquet", options={"path": str(out)}, **{"partition-by": "src"})
+    found = sink(spark, tmp_path, to="parquet", options={"path": "out"}, partition_by="src")
+    out = found.sink().path
     found.step()
     found.inlet("in").put([{"src": "a", "value": 2.0, "tags": []}])
     found.step()
@@ -59,7 +60,7 @@ def test_records_become_parquet(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_records_are_shown(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The terminal shows the first rows of a batch as they are, and says when there are more."""
-    sink(spark, tmp_path, to="terminal", options={"rows": "2"}).step()
+    sink(spark, tmp_path, real=True, to="terminal", options={"rows": "2"}).step()
     shown = capsys.readouterr().out
     assert "archive, batch 0, the first 2 rows" in shown
     assert "│ 1.5 │" in shown.replace("│   1.5 │", "│ 1.5 │")

@@ -21,19 +21,39 @@ def run(topics: list[TopicResource], readers: list[Reader], rounds: int = 1) -> 
     """What some rounds of maintenance tell: missed records, errors."""
     told: list[Missed] = []
     errors: list[str] = []
-    over = threading.Event()
-    count = 0
-
-    def asked(topic: TopicResource) -> list[Reader]:
-        nonlocal count
-        count += 1
-        if count > rounds * len(topics):
-            over.set()
-        return readers
-
-    with maintaining(topics, asked, told.append, lambda topic, error: errors.append(f"{topic.plan.id}: {error}")):
-        assert over.wait(20)
+    counted = Rounds(rounds)
+    with maintaining(
+        [*topics, counted],  # type: ignore[list-item]
+        lambda topic: readers,
+        told.append,
+        lambda topic, error: errors.append(f"{topic.plan.id}: {error}"),
+    ):
+        assert counted.over.wait(20)
     return told, errors
+
+
+class Rounds:
+    """A topic without records that counts how often somebody looks after it.
+
+    Arguments:
+        wanted: how many rounds are waited for.
+    """
+
+    plan = topic_plan("rounds")
+
+    def __init__(self, wanted: int) -> None:
+        self.over = threading.Event()
+        self._left = wanted
+
+    def maintain(self, readers: object) -> None:
+        """Count a round."""
+        self._left -= 1
+        if not self._left:
+            self.over.set()
+
+    def missed(self) -> tuple[Missed, ...]:
+        """Nothing."""
+        return ()
 
 
 def test_rounds_drop_what_is_old_and_tell_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,6 +146,38 @@ def test_one_query_writes_several_outlets_and_dead_letters(kit: Testkit) -> None
     assert letter["port"] == "streamlet-under-test.high" and letter["reason"].startswith("`src`: ")
 
 
+class Shaky(SparkStreamlet):
+    """One outlet that buries what breaks its contract, beside an egress that looks at some rows, twice."""
+
+    readings = AvroInlet(schema=READING)
+    high = AvroOutlet(schema="src string not null, value double", extra="drop", on_invalid="dead-letters")
+
+    class Logic(SparkStreamletLogic["Shaky"]):
+        """A query for each."""
+
+        def build_streaming_queries(self) -> Queries:
+            """Two queries."""
+            from pyspark.sql import functions as F
+
+            me = self.streamlet
+
+            def look(batch: Any, _: int) -> None:
+                batch.head(1)
+                batch.collect()
+
+            rows = self.read_stream(me.readings).withColumn("src", F.when(F.col("src") != "?", F.col("src")))
+            return [self.write_stream(rows, me.high), self.query("look", rows.writeStream.foreachBatch(look))]
+
+
+def test_rows_in_are_those_that_were_read(kit: Testkit) -> None:
+    """Not as often as the batch was executed, as for its first broken row, nor only those that somebody looked at."""
+    app = kit.streamlet(Shaky)
+    for broken in (1, 3, 0):
+        app.inlet("readings").put([reading("?" if n < broken else "a", n, 1.0) for n in range(20)])
+        assert {name: query.rows_in for name, query in app.step().queries.items()} == {"high": 20, "look": 20}
+        assert len(app.dead_letters.take()) == broken
+
+
 def test_a_step_without_news_does_nothing(kit: Testkit) -> None:
     """No rows in, nothing out, no error."""
     app = kit.streamlet(Strict)
@@ -275,12 +307,15 @@ class ToFiles(SparkStreamlet):
 
 
 def test_an_egress_of_the_authors_own_writes_where_it_is_mounted(kit: Testkit, tmp_path: Path) -> None:
-    """Schemas left to the configuration, optional parameters and volume mounts come from the test."""
+    """Schemas left to the configuration, optional parameters and volume mounts come from the test; its mount is a copy,
+    also of a directory that the kit is in."""
     app = kit.streamlet(ToFiles, schemas={"in": "a int"}, volume_mounts={"out": tmp_path})
     app.inlet("in").put([{"a": 1}])
     app.step()
-    texts = [file.read_text() for file in (tmp_path / "json").glob("*.json")]
+    texts = [file.read_text() for file in (app.path("out") / "json").glob("*.json")]
     assert "".join(texts) == '{"a":1}\n'
+    assert not (tmp_path / "json").exists()
+    assert app.sink().take() == [{"a": 1}]
 
 
 def test_a_preview_is_a_frame_of_the_outlets_schema(spark: Any) -> None:

@@ -71,7 +71,7 @@ def test_a_query_that_is_the_same_goes_on(tmp_path: Path, held: tuple[str, ...],
             AGGREGATE,
             "the state of `dropDuplicates` and an aggregation, and the query now",
         ),
-        (("symmetricHashJoin",), LOOKUP, "the state of a join of streams, and the query now has no state"),
+        (("symmetricHashJoin",), LOOKUP, "the state of a stream-stream join, and the query now has no state"),
     ],
 )
 def test_state_that_came_or_went_is_refused(tmp_path: Path, held: tuple[str, ...], plan: str, why: str) -> None:

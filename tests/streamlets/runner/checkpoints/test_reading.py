@@ -140,6 +140,17 @@ def test_readers_are_those_whose_checkpoints_name_the_topic(tmp_path: Path, topi
     assert found == {"average.averages (in)": Position(position(topic, 2)), "fresh.q (in)": None}
 
 
+def test_a_reader_with_an_unfinished_batch_has_been_reading_since_that_was_planned(
+    tmp_path: Path, topic: DeltaTopic
+) -> None:
+    """Files that left the topic later may still be read by that batch; one that is committed reads nothing."""
+    root = tmp_path / "checkpoints"
+    written(root, "busy.q", {0: {"in": position(topic, 2)}, 1: {"in": position(topic, 3)}}, 0)
+    written(root, "idle.q", {0: {"in": position(topic, 2)}}, 0)
+    found = {reader.name: reader.reading_since for reader in readers_below(topic, root, [])}
+    assert found == {"busy.q (in)": 1001.0, "idle.q (in)": None}
+
+
 def test_an_inlet_without_a_checkpoint_is_a_reader_that_has_read_nothing(tmp_path: Path, topic: DeltaTopic) -> None:
     """Unless it begins at the end anyway, or its streamlet has a checkpoint."""
     root = tmp_path / "checkpoints"

@@ -103,7 +103,7 @@ def test_letters_that_keep_the_contract_by_now_are_written_once(tmp_path: Path) 
     out = made(tmp_path, "out")
     done = replay(topic, outlets(tmp_path, coloured("RED", "GREEN")), every, at_once=2)
     assert done.records == {"writer.out": 5}
-    assert list(done.broken) == [("writer.out", "Coloured, `colour` is 'PINK', no symbol of `Colour`: RED, GREEN")]
+    assert list(done.broken) == [("writer.out", "Coloured, `colour` is 'PINK', not a symbol of `Colour`: RED, GREEN")]
     assert ids_of(out.scan()) == list(range(5))
     assert replay(topic, outlets(tmp_path, coloured("RED", "GREEN")), every).records == {}
     assert replay(topic, outlets(tmp_path, coloured("RED", "GREEN", "PINK")), every).records == {"writer.out": 1}
@@ -258,7 +258,7 @@ def test_rows_as_spark_writes_them_are_read_back(kind: object, text: str, value:
 def test_a_union_with_two_members_set_is_refused() -> None:
     """It is one value or the other."""
     of = contract(("f", ["int", "string"]))
-    with pytest.raises(RecordError, match="has 2 members of its union"):
+    with pytest.raises(RecordError, match="sets 2 members of its union"):
         JsonValues(of).record({"f": {"member0": 1, "member1": "x"}}, of.record, "R")
 
 

@@ -14,6 +14,7 @@ from streamlets.runner.drivers.messages import (
     DrainUnit,
     End,
     Held,
+    LocateBatch,
     Logged,
     NotUp,
     Part,
@@ -25,8 +26,8 @@ from streamlets.runner.drivers.messages import (
     Up,
 )
 from streamlets.runner.drivers.wire import Wire
-from streamlets.runner.events.model import UnitHeld, UnitId, UnitProgressed
-from streamlets.runner.supervision.facts import Ended, Failure, Lost, Progressed, Started
+from streamlets.runner.events.model import BatchStuck, UnitHeld, UnitId, UnitProgressed
+from streamlets.runner.supervision.facts import Ended, Failure, Lost, Progressed, Seen, Started
 
 
 class FakeDriver:
@@ -82,6 +83,8 @@ class FakeDriver:
                 self.drain(unit)
             case StopUnit(unit):
                 self.wire.send(Ended(unit, self.runs[unit]))
+            case LocateBatch(unit, batch, since):
+                self.wire.send(Seen(BatchStuck(0.0, unit, batch, since, 0.0, ("app.py:1 in each",))))
             case TellHeld(rows) if not any(unit.streamlet == "stubborn" for unit in rows):
                 self.wire.send(Held(tuple(UnitHeld(0.0, unit, "join", 7) for unit in rows)))
 

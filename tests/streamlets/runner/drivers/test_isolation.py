@@ -28,6 +28,7 @@ def _drivers(folder: Path, groups: dict[str, str | None]) -> DriverProcesses:
     return made
 
 
+@pytest.mark.spark  # looks for Java
 def test_units_keep_the_order_of_the_plan(tmp_path: Path) -> None:
     """However they are grouped; the end of drivers that never began is quick, and they hold nothing."""
     drivers = _drivers(tmp_path, {"a": None, "b": "io", "c": None, "d": "io"})
@@ -37,6 +38,7 @@ def test_units_keep_the_order_of_the_plan(tmp_path: Path) -> None:
     drivers.stop()
 
 
+@pytest.mark.spark  # looks for Java
 def test_each_driver_has_folders_and_a_share_of_its_own(tmp_path: Path) -> None:
     """Logs and temporary files by the driver's name, Spark's name tells which part of the application it is."""
     drivers = _drivers(tmp_path, {"a": None, "b": "io"})

@@ -13,15 +13,16 @@ from typing import Any
 import psutil
 import pytest
 
+from benchmarks.processes import command_line
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
 from blueprint.quantities import Duration
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import Process
 from streamlets.runner.drivers.remote import DriverProcess
-from streamlets.runner.events.model import Event, UnitChanged, UnitHeld, UnitId, UnitProgressed
+from streamlets.runner.events.model import BatchStuck, Event, UnitChanged, UnitHeld, UnitId, UnitProgressed
 from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
-from streamlets.runner.supervision.facts import Drain, Fact, StopNow
+from streamlets.runner.supervision.facts import Drain, Fact, Overlong, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 from tests.streamlets.runner.supervision.bench import real_time, supervise
 
@@ -103,12 +104,12 @@ def run(tmp_path: Path) -> Iterator[Run]:
     for driver in made.drivers:
         driver.wait(20.0)
     children = psutil.Process().children()
-    assert [child for child in children if str(FAKE) in " ".join(child.cmdline())] == []
+    assert [child for child in children if str(FAKE) in command_line(child)] == []
 
 
 def test_units_elsewhere_are_supervised_like_units_here(run: Run) -> None:
     """They start, become their queries with their own options, tell batches, prints and failures, are restarted by
-    their settings, drain, and say what their state holds."""
+    their settings, say where a batch is, drain, and say what their state holds."""
     run.driver("a", "split", "failing")
     run.up("a", "split.x", "split.y", "failing")
     assert run.states("failing") == ["starting", "backing-off", "starting", "running"]
@@ -117,6 +118,9 @@ def test_units_elsewhere_are_supervised_like_units_here(run: Run) -> None:
     run.until(lambda: any(isinstance(e, UnitProgressed) and e.unit == UnitId("a", "") for e in run.events))
     run.until(lambda: "a prints" in run.printed)
     assert run.drivers[0].held({UnitId("a", ""): None}) == (UnitHeld(0.0, UnitId("a", ""), "join", 7),)
+    run.supervisor.handle(Overlong(UnitId("split", "x"), 7, 5.0))
+    stuck = BatchStuck(0.0, UnitId("split", "x"), 7, 5.0, 0.0, ("app.py:1 in each",))
+    run.until(lambda: stuck in run.events)
     run.supervisor.handle(Drain())
     run.until(lambda: run.supervisor.done)
     assert {run.states(unit)[-1] for unit in ("a", "split.x", "split.y", "failing")} == {"stopped"}
@@ -186,7 +190,7 @@ def test_a_driver_whose_fork_lives_on_is_dead(run: Run) -> None:
     run.driver("forks")
     run.up("forks")
     driver = psutil.Process(run.process("forks"))
-    (fork,) = [child for child in driver.children() if str(FAKE) in " ".join(child.cmdline())]
+    (fork,) = [child for child in driver.children() if str(FAKE) in command_line(child)]
     driver.kill()
     run.until(lambda: run.states("forks")[-1] == "backing-off")
     assert fork.is_running()

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from streamlets.runner.events.lines import json_line, line
-from streamlets.runner.events.model import Event, RunEnded, RunStarted, RunStopping, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.model import (
+    Event,
+    RunEnded,
+    RunStarted,
+    RunStopping,
+    SparkStarting,
+    SparkUp,
+    State,
+    UnitChanged,
+    UnitId,
+    UnitProgressed,
+)
 from streamlets.runner.events.status import RunStatus, fold, to_json
 
 A, AX, AY, B = UnitId("a", ""), UnitId("a", "x"), UnitId("a", "y"), UnitId("b", "out")
@@ -95,3 +108,41 @@ def test_lines_and_json_of_events() -> None:
     assert (found["event"], found["streamlet"], found["query"]) == ("unit-changed", "b", "out")
     batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, 1, 0, {"in": 5}, 2, 0.25)
     assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letters, 2 held, 0.2 s, 5 behind"
+
+
+def _health(*states: State) -> str:
+    events = [UnitChanged(1.0, UnitId(f"s{n}", ""), state) for n, state in enumerate(states)]
+    return _folded(RunStarted(0.0, "app", tuple(f"s{n}" for n in range(len(states)))), *events).health
+
+
+def test_health_says_what_the_states_are() -> None:
+    """A run is `running` only while a query is up, or once all of it is over."""
+    assert _folded(RunStarted(0.0, "app", ("a",))).health == "starting"
+    assert _health("starting", "running") == "running"
+    assert _health("completed", "starting") == "starting"
+    assert _health("backing-off", "backing-off") == "backing-off"
+    assert _health("backing-off", "failed") == "degraded"
+    assert _health("completed", "completed") == "running"
+    paused = UnitChanged(1.0, UnitId("a", ""), "stopped", "paused by me", paused=True)
+    assert _folded(RunStarted(0.0, "app", ("a",)), paused).health == "paused"
+
+
+def test_what_a_streamlet_waits_for_while_it_starts() -> None:
+    """Spark first, then its producers; nothing once it is built."""
+    status = _folded(RunStarted(0.0, "app", ("a", "b")), SparkStarting(1.0, ("a", "b")))
+    assert [each.waiting for each in status.streamlets] == ["starting Spark", "starting Spark"]
+    status = fold(status, UnitChanged(2.0, UnitId("b", ""), "starting", waiting="waiting for a"))
+    status = fold(status, SparkUp(3.0, ("a", "b")))
+    assert [each.waiting for each in status.streamlets] == ["", "waiting for a"]
+    status = fold(status, UnitChanged(4.0, UnitId("b", ""), "starting"))
+    assert [each.waiting for each in status.streamlets] == ["", ""]
+
+
+@pytest.mark.parametrize("state", ["completed", "stopped", "failed", "backing-off"])
+def test_what_is_down_has_no_rate(state: State) -> None:
+    """The rows of its last seconds are not those of the present."""
+    unit = UnitId("a", "x")
+    batch = UnitProgressed(9.0, unit, 0, 1000)
+    status = _folded(RunStarted(0.0, "app", ("a",)), UnitChanged(1.0, unit, "running"), batch)
+    assert status.streamlets[0].rate(10.0) > 0
+    assert fold(status, UnitChanged(10.0, unit, state)).streamlets[0].rate(10.0) == 0

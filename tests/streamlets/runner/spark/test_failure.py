@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from streamlets.channels.delta.log import lost as topic_lost
+from streamlets.contract.errors import ContractError, Misfit
 from streamlets.runner.spark.failure import failure_of, failure_of_text, is_users
 
 UDF = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):
@@ -164,3 +168,33 @@ def test_users_files() -> None:
     assert not is_users(str(streamlets.__file__))
     assert not is_users("/x/pyspark.zip/pyspark/worker.py")
     assert not is_users("<frozen importlib>")
+
+
+def test_a_cause_of_several_lines_is_whole() -> None:
+    """What stands below the first line is the reason; what Java and Spark add to it is not."""
+    error = ContractError("unnamed.Row", (Misfit("", "there is no column `x`"), Misfit("y", "is text")))
+    whole = f"ContractError: {error}"
+    assert whole.splitlines()[1:] == ["  there is no column `x`", "  `y`: is text"]
+    assert failure_of(error, building=False).cause == whole
+    java = (
+        f"{UDF.partition('ValueError:')[0]}{whole}\n\n\tat org.apache.X.y(X.scala:1)\nCaused by: java.lang.Error: z\n"
+    )
+    assert failure_of_text(java, building=False).cause == whole
+    assert failure_of_text("java.io.IOException: a\nb\n\tat c.d(e)\n", building=False).cause == "IOException: a\nb"
+
+
+def test_a_cause_is_bounded() -> None:
+    """It says how much is missing and where that is."""
+    cause = failure_of(ValueError("\n".join(f"row {number}" for number in range(1000))), building=False).cause
+    assert cause.splitlines()[-2:] == ["row 19", "... 980 more lines in logs/run.log"]
+    (line,) = failure_of(ValueError("x" * 100_000), building=False).cause.splitlines()
+    assert line.endswith("x ... 98012 more characters in logs/run.log")
+
+
+def test_of_a_deleted_topic_each_remedy_is_named_once(tmp_path: Path) -> None:
+    """The mildest first: put it back, reset the readers, delete everything."""
+    failure = failure_of(topic_lost(tmp_path / "clicks"), building=False)
+    told = failure.cause_with(failure.fatal)
+    places = [told.index(remedy) for remedy in ("put the directory back", "flow checkpoints reset", "--fresh")]
+    assert places == sorted(places)
+    assert [told.count(remedy) for remedy in ("back", "reset", "--fresh")] == [1, 1, 1]

@@ -82,6 +82,18 @@ def test_one_that_does_not_start_again_is_tried_again_later(tmp_path: Path) -> N
     host.stop()
 
 
+def test_what_holds_objects_of_one_that_is_gone_is_renewed_before_the_next(tmp_path: Path) -> None:
+    """Once for each that is gone, and not for the first."""
+    starts, renewed = Starts(), list[int]()
+    host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log", renew=lambda: renewed.append(len(starts.made)))
+    assert renewed == []
+    for _ in range(2):
+        host.spark().stop()
+        host.spark()
+    host.stop()
+    assert renewed == [1, 2]
+
+
 def test_the_first_one_must_start(tmp_path: Path) -> None:
     """A run whose Spark never started has nothing to heal."""
     starts = Starts()

@@ -26,6 +26,13 @@ def test_local_defaults(tmp_path: Path) -> None:
     assert defaults(_plan(tmp_path, "local[3]"), 6, GIB)["spark.sql.shuffle.partitions"] == "3"
 
 
+def test_a_query_goes_by_its_slowest_watermark(tmp_path: Path) -> None:
+    """An inlet with a backlog is not outrun by the others, on a cluster, too."""
+    for master in (None, "spark://host:7077"):
+        found = defaults(_plan(tmp_path, master), cores=6, memory=16 * GIB)
+        assert found["spark.sql.streaming.multipleWatermarkPolicy"] == "min"
+
+
 def test_several_share_the_memory(tmp_path: Path) -> None:
     """Several Sparks get half of the machine between them, none more than one would get alone, none less than 1 GiB."""
     plan = _plan(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +18,12 @@ from blueprint.plan import Retry, StreamletPlan
 from streamlets.channels.base import BatchWritten
 from streamlets.context import StreamingWrite
 from streamlets.runner.checkpoints.reading import latest
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.model import BatchStuck, UnitId
 from streamlets.runner.spark.listening import Listening
 from streamlets.runner.spark.session import Spark
 from streamlets.runner.spark.site import Site
 from streamlets.runner.spark.units import QueryUnit, StreamletUnit
-from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Started
+from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 
 PATIENCE = 120.0
@@ -75,6 +76,10 @@ class FakeSite:
     def written(self, query: str, batch: int) -> BatchWritten | None:
         """What the channel told, once."""
         return self.told.pop(batch, None)
+
+    def rows_read(self, report: dict[str, Any], executions: int) -> int:
+        """As Spark counts them."""
+        return sum(int(source["numInputRows"]) for source in report["sources"]) // executions
 
     def backlog(self, report: object) -> dict[str, int]:
         """Nothing is known of it."""
@@ -162,6 +167,7 @@ def test_a_query_is_started_that_somebody_else_had_built() -> None:
 
 
 _MODULE = '''
+import time
 from pathlib import Path
 from streamlets import SparkStreamlet, SparkStreamletLogic
 
@@ -171,6 +177,8 @@ class Rates(SparkStreamlet):
     class Logic(SparkStreamletLogic["Rates"]):
         def build_streaming_queries(self):
             def look(rows, number):
+                while Path("HANGING").exists():
+                    time.sleep(0.1)
                 if not Path("MENDED").exists():
                     raise RuntimeError("not mended yet")
             mine = self.source("mine", format="rate", options={"rowsPerSecond": 50}).writeStream.foreachBatch(look)
@@ -187,7 +195,9 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
     """A place for the streamlet above, in a session of its own."""
     name = f"started_{request.node.name}"
     (tmp_path / f"{name}.py").write_text(
-        _MODULE.replace("MENDED", str(tmp_path / "mended")).replace("BROKEN", str(tmp_path / "broken"))
+        _MODULE.replace("MENDED", str(tmp_path / "mended"))
+        .replace("BROKEN", str(tmp_path / "broken"))
+        .replace("HANGING", str(tmp_path / "hanging"))
     )
     descriptor: Any = None
     plan = StreamletPlan("rates", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
@@ -229,6 +239,34 @@ def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) ->
     assert _active(site) == set()
     for query in (tmp_path / "checkpoints" / "rates").iterdir():
         assert latest(query / "offsets") == latest(query / "commits")
+
+
+@pytest.mark.spark
+def test_where_a_batch_is(site: Site, tmp_path: Path) -> None:
+    """Of a function of `foreachBatch` that hangs the author's line is reported, else where Spark's own thread is."""
+    (tmp_path / "mended").touch()
+    (tmp_path / "hanging").touch()
+    facts: SimpleQueue[Fact] = SimpleQueue()
+    unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(2), facts.put, lambda _, text: None)
+    unit.start(1)
+    assert _next(facts, Started) == Started(unit.id, 1)
+    deadline = time.monotonic() + PATIENCE
+    while not (stuck := _located(unit, facts)).frames:  # its first batch has not begun
+        assert time.monotonic() < deadline
+        assert stuck.stack
+        assert not any(frame.startswith("java.") for frame in stuck.stack)
+    (frame,) = stuck.frames
+    assert frame.endswith(" in look")
+    (tmp_path / "hanging").unlink()
+    unit.stop()
+    _next(facts, Ended)
+
+
+def _located(unit: StreamletUnit, facts: SimpleQueue[Fact]) -> BatchStuck:
+    unit.locate(0, 1000.0)
+    stuck = _next(facts, Seen).event
+    assert isinstance(stuck, BatchStuck)
+    return stuck
 
 
 @pytest.mark.spark

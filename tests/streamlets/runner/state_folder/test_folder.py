@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 import threading
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.runner.state_folder.folder import StateError, StateFolder, read_status, write_atomically
+from streamlets.runner.state_folder.control import Control
+from streamlets.runner.state_folder.folder import ACCESS, StateError, StateFolder, read_status, write_atomically
 
 _HOLD = """
 import sys
@@ -104,3 +106,42 @@ def test_no_status_is_none(tmp_path: Path) -> None:
     state.status_file.parent.mkdir(parents=True)
     state.status_file.write_text("{")
     assert read_status(state) is None
+
+
+def _modes(state: StateFolder) -> dict[str, int]:
+    return {
+        folder.name: stat.S_IMODE(folder.stat().st_mode)
+        for folder in (state.folder, *state.folder.iterdir()) if folder.is_dir()
+    }  # fmt: skip
+
+
+def test_nobody_else_may_read_the_state(tmp_path: Path) -> None:
+    """Topics, dead letters, checkpoints, logs and status hold the users' records: only their owner reaches them. The
+    directory that an older version left open is closed."""
+    (tmp_path / "app" / "topics").mkdir(parents=True, mode=0o755)
+    state = StateFolder(tmp_path, "app")
+    with state.locked(ACCESS["owner"]):
+        Control(state, lambda request: None).close()
+        state.clear()
+        assert _modes(state) == dict.fromkeys(
+            ("app", "topics", "checkpoints", "status", "logs", "tmp", "control"), 0o700
+        )  # fmt: skip
+
+
+def test_a_group_may_read_the_state_but_give_no_orders(tmp_path: Path) -> None:
+    """When settings say so. A command that takes the lock later leaves it so, and a directory whose group is inherited
+    keeps that."""
+    (tmp_path / "app").mkdir(mode=0o755)
+    (tmp_path / "app").chmod(0o2755)
+    state = StateFolder(tmp_path, "app")
+    for mode in (ACCESS["group"], None):
+        with state.locked(mode):
+            Control(state, lambda request: None).close()
+            state.clear()
+            modes = {name: mode & 0o777 for name, mode in _modes(state).items()}
+            assert modes == dict.fromkeys(("app", "topics", "checkpoints", "status", "logs"), 0o750) | {
+                "tmp": 0o750, "control": 0o700,
+            }  # fmt: skip
+            assert state.folder.stat().st_mode & stat.S_ISGID
+    with state.locked(ACCESS["owner"]):
+        assert _modes(state)["topics"] & 0o777 == 0o700

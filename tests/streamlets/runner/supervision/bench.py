@@ -41,6 +41,9 @@ class Fake:
     def check(self) -> None:
         self.calls.append("check")
 
+    def locate(self, batch: int, since: float) -> None:
+        self.calls.append(f"locate {batch}")
+
 
 def unit_id(name: str) -> UnitId:
     """The unit of a name such as `a` (a streamlet) or `a.x` (a query)."""

@@ -1,0 +1,153 @@
+"""Merges the small files of a sink: batches of a second would else leave thousands of files an hour.
+
+Only files of batches that Spark has committed are merged, within their directory. The merged file is written to
+staging, a decision names it and the files that it replaces, then it is renamed into its place and the others are
+deleted. A kill at any point leaves a state that the next start finishes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import re
+import shutil
+import time
+import uuid
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from streamlets.egress.record import FilesRecord, Merge
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LARGE = 128 * 1024**2
+"""Bytes from which on a file is left as it is."""
+
+_OF_BATCH = re.compile(r"[^.]+-(\d{6,})-\d+\.[^-]+")
+
+
+class _Compressor(Protocol):
+    def compress(self, data: bytes, /) -> bytes: ...
+
+    def flush(self) -> bytes: ...
+
+
+class _Plain:
+    """Text as it is."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """The same."""
+        return data
+
+    def flush(self) -> bytes:
+        """No more."""
+        return b""
+
+
+_CODECS: Mapping[str, tuple[Callable[[bytes], bytes], Callable[[], _Compressor]]] = {
+    ".gz": (gzip.decompress, lambda: zlib.compressobj(wbits=31)),
+    ".bz2": (bz2.decompress, bz2.BZ2Compressor),
+    ".deflate": (zlib.decompress, zlib.compressobj),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """How the files of a sink are merged.
+
+    Arguments:
+        format: Spark's name of it; options: of Spark's writer.
+        every: seconds: files are merged once the oldest is as old.
+        clock: seconds since the epoch.
+    """
+
+    record: FilesRecord
+    format: str
+    options: Mapping[str, str]
+    every: float
+    clock: Callable[[], float] = time.time
+
+    def run(self, session: SparkSession, query: str, stem: str, batch: int) -> None:
+        """Merge what is due of the batches before this one, which Spark has committed.
+
+        Arguments:
+            stem: what the names of the query's files begin with.
+        """
+        staging, merges = self.record.staging(query) / f"merge-{uuid.uuid4().hex[:8]}", list[Merge]()
+        for group in self._due(query, batch):
+            first, last, suffix = _batch(group[0]), _batch(group[-1]), group[0].name.partition(".")[2]
+            target = group[0].with_name(f"{stem}-{first:06}-{last:06}-merged.{suffix}")
+            staged = staging / f"{len(merges)}.{suffix}"
+            self._merge(session, [self.record.root / path for path in group], staged)
+            names = tuple(path.as_posix() for path in group)
+            merges.append(Merge(staged.relative_to(self.record.root).as_posix(), target.as_posix(), names))
+        if merges:
+            self.record.decide_merges(query, merges)
+            self.record.finish_merges(query)
+            self.record.unstage(query)
+
+    def _due(self, query: str, batch: int) -> Iterator[list[Path]]:
+        """Groups of small files, oldest first, each to become one file."""
+        directories: dict[Path, list[Path]] = defaultdict(list)
+        for name in self.record.files(query):
+            path = Path(name)
+            if (number := _batch(path)) is not None and number < batch:
+                directories[path.parent].append(path)
+        for paths in directories.values():
+            oldest = next((path for path in paths if (self.record.root / path).is_file()), None)
+            if oldest and self.clock() - (self.record.root / oldest).stat().st_mtime >= self.every:
+                yield from self._groups([path for path in paths if (self.record.root / path).is_file()])
+
+    def _groups(self, paths: list[Path]) -> Iterator[list[Path]]:
+        group, size = list[Path](), 0
+        for path in paths:
+            bytes = (self.record.root / path).stat().st_size
+            if bytes >= LARGE:
+                continue
+            group.append(path)
+            size += bytes
+            if size >= LARGE:
+                yield group
+                group, size = [], 0
+        if len(group) > 1:
+            yield group
+
+    def _merge(self, session: SparkSession, files: list[Path], target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if self.format in ("json", "csv"):
+            header = self.format == "csv" and self.options.get("header") == "true"
+            concatenate(files, target, skip_header=header)
+        else:
+            written = target.with_name(f"{target.name}.written")
+            rows = session.read.format(self.format).load([f"file:{file}" for file in files])
+            rows.coalesce(1).write.format(self.format).options(**self.options).save(f"file:{written}")
+            (part,) = written.glob("part-*")
+            part.replace(target)
+            shutil.rmtree(written)
+        with target.open("rb") as merged:
+            os.fsync(merged.fileno())  # before the files that it replaces are deleted
+
+
+def concatenate(files: list[Path], target: Path, *, skip_header: bool) -> None:
+    """Write the lines of text files, compressed or not, into one file of the same kind, byte by byte as they are."""
+    decompress, compressor = _CODECS.get(target.suffix, (bytes, _Plain))
+    codec = compressor()
+    with target.open("wb") as merged:
+        for number, file in enumerate(files):
+            text = decompress(file.read_bytes())
+            if number and skip_header:
+                text = text[text.index(b"\n") + 1 :]
+            merged.write(codec.compress(text))
+        merged.write(codec.flush())
+
+
+def _batch(path: Path) -> int | None:
+    """The number of the batch that a file is of; None for a merged one."""
+    match = _OF_BATCH.fullmatch(path.name)
+    return int(match[1]) if match else None

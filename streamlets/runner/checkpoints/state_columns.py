@@ -1,0 +1,111 @@
+"""What a checkpoint tells of a query's state: the columns of keys and values, in Spark's own notes, and its windows,
+which Spark does not note."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from blueprint.comparison.descriptor import Columns, DescribedOperator, DescribedStore, Json, Type
+from streamlets.runner.checkpoints.held import operators
+from streamlets.runner.state_folder.folder import write_atomically
+
+_DEFAULT = "default"
+_WINDOWS = "windows.json"
+
+
+def state_of(checkpoint: Path) -> tuple[DescribedOperator, ...]:
+    """Return the stateful operators of a query in Spark's order, with the columns of their state where these can be
+    read; no Spark is needed."""
+    return tuple(
+        DescribedOperator(name, _stores(checkpoint / "state" / str(number))) for number, name in operators(checkpoint)
+    )
+
+
+def windows_of(checkpoint: Path) -> tuple[str, ...] | None:
+    """Return the windows that a checkpoint was made with, as `DescribedQuery.windows`; None when they are not known."""
+    try:
+        windows = json.loads((checkpoint / _WINDOWS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return tuple(str(window) for window in windows) if isinstance(windows, list) else None
+
+
+def note_windows(checkpoint: Path, windows: tuple[str, ...]) -> None:
+    """Note the windows of a query in its checkpoint, which is made when it is not there.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    write_atomically(checkpoint / _WINDOWS, json.dumps(windows) + "\n")
+
+
+def _stores(operator: Path) -> dict[str, DescribedStore] | None:
+    """The stores of an operator by name; None when it has none that can be read.
+
+    Spark notes their schemas beside the first partition's state (`StateSchemaCompatibilityChecker`).
+    """
+    stores = {}
+    for file in sorted((operator / "0").glob("**/_metadata/schema")):
+        folder = file.parent.parent
+        try:
+            key, value = _schemas(file.read_bytes())
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        stores[_DEFAULT if folder == operator / "0" else folder.name] = DescribedStore(key, value)
+    return stores or None
+
+
+def _schemas(data: bytes) -> tuple[Columns, Columns]:
+    """The schemas of keys and values in a file of version 1 or 2: Java's `writeUTF` of the version and of each schema,
+    which version 2 cuts into pieces and counts.
+
+    Raises:
+        ValueError: it is of another version, or damaged.
+    """
+    version, rest = _text(data)
+    if version not in ("v1", "v2"):
+        raise ValueError(version)
+    read = _text if version == "v1" else _pieces
+    key, rest = read(rest)
+    value, _ = read(rest)
+    return tuple(_columns(json.loads(key))), tuple(_columns(json.loads(value)))
+
+
+def _text(data: bytes) -> tuple[str, bytes]:
+    end = 2 + int.from_bytes(data[:2], "big")
+    if len(data) < end:
+        raise ValueError("it ends too early")
+    return data[2:end].decode("utf-8"), data[end:]
+
+
+def _pieces(data: bytes) -> tuple[str, bytes]:
+    count, data = int.from_bytes(data[:4], "big"), data[4:]
+    pieces = []
+    for _ in range(count):
+        piece, data = _text(data)
+        pieces.append(piece)
+    return "".join(pieces), data
+
+
+def _columns(struct: dict[str, Json]) -> Iterator[tuple[str, Type]]:
+    for field in cast("list[dict[str, Json]]", struct["fields"]):
+        yield str(field["name"]), _type(field["type"])
+
+
+def _type(type: Json) -> Type:
+    match type:
+        case str():
+            return type
+        case {"type": "struct"} as struct:
+            return {"struct": [[name, inner] for name, inner in _columns(cast("dict[str, Json]", struct))]}
+        case {"type": "array", "elementType": inner}:
+            return {"array": _type(inner)}
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return {"map": [_type(key), _type(value)]}
+        case {"type": "udt", "sqlType": inner}:
+            return _type(inner)
+    raise ValueError(f"an unknown type {type}")

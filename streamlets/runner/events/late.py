@@ -1,0 +1,33 @@
+"""When late rows are reported: soon, but not with every batch that drops some."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from streamlets.runner.events.model import Event, RowsLate, RunEnded, UnitId, UnitProgressed
+
+EVERY = 600.0
+"""Seconds between two reports about a unit: a stream with a few late rows drops some with every batch."""
+
+
+@dataclass(slots=True)
+class LateRows:
+    """The late rows of a run, by unit."""
+
+    _dropped: Counter[UnitId] = field(default_factory=Counter)
+    _reported: dict[UnitId, float] = field(default_factory=dict)
+
+    def reports(self, event: Event) -> Iterator[RowsLate]:
+        """Return what is to be reported before an event: a unit's first late rows, its sum every ten minutes while it
+        grows, and all sums before the run ends."""
+        match event:
+            case UnitProgressed(unit=unit, late=late, time=time) if late:
+                self._dropped[unit] += late
+                if time - self._reported.get(unit, float("-inf")) >= EVERY:
+                    self._reported[unit] = time
+                    yield RowsLate(time, unit, self._dropped[unit], event.watermark)
+            case RunEnded(time=time):
+                for unit, rows in sorted(self._dropped.items(), key=lambda entry: str(entry[0])):
+                    yield RowsLate(time, unit, rows)

@@ -1,0 +1,123 @@
+"""`Trial`: whether a new version that has taken over works, so that the run can return to the version before it.
+
+A query that is up may still fail for good when its first batch loads the state. So a version is on trial until each
+query that keeps state has committed a batch, for a bounded time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+from streamlets.runner.checkpoints.held import operators
+from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitStatus
+from streamlets.runner.state_folder.folder import StateFolder, write_atomically
+
+PATIENCE = 60.0
+"""Seconds that a new version has, once it starts its queries, to commit a batch of each that keeps state."""
+
+_UP = ("running", "completed")
+
+Result = Literal["", "works", "untried", "unwell", "failed", "rolled-back"]
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeOutcome:
+    """What became of the last upgrade.
+
+    Arguments:
+        id: of its request.
+        previous: arguments of the `flow run` before it; () when it cannot be returned to.
+        result: "" while the new version is on trial.
+        about: the queries that the result is about: those that had no data to try their state with, that are not up, or
+            that failed.
+        cause: why it failed; kept: why the run did not return to the version before.
+    """
+
+    id: str
+    previous: tuple[str, ...] = ()
+    result: Result = ""
+    about: tuple[str, ...] = ()
+    cause: str = ""
+    kept: str = ""
+
+
+def write_outcome(state: StateFolder, outcome: UpgradeOutcome) -> None:
+    """Write what became of an upgrade, for whoever asked for it; on a full disk nobody is told."""
+    try:
+        write_atomically(state.upgrade_file, json.dumps(asdict(outcome)) + "\n", private=True)
+    except OSError:
+        return
+
+
+def read_outcome(state: StateFolder) -> UpgradeOutcome | None:
+    """Read what became of the last upgrade; None when there was none, or it is not known to this user."""
+    try:
+        outcome = UpgradeOutcome(**json.loads(state.upgrade_file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return replace(outcome, previous=tuple(outcome.previous), about=tuple(outcome.about))
+
+
+class Trial:
+    """The trial of a version.
+
+    Arguments:
+        state: the application's.
+        outcome: of the upgrade; one without an id, or with a result, is not tried.
+        check: says why a version with these arguments cannot take over, empty when it can.
+        timer: seconds of a clock that is never set.
+    """
+
+    def __init__(
+        self,
+        state: StateFolder,
+        outcome: UpgradeOutcome,
+        check: Callable[[tuple[str, ...]], str],
+        timer: Callable[[], float],
+    ) -> None:
+        self._state = state
+        self._outcome = outcome
+        self._check = check
+        self._timer = timer
+        self._until = timer() + PATIENCE
+        self._stateful = {
+            UnitId(folder.parent.name, folder.name) for folder in state.checkpoints.glob("*/*") if operators(folder)
+        }
+        self._over = not outcome.id or bool(outcome.result)
+
+    def look(self, units: Mapping[UnitId, UnitStatus]) -> tuple[str, ...]:
+        """Look how the version does; gives the arguments of the version to return to, () when it is to go on."""
+        if self._over or not units:
+            return ()
+        failed = {unit: status for unit, status in units.items() if status.state == "failed"}
+        if failed:
+            return self._return(failed)
+        down = [unit for unit, status in units.items() if status.state not in _UP and not status.paused]
+        untried = [
+            unit for unit, status in units.items()
+            if unit in self._stateful and status.batch is None and not status.paused
+        ]  # fmt: skip
+        if not down and not untried:
+            self._end("works")
+        elif self._timer() >= self._until:
+            self._end("unwell" if down else "untried", down or untried)
+        return ()
+
+    def _return(self, failed: Mapping[UnitId, UnitStatus]) -> tuple[str, ...]:
+        cause = next(iter(failed.values())).cause
+        previous = self._outcome.previous
+        refused = self._check(previous) if previous else "the version before it is no longer there to return to"
+        if refused:
+            self._end("failed", failed, cause, refused)
+            return ()
+        self._end("rolled-back", failed, cause)
+        return previous
+
+    def _end(self, result: Result, about: Iterable[UnitId] = (), cause: str = "", kept: str = "") -> None:
+        self._over = True
+        names = tuple(sorted(str(unit) for unit in about))
+        write_outcome(self._state, replace(self._outcome, result=result, about=names, cause=cause, kept=kept))

@@ -1,0 +1,298 @@
+"""Exit codes, command by command: each code in the tables of `docs/exit-codes.md` has a test here, or the name of the
+one that takes a run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from blueprint.plan import TopicPlan
+from streamlets.channels.delta import DeltaChannel
+from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged
+from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.state_folder.folder import StateFolder
+from tests.cli.conftest import Flow
+from tests.streamlets.runner.supervision.bench import unit_id
+
+ROOT = Path(__file__).parents[2]
+
+ELSEWHERE = {
+    ("flow run", 0): "tests/examples/test_sensors.py",
+    ("flow upgrade", 0): "tests/streamlets/runner/test_change.py",
+    ("flow pause, resume, restart", 0): "tests/cli/test_steering.py",
+}
+"""Where a code is tested that takes a run."""
+
+BLUEPRINT = """
+blueprint { streamlets { mean = plant.Mean }, topics { readings { consumers = [mean.in], managed = false } } }
+flow.application = plant
+"""
+
+MODULE = """
+from streamlets import AvroInlet, SparkStreamlet, SparkStreamletLogic
+
+class Mean(SparkStreamlet):
+    rows = AvroInlet("in", schema={"type": "record", "name": "R", "fields": [{"name": "x", "type": "long"}]})
+
+    class Logic(SparkStreamletLogic):
+        def build_streaming_queries(self):
+            return self.query("out", self.read_stream(self.streamlet.rows).writeStream.format("noop"))
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with an application that has not run, which is the working directory."""
+    (tmp_path / "blueprint.conf").write_text(BLUEPRINT)
+    (tmp_path / "plant.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _state(app: Path) -> StateFolder:
+    return StateFolder(app / ".flow", "plant")
+
+
+def _ran(app: Path, *events: object, alive: bool = False) -> None:
+    """Leave the status of a run behind."""
+    state = _state(app)
+    with state.locked():
+        file = StatusFile(state.status_file)
+        for event in (RunStarted(time.time(), "plant", ("mean",)), *events):
+            file.event(event)  # type: ignore[arg-type]
+        file.write(time.time())
+
+
+def test_the_tables_and_the_tests_have_the_same_codes() -> None:
+    """A code in the docs that nothing tests, or a test of a code that the docs do not have, is shown."""
+    documented = set()
+    columns: list[str] = []
+    for line in (ROOT / "docs" / "exit-codes.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if cells and cells[0] == "code":
+            columns = [cell.replace("`", "") for cell in cells[1:]]
+        elif cells and cells[0].isdigit():
+            documented |= {(column, int(cells[0])) for column, cell in zip(columns, cells[1:], strict=True) if cell}
+    tested = {_cell(name) for name in globals() if re.fullmatch(r"test_flow_.*_\d+", name)}
+    assert documented == tested | set(ELSEWHERE)
+    assert all((ROOT / file).exists() for file in ELSEWHERE.values())
+
+
+_COLUMNS = {
+    "pause": "flow pause, resume, restart",
+    "read": "flow topics, tail, checkpoints, dead-letters",
+    "describe": "flow config, describe, graph",
+    "list": "flow streamlets, explain",
+}
+
+
+def _cell(test: str) -> tuple[str, int]:
+    _, _, command, code = test.split("_")
+    return _COLUMNS.get(command, f"flow {command}"), int(code)
+
+
+def test_flow_run_1(flow: Flow, app: Path) -> None:
+    """The state belongs to another run."""
+    with _state(app).locked():
+        said = flow("run")
+    assert (said.code, "is already run by process" in said.err) == (1, True)
+
+
+def test_flow_run_2(flow: Flow, app: Path) -> None:
+    """The blueprint is wrong or missing, or a file of settings is; nothing was started."""
+    for arguments in (("missing.conf",), ("--conf", "missing.conf"), ("--drain-timeout", "5"), ("flow.trigger=no",)):
+        assert flow("run", *arguments).code == 2, arguments
+    assert not (app / ".flow").exists()
+
+
+def test_flow_run_130(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A declined question."""
+    _ran(app)
+    (_state(app).topics / "readings").mkdir()
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda prompt: "n")
+    assert flow("run", "--fresh").code == 130
+    assert (_state(app).topics / "readings").exists()
+
+
+def test_flow_verify_0(flow: Flow, app: Path) -> None:
+    """Nothing refuses a run."""
+    assert flow("verify").code == 0
+
+
+def test_flow_verify_1(flow: Flow, app: Path) -> None:
+    """A finding that refuses a run."""
+    assert flow("verify", "flow.trigger=no").code == 1
+
+
+def test_flow_verify_2(flow: Flow, app: Path) -> None:
+    """There is no blueprint, or no file of settings, which is named with its role; or the arguments are wrong."""
+    assert flow("verify", "missing.conf").code == 2
+    said = flow("verify", "--conf", "missing.conf")
+    assert (said.code, said.out.splitlines()[0]) == (
+        2, "error[file-not-found]: the settings file `missing.conf` of `--conf` does not exist",
+    )  # fmt: skip
+    assert flow("verify", "a", "b").code == 2
+
+
+def test_flow_status_0(flow: Flow, app: Path) -> None:
+    """It runs."""
+    with _state(app).locked():
+        assert flow("status").code == 0
+
+
+@pytest.mark.parametrize(
+    "last",
+    [(), (UnitChanged(1.0, unit_id("mean.out"), "failed"), RunEnded(2.0, 1, "failed for good: mean.out"))],
+    ids=["died", "failed"],
+)
+def test_flow_status_1(flow: Flow, app: Path, last: tuple[object, ...]) -> None:
+    """It died, or ended with a failure."""
+    _ran(app, *last)
+    assert flow("status").code == 1
+
+
+def test_flow_status_2(flow: Flow, app: Path) -> None:
+    """There is no such path or application; the state directory is that of one application."""
+    assert flow("status", "nowhere").code == 2
+    assert flow("status", "--application", "palnt").code == 2
+    (app / "blueprint.conf").unlink()
+    assert flow("status").code == 2
+    _ran(app)
+    said = flow("status", "--state-dir", ".flow/plant")
+    assert (said.code, "--state-dir names the directory above it" in said.err) == (2, True)
+
+
+def test_flow_status_3(flow: Flow, app: Path) -> None:
+    """It never ran, by the blueprint's name of it; it ended in order."""
+    said = flow("status")
+    assert (said.code, said.out, said.err) == (3, "plant has not run yet\n", "")
+    said = flow("status", "--format", "json")
+    assert (said.code, json.loads(said.out)) == (
+        3, {"plant": {"alive": False, "silent": False, "health": "never ran", "streamlets": []}},
+    )  # fmt: skip
+    assert flow("status", "--application", "plant", "--state-dir", str(app / "elsewhere")).code == 3
+    _ran(app, RunEnded(2.0, 0, ""))
+    assert flow("status").code == 3
+
+
+def test_flow_stop_0(flow: Flow, app: Path) -> None:
+    """It did not run, now or ever."""
+    said = flow("stop")
+    assert (said.code, said.out, said.err) == (0, "plant is not running\n", "")
+
+
+def test_flow_stop_1(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It died before it had stopped: its status tells of no end."""
+    state = _state(app)
+    _ran(app)
+    owner = state.locked()
+    owner.__enter__()
+    monkeypatch.setattr("cli.stop.send", lambda *_, **__: owner.__exit__(None, None, None))
+    assert flow("stop").code == 1
+
+
+def test_flow_stop_2(flow: Flow, app: Path) -> None:
+    """Arguments."""
+    assert flow("stop", "--timeout", "soon").code == 2
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "restart"])
+def test_flow_pause_1(flow: Flow, app: Path, command: str) -> None:
+    """It is not running, or never was."""
+    for _ in range(2):
+        said = flow(command, "mean")
+        assert (said.code, said.err.splitlines()[0]) == (1, "error: plant is not running")
+        _ran(app, RunEnded(2.0, 0, ""))
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "restart"])
+def test_flow_pause_2(flow: Flow, app: Path, command: str) -> None:
+    """There is no such streamlet."""
+    _ran(app, UnitChanged(1.0, unit_id("mean.out"), "running"))
+    assert flow(command, "maen").code == 2
+
+
+def test_flow_upgrade_1(flow: Flow, app: Path) -> None:
+    """It is not running."""
+    said = flow("upgrade")
+    assert (said.code, said.err.splitlines()[0]) == (1, "error: plant is not running")
+
+
+def test_flow_upgrade_2(flow: Flow, app: Path) -> None:
+    """Arguments."""
+    assert flow("upgrade", "--allow", "everything").code == 2
+    assert flow("upgrade", "nowhere").code == 2
+
+
+READERS = (("topics",), ("tail", "readings"), ("checkpoints",), ("dead-letters",))
+
+
+@pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
+def test_flow_read_0(flow: Flow, app: Path, command: tuple[str, ...]) -> None:
+    """It is shown; an empty topic, too."""
+    _ran(app)
+    DeltaChannel(_state(app).topics).topic(TopicPlan("readings", "readings", "delta", True, (), (), {})).create()
+    assert flow(*command).code == 0
+
+
+def test_flow_read_1(flow: Flow, app: Path) -> None:
+    """The application runs, so that its checkpoints cannot be reset."""
+    checkpoint = _state(app).checkpoints / "mean" / "out"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "metadata").write_text('{"id":"0"}')
+    with _state(app).locked():
+        assert flow("checkpoints", "reset", "mean", "--yes").code == 1
+
+
+@pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
+def test_flow_read_2(flow: Flow, app: Path, command: tuple[str, ...]) -> None:
+    """It has not run, so there is nothing to show; a directory that is not an application's is not shown as one."""
+    said = flow(*command)
+    assert (said.code, "plant has not run yet" in said.err) == (2, True)
+    shutil.copytree(ROOT / "docs" / "decisions", app / ".flow" / "decisions")
+    said = flow(*command)
+    assert (said.code, "plant has not run yet" in said.err) == (2, True)
+
+
+def test_flow_describe_0(flow: Flow, app: Path) -> None:
+    """It is shown."""
+    assert [flow(command).code for command in ("config", "describe", "graph")] == [0, 0, 0]
+
+
+def test_flow_describe_1(flow: Flow, app: Path) -> None:
+    """Drawn, although a run would be refused; a text that cannot be read."""
+    assert flow("graph", "flow.trigger=no").code == 1
+    (app / "blueprint.conf").write_text("blueprint {")
+    assert flow("config").code == 1
+
+
+def test_flow_describe_2(flow: Flow, app: Path) -> None:
+    """There is no blueprint or file of settings; for `describe`, any finding that refuses a run."""
+    for command in ("config", "describe", "graph"):
+        assert flow(command, "missing.conf").code == 2
+        assert flow(command, "--conf", "missing.conf").code == 2
+    assert flow("describe", "flow.trigger=no").code == 2
+
+
+def test_flow_list_0(flow: Flow, app: Path) -> None:
+    """They are listed, the code is explained."""
+    assert flow("streamlets").code == 0
+    assert flow("explain", "syntax").code == 0
+
+
+def test_flow_list_1(flow: Flow, app: Path) -> None:
+    """A class cannot be described."""
+    (app / "plant.py").write_text(MODULE.replace('AvroInlet("in"', 'AvroInlet("in", 3'))
+    assert flow("streamlets").code == 1
+
+
+def test_flow_list_2(flow: Flow, app: Path) -> None:
+    """There is no such directory or code."""
+    assert flow("streamlets", "nowhere").code == 2
+    assert flow("explain", "sintax-of-nothing").code == 2

@@ -1,0 +1,93 @@
+"""Records whose writer's schema a reader cannot read: the reader fails for good and is told what to do, which helps."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from blueprint.avro.loading import load_contract
+from blueprint.diagnostics import Span
+from streamlets.channels.base import Txn
+from streamlets.channels.delta import DeltaTopic
+from streamlets.channels.delta.look import contracts
+from streamlets.channels.delta.offsets import Offset
+from streamlets.channels.delta.records import UnreadableRecordsError
+from streamlets.channels.delta.source import Part, Reading, TopicReader
+from streamlets.channels.delta.topic import _declared
+from streamlets.contract.types import arrow_schema, spark_schema
+from streamlets.runner.spark.failure import failure_of_text
+from tests.cli.conftest import Flow
+from tests.streamlets.channels.topics import READING, add, contract, ids_of, made
+
+OTHER = contract(("id", "string"), ("src", ["null", "string"]))
+
+
+@pytest.fixture
+def topic(tmp_path: Path) -> DeltaTopic:
+    """A topic with two records that the reader can read and, after them, two that it cannot."""
+    topic = made(tmp_path / "app" / "topics")
+    add(topic, 0, [1, 2])
+    topic.append([_strings("3", "4")], OTHER, Txn("w", 1))
+    return topic
+
+
+def _strings(*ids: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{"id": id, "src": None} for id in ids], schema=arrow_schema(OTHER))
+
+
+def read(topic: DeltaTopic) -> list[int]:
+    """The ids that a reader of `READING` reads in one batch, as a task of Spark's does."""
+    reading = Reading(str(topic.path), READING.json, "earliest", 0, 1, False, "archive.in", "shop/archive.py:7")
+    reader = TopicReader(reading, spark_schema(READING))
+    end = Offset.from_position(topic.end()).to_dict()
+    parts = reader.partitions(reader.initialOffset(), end)
+    return ids_of(batch for part in parts for batch in reader.read(Part(part.slices)))
+
+
+def test_the_failure_names_topic_schema_place_and_remedy(topic: DeltaTopic) -> None:
+    """Whatever else stands in the text of a worker that failed, and no restart is tried."""
+    with pytest.raises(UnreadableRecordsError) as caught:
+        read(topic)
+    text = "".join(traceback.format_exception(caught.value))
+    failure = failure_of_text(f"org.apache.spark.api.python.PythonException: {text}", building=False)
+    for part in (
+        f"the topic `readings` has records written with the schema {OTHER.fingerprint}",
+        "`archive.in` (schema at shop/archive.py:7) cannot read: id: ",
+        f"`flow topics purge readings --schema {OTHER.fingerprint} --force`",
+    ):
+        assert part in failure.cause
+    assert failure.fatal
+
+
+def test_the_place_is_that_of_the_schema() -> None:
+    """The author's file and line go with the contract; without them there are none."""
+    loaded = load_contract("id long", base_folder=".", declared=Span("shop/archive.py", 7, 5, 7, 20))
+    assert loaded.contract is not None
+    assert _declared(loaded.contract) == "shop/archive.py:7"
+    assert _declared(READING) == ""
+
+
+def test_the_remedy_lets_the_reader_go_on(topic: DeltaTopic, flow: Flow, tmp_path: Path) -> None:
+    """The records of that schema are dropped, all others stay; nothing is compared with the schema any more."""
+    purge = ("topics", "purge", "readings", str(tmp_path), "--state-dir", str(tmp_path), "--force", "--yes", "--schema")
+    said = flow(*purge, OTHER.fingerprint)
+    assert said.code == 0, said.err
+    assert said.out.startswith("readings: dropped 2 records")
+    assert read(topic) == [1, 2]
+    assert contracts(topic.path) == (READING,)
+    add(topic, 2, [5])
+    assert read(topic) == [1, 2, 5]
+    said = flow(*purge, OTHER.fingerprint)
+    assert said.code == 2
+    assert f"its schemas are {READING.fingerprint}" in said.err
+
+
+def test_a_schema_and_an_age_are_both_taken(topic: DeltaTopic, flow: Flow, tmp_path: Path) -> None:
+    """What is younger stays; `--all` goes with neither."""
+    where = ("topics", "purge", "readings", str(tmp_path), "--state-dir", str(tmp_path), "--yes", "--schema")
+    said = flow(*where, OTHER.fingerprint, "--older-than", "9000 days")
+    assert said.out.startswith("readings: would drop 0 records") or said.out.startswith("readings: dropped 0 records")
+    assert flow(*where, OTHER.fingerprint, "--all").code == 2

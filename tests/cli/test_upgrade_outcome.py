@@ -1,0 +1,56 @@
+"""What `flow upgrade` prints of the trial of a new version, and with which exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.following import Follower
+from cli.upgrade import _conclude, _follow
+from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.trial import Result, UpgradeOutcome, write_outcome
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateFolder:
+    """The state directory of an application that no longer runs."""
+    state = StateFolder(tmp_path, "weather")
+    state.upgrade_file.parent.mkdir(parents=True)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "text"),
+    [
+        ("works", 0, "weather is upgraded"),
+        ("untried", 0, "no data came for mean.out: whether the state can be loaded is not known yet"),
+        ("unwell", 1, "the new version runs, but these are not up: mean.out"),
+        ("failed", 1, "the new version failed (mean.out): it broke\nit stays in place: the code was replaced"),
+        ("rolled-back", 1, "the new version failed (mean.out): it broke\nthe version before it runs again"),
+    ],
+)
+def test_each_result_is_told(
+    state: StateFolder, capsys: pytest.CaptureFixture[str], result: Result, code: int, text: str
+) -> None:
+    """Only a version that works, or had no data to show it, is an upgrade."""
+    about = ("mean.out",) if result != "works" else ()
+    write_outcome(state, UpgradeOutcome("1", ("/old",), result, about, "it broke", "the code was replaced"))
+    outcome, status = _follow(Follower(state), state, "1", 1.0)
+    if code:
+        with pytest.raises(SystemExit) as ended:
+            _conclude(outcome, status, 1.0, state)
+        assert ended.value.code == code
+    else:
+        _conclude(outcome, status, 1.0, state)
+    captured = capsys.readouterr()
+    assert text in captured.out + captured.err
+
+
+def test_the_result_of_another_upgrade_is_not_taken(state: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that ended during the trial is no upgrade."""
+    write_outcome(state, UpgradeOutcome("0", (), "works"))
+    outcome, status = _follow(Follower(state), state, "1", 1.0)
+    with pytest.raises(SystemExit):
+        _conclude(outcome, status, 1.0, state)
+    assert "the new version ended" in capsys.readouterr().err

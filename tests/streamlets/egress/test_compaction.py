@@ -1,0 +1,186 @@
+"""Small files of a sink are merged: no record is lost or doubled, whatever happens in between."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamlets.egress import compaction, record
+from streamlets.egress.compaction import Compaction, concatenate
+from streamlets.egress.record import FilesRecord
+
+NOW = 1_700_000_000.0
+
+
+class Sink:
+    """A sink of CSV files, one for each batch, whose files are merged after an hour."""
+
+    def __init__(self, root: Path) -> None:
+        self.record = FilesRecord(root, "archive", "mine")
+        self.now = NOW
+        self.record.claim("q")
+
+    def put(self, batch: int, *lines: str, folder: str = "") -> None:
+        """A batch as the sink publishes it."""
+        path = f"{folder}archive-q-{batch:06}-00000.csv"
+        (self.record.root / path).parent.mkdir(exist_ok=True)
+        (self.record.root / path).write_text("".join(f"{line}\n" for line in ("n", *lines)))
+        os.utime(self.record.root / path, (self.now, self.now))
+        self.record.publish("q", batch, [path])
+
+    def merge(self, batch: int) -> None:
+        """What the sink does once a batch is published."""
+        options = {"header": "true"}
+        merging = Compaction(self.record, "csv", options, 3600, lambda: self.now)
+        session: Any = None  # text needs no Spark
+        merging.run(session, "q", "archive-q", batch)
+
+    def files(self) -> list[str]:
+        """The visible files."""
+        names = (path.relative_to(self.record.root).as_posix() for path in self.record.root.rglob("*.csv"))
+        return sorted(name for name in names if not name.startswith("_"))
+
+    def rows(self) -> list[str]:
+        """What a reader finds."""
+        texts = [(self.record.root / name).read_text().splitlines() for name in self.files()]
+        assert all(lines[0] == "n" for lines in texts)
+        return sorted(row for lines in texts for row in lines[1:])
+
+
+@pytest.fixture
+def sink(tmp_path: Path) -> Sink:
+    """A sink with three batches, the last of which Spark may not have committed."""
+    sink = Sink(tmp_path / "out")
+    for batch in range(3):
+        sink.put(batch, f"{batch}a", f"{batch}b")
+    return sink
+
+
+ROWS = ["0a", "0b", "1a", "1b", "2a", "2b"]
+
+
+def test_files_are_merged_once_the_oldest_is_old_enough(sink: Sink) -> None:
+    """Not before; the last batch, which may be replayed, stays; a merged file is not merged again."""
+    sink.merge(2)
+    assert len(sink.files()) == 3
+    sink.now += 3600
+    sink.merge(2)
+    assert sink.files() == ["archive-q-000000-000001-merged.csv", "archive-q-000002-00000.csv"]
+    assert sink.rows() == ROWS
+    assert sorted(sink.record.files("q")) == sink.files()
+    sink.put(3, "3a")
+    sink.now += 3600
+    sink.merge(3)
+    assert sink.files() == ["archive-q-000000-000001-merged.csv", *sink.files()[1:]]
+    sink.merge(4)
+    assert sink.files() == ["archive-q-000000-000001-merged.csv", "archive-q-000002-000003-merged.csv"]
+    assert sink.rows() == [*ROWS, "3a"]
+    assert not (sink.record.root / "_staging").exists()
+    assert sink.record.delete("q") == 2
+    assert sink.files() == []
+
+
+def test_each_directory_has_files_of_its_own(sink: Sink) -> None:
+    """Columns that became directories stay what they are."""
+    for batch in (3, 4):
+        sink.put(batch, f"{batch}", folder="odd=1/")
+    sink.now += 3600
+    sink.merge(5)
+    assert sink.files() == ["archive-q-000000-000002-merged.csv", "odd=1/archive-q-000003-000004-merged.csv"]
+    assert sink.rows() == [*ROWS, "3", "4"]
+
+
+def test_files_grow_to_a_limit(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is large enough stays, and a merged one does not grow beyond what two of them hold."""
+    monkeypatch.setattr(compaction, "LARGE", 15)
+    for batch in range(3, 8):
+        sink.put(batch, f"{batch}")
+    sink.put(8, "large" * 5)
+    sink.now += 3600
+    sink.merge(9)
+    assert sink.rows() == sorted([*ROWS, *"34567", "large" * 5])
+    assert all((sink.record.root / name).stat().st_size < 30 for name in sink.files())
+    assert len(sink.files()) == 4
+
+
+class KilledError(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("at", ["before-decision", "before-rename", "before-deletion", "before-list"])
+def test_a_kill_at_any_point_loses_and_doubles_nothing(sink: Sink, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next start finishes what was decided, and nothing else."""
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KilledError
+
+    before = sink.files()
+    with monkeypatch.context() as patch:
+        match at:
+            case "before-decision":
+                patch.setattr(FilesRecord, "decide_merges", killed)
+            case "before-rename":
+                patch.setattr(FilesRecord, "finish_merges", killed)
+            case "before-deletion":
+                patch.setattr(record, "crash_point", killed)
+            case "before-list":
+                patch.setattr(FilesRecord, "files", _second(FilesRecord.files, killed))
+        sink.now += 3600
+        with pytest.raises(KilledError):
+            sink.merge(3)
+    if at == "before-decision":
+        assert sink.files() == before
+    sink.record.claim("q")
+    assert sink.rows() == ROWS
+    sink.record.unstage("q")
+    sink.merge(3)
+    assert sink.rows() == ROWS
+    assert sink.files() == ["archive-q-000000-000002-merged.csv"] == sink.record.files("q")
+
+
+def _second(method: Callable[..., Any], then: Callable[..., Any]) -> Callable[..., Any]:
+    calls = []
+
+    def call(*args: Any) -> Any:
+        calls.append(args)
+        return method(*args) if len(calls) == 1 else then()
+
+    return call
+
+
+def test_nothing_is_deleted_that_nothing_replaces(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When somebody has removed the staged file of a decided merge, the files that it was made of stay."""
+    sink.now += 3600
+    with monkeypatch.context() as patch:
+        patch.setattr(FilesRecord, "finish_merges", lambda *_: None)
+        sink.merge(3)  # removes staging, as the merge is taken for finished
+    sink.record.finish_merges("q")
+    assert sink.rows() == ROWS
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress", "decompress"),
+    [
+        (".json", bytes, bytes),
+        (".json.gz", gzip.compress, gzip.decompress),
+        (".json.bz2", bz2.compress, bz2.decompress),
+        (".json.deflate", zlib.compress, zlib.decompress),
+    ],
+)
+def test_text_is_merged_as_it_is(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], decompress: Callable[[bytes], bytes]
+) -> None:
+    """Compressed with the same codec, in one stream."""
+    texts = [b'{"a":1}\n{"a":"\\n"}\n', b'{"a":2}\n']
+    files = [tmp_path / f"{number}{suffix}" for number in range(2)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_bytes(compress(text))
+    concatenate(files, tmp_path / f"merged{suffix}", skip_header=False)
+    assert decompress((tmp_path / f"merged{suffix}").read_bytes()) == b"".join(texts)

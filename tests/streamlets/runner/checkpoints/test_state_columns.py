@@ -1,0 +1,117 @@
+"""The columns of state are read from Spark's notes, and the windows from ours; damage is no knowledge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blueprint.comparison import DescribedOperator, DescribedStore
+from streamlets.plans.tree import parse_tree
+from streamlets.runner.checkpoints.fitting import CheckpointMisfitError, fit, note
+from streamlets.runner.checkpoints.reading import read_checkpoint
+from streamlets.runner.checkpoints.state_columns import note_windows, state_of, windows_of
+from tests.streamlets.runner.checkpoints.test_fitting import AGGREGATE, PLAIN, checkpoint
+
+
+def field(name: str, type: object) -> dict[str, object]:
+    """A field of Spark's JSON."""
+    return {"name": name, "type": type, "nullable": True, "metadata": {}}
+
+
+WINDOW = {"type": "struct", "fields": [field("start", "timestamp"), field("end", "timestamp")]}
+KEY = {"type": "struct", "fields": [field("window", WINDOW), field("key", "string")]}
+TAGS = {"type": "array", "elementType": "string", "containsNull": True}
+COUNTS = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
+VALUE = {"type": "struct", "fields": [field("tags", TAGS), field("counts", COUNTS)]}
+STORE = DescribedStore(
+    (("window", {"struct": [["start", "timestamp"], ["end", "timestamp"]]}), ("key", "string")),
+    (("tags", {"array": "string"}), ("counts", {"map": ["string", "long"]})),
+)
+
+
+def text(words: str) -> bytes:
+    """As Java's `writeUTF` writes."""
+    data = words.encode()
+    return len(data).to_bytes(2, "big") + data
+
+
+def pieces(words: str, size: int) -> bytes:
+    """Cut, and counted."""
+    cut = [words[start : start + size] for start in range(0, len(words), size)]
+    return len(cut).to_bytes(4, "big") + b"".join(map(text, cut))
+
+
+V1 = text("v1") + text(json.dumps(KEY)) + text(json.dumps(VALUE))
+V2 = text("v2") + pieces(json.dumps(KEY), 50) + pieces(json.dumps(VALUE), 50)
+
+
+def schema(folder: Path, data: bytes, store: str = "") -> None:
+    """The note of the first partition of operator 0."""
+    file = folder / "state" / "0" / "0" / store / "_metadata" / "schema"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("data", [V1, V2])
+def test_columns_are_read_in_both_versions(tmp_path: Path, data: bytes) -> None:
+    """Keys and values, with structures, arrays and maps."""
+    found = checkpoint(tmp_path, "stateStoreSave")
+    schema(found.folder, data)
+    assert state_of(found.folder) == (DescribedOperator("stateStoreSave", {"default": STORE}),)
+
+
+def test_a_join_has_several_stores(tmp_path: Path) -> None:
+    """By Spark's names of them."""
+    found = checkpoint(tmp_path, "symmetricHashJoin")
+    for store in ("left-keyToNumValues", "right-keyToNumValues"):
+        schema(found.folder, V2, store)
+    (operator,) = state_of(found.folder)
+    assert operator.stores == {"left-keyToNumValues": STORE, "right-keyToNumValues": STORE}
+
+
+@pytest.mark.parametrize("data", [b"", V2[:40], V1[:-1], text("v3") + V2, text("v1") + text("{}") * 2, b"\xff" * 40])
+def test_what_cannot_be_read_is_not_known(tmp_path: Path, data: bytes) -> None:
+    """A damaged note, or one of a version to come, says nothing of the columns; the operator is known."""
+    found = checkpoint(tmp_path, "stateStoreSave")
+    schema(found.folder, data)
+    assert state_of(found.folder) == (DescribedOperator("stateStoreSave", None),)
+
+
+def windowed(length: int) -> str:
+    """An aggregation by windows, as Spark prints it."""
+    start = f"((precisetimestampconversion(at#1, TimestampType, LongType) - 0) % {length}) END) - 0)"
+    window = (
+        f"named_struct(start, knownnullable(precisetimestampconversion({start}, LongType, TimestampType)), end, "
+        f"knownnullable(precisetimestampconversion(({start} + {length}), LongType, TimestampType)))"
+    )
+    source = "+- ~StreamingRelationV2 rate, [at#1]"
+    return f"~Aggregate [window#3], [window#3, count(1) AS n#4L]\n+- ~Project [{window} AS window#3]\n   {source}"
+
+
+def test_windows_are_noted_when_a_query_begins_and_stay(tmp_path: Path) -> None:
+    """A checkpoint is refused by a query with other windows: Spark would mix them without a word."""
+    found = checkpoint(tmp_path, "stateStoreSave", committed=-1)
+    note(found, parse_tree(windowed(10_000_000)))
+    assert windows_of(found.folder) == ("window 10000000 10000000 0",)
+    begun = checkpoint(tmp_path / "begun", "stateStoreSave")
+    note_windows(begun.folder, ("window 10000000 10000000 0",))
+    fit(begun, parse_tree(windowed(10_000_000)), source_evolution=True)
+    note(begun, parse_tree(windowed(60_000_000)))
+    assert windows_of(begun.folder) == ("window 10000000 10000000 0",)
+    with pytest.raises(
+        CheckpointMisfitError, match=r"grouped by windows of 10 s, and is grouped by windows of 60 s now"
+    ):
+        fit(read_checkpoint(begun.folder), parse_tree(windowed(60_000_000)), source_evolution=True)
+
+
+def test_windows_of_an_older_checkpoint_are_not_known(tmp_path: Path) -> None:
+    """It continues, and from then on they are; a query without state has none to note."""
+    older = checkpoint(tmp_path, "stateStoreSave")
+    fit(older, parse_tree(windowed(10_000_000)), source_evolution=True)
+    note(older, parse_tree(AGGREGATE))
+    assert windows_of(older.folder) == ()
+    plain = checkpoint(tmp_path / "plain")
+    note(plain, parse_tree(PLAIN))
+    assert windows_of(plain.folder) is None

@@ -1,0 +1,144 @@
+"""A new version that has taken over is on trial until it has loaded its state; if it fails, the one before returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from blueprint.plan import ApplicationPlan, Retry
+from streamlets.runner import run as running
+from streamlets.runner.events.model import State, UnitId
+from streamlets.runner.events.status import UnitStatus
+from streamlets.runner.run import RunOptions
+from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.supervision.facts import Ended, Failure, Started
+from streamlets.runner.trial import PATIENCE, Trial, UpgradeOutcome, read_outcome, write_outcome
+from tests.streamlets.runner.supervision.bench import Fake
+
+MEAN, SINK = UnitId("mean", "out"), UnitId("sink", "files")
+ASKED = UpgradeOutcome("1", ("/old",))
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateFolder:
+    """A state directory in which `mean.out` keeps state and `sink.files` does not."""
+    state = StateFolder(tmp_path, "weather")
+    note = state.checkpoints / "mean" / "out" / "state" / "0" / "_metadata" / "metadata"
+    note.parent.mkdir(parents=True)
+    operator = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}, "stateStoreInfo": []}
+    note.write_text(f"v1\n{json.dumps(operator)}")
+    (state.checkpoints / "sink" / "files").mkdir(parents=True)
+    state.upgrade_file.parent.mkdir()
+    write_outcome(state, ASKED)
+    return state
+
+
+class Clock:
+    """Time in hand."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def looked(trial: Trial, mean: State, batch: int | None = None, **more: Any) -> tuple[str, ...]:
+    """A look at `mean` in this state while the sink runs."""
+    statuses = (UnitStatus(MEAN, mean, 0.0, batch=batch, **more), UnitStatus(SINK, "running", 0.0))
+    return trial.look({status.unit: status for status in statuses})
+
+
+def result(state: StateFolder) -> tuple[str, tuple[str, ...]]:
+    """What is told of the upgrade, and of which queries."""
+    outcome = read_outcome(state)
+    assert outcome is not None
+    assert (outcome.id, outcome.previous) == (ASKED.id, ASKED.previous)
+    return outcome.result, outcome.about
+
+
+def test_a_version_works_once_its_state_was_loaded(state: StateFolder) -> None:
+    """That a query is up says nothing of it; its first committed batch does."""
+    trial = Trial(state, ASKED, lambda arguments: "", Clock())
+    for mean, batch in (("starting", None), ("running", None), ("backing-off", None), ("backing-off", 7)):
+        assert looked(trial, mean, batch) == ()  # type: ignore[arg-type]
+        assert result(state) == ("", ())
+    assert looked(trial, "running", 7) == ()
+    assert result(state) == ("works", ())
+    assert looked(trial, "failed") == (), "the trial is over"
+
+
+def test_the_trial_is_bounded(state: StateFolder) -> None:
+    """A query without data is not waited for without end, nor one that does not come up; a paused one not at all."""
+    for mean, said in (("running", ("untried", ("mean.out",))), ("backing-off", ("unwell", ("mean.out",)))):
+        clock = Clock()
+        trial = Trial(state, ASKED, lambda arguments: "", clock)
+        write_outcome(state, ASKED)
+        looked(trial, mean)  # type: ignore[arg-type]
+        assert result(state) == ("", ())
+        clock.now = PATIENCE
+        looked(trial, mean)  # type: ignore[arg-type]
+        assert result(state) == said
+    write_outcome(state, ASKED)
+    looked(Trial(state, ASKED, lambda arguments: "", Clock()), "stopped", paused=True)
+    assert result(state) == ("works", ())
+
+
+def test_a_failure_for_good_brings_back_the_version_before(state: StateFolder) -> None:
+    """When that verifies and can read what the new one wrote; else the new one stays, and it is told why."""
+    trial = Trial(state, ASKED, lambda arguments: "", Clock())
+    assert looked(trial, "failed", cause="STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE") == ("/old",)
+    assert result(state) == ("rolled-back", ("mean.out",))
+    for asked, refused, kept in (
+        (ASKED, "it does not verify", "it does not verify"),
+        (replace(ASKED, previous=()), "", "no longer there"),
+    ):
+        assert looked(Trial(state, asked, lambda arguments, why=refused: why, Clock()), "failed", cause="broken") == ()  # type: ignore[misc]
+        outcome = read_outcome(state)
+        assert outcome is not None
+        assert (outcome.result, outcome.cause) == ("failed", "broken")
+        assert kept in outcome.kept
+
+
+def test_what_did_not_take_over_is_not_on_trial(state: StateFolder) -> None:
+    """Neither a run that somebody started nor a version that came back."""
+    for outcome in (UpgradeOutcome(""), replace(ASKED, result="rolled-back")):
+        assert looked(Trial(state, outcome, lambda arguments: "", Clock()), "failed") == ()
+
+
+def test_only_its_owner_may_read_what_was_asked_for(state: StateFolder) -> None:
+    """Arguments of a run may hold secrets."""
+    assert state.upgrade_file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("refused", "expected"), [("", ("/old",)), ("it is gone", None)])
+def test_a_run_returns_to_the_version_before(
+    state: StateFolder, monkeypatch: pytest.MonkeyPatch, refused: str, expected: tuple[str, ...] | None
+) -> None:
+    """Also when every query failed, which ends a run; while it can, it runs until the drain is over."""
+
+    class Breaking(Fake):
+        def start(self, run: int) -> None:
+            super().start(run)
+            self.report(Started(self.id, run))
+            self.report(Ended(self.id, run, Failure("the state does not fit", fatal="the checkpoint is as it is")))
+
+        report: Callable[[Any], None]
+
+    def drivers(*given: Any, report: Callable[[Any], None], **more: Any) -> Any:
+        unit = Breaking(UnitId("mean", "out"), Retry())
+        unit.report = report
+        return SimpleNamespace(units=(unit,), stop=lambda: None)
+
+    monkeypatch.setattr(running, "drivers_of", drivers)
+    plan = ApplicationPlan("weather", "blueprint.conf", str(state.root), (), (), {})
+    options = RunOptions(state, arguments=("/new",), taken_over=True, check_return=lambda arguments: refused)
+    code, upgrade = running.run(plan, options, lambda event: None, print)
+    assert code == 1
+    assert (upgrade.arguments if upgrade is not None else None) == expected
+    assert result(state)[0] == ("rolled-back" if expected else "failed")
