@@ -2,7 +2,7 @@
 
 A project's modules may be called like what the command imports, and PYTHONPATH may name the project. Then Python would
 import the project's `cli` for the command's. So the framework's packages are imported from here wherever else they are,
-and a project comes last on the path until it is entered (`streamlets/project.py`).
+and a project comes last on the path until it is entered (`streamlets/project/modules.py`).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.processes import processor_time
-from blueprint.avro.loading import parse_contract
+from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Branch
 from streamlets.channels.delta import DeltaChannel

@@ -11,7 +11,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from tests.blueprint.fixed_mutations import fix_mutations
+from tests.blueprint.verification.fixed_mutations import fix_mutations
 
 
 def main() -> None:

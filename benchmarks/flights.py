@@ -33,14 +33,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.processes import processor_time
-from blueprint.verify import verify
-from streamlets.describe import ProjectCatalog
+from blueprint.verification.verify import verify
+from streamlets.project.catalog import ProjectCatalog
 from streamlets.runner import run as runner
 from streamlets.runner.events.model import Event, UnitChanged
-from streamlets.runner.spark import launching
-from streamlets.runner.spark.session import Spark
-from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.spark import launching
+from streamlets.spark.session import Spark
+from streamlets.spark.settings import SessionPlan
 
 APPLICATION = Path(__file__).resolve().parent.parent / "examples" / "flights"
 SINKS = {"archive": "delays", "grounded": "cancelled", "rejects": "invalid"}

@@ -20,11 +20,11 @@ from pathlib import Path
 import psutil
 
 from benchmarks.processes import cpu_seconds
-from blueprint.buildable import BuildableApplication, BuiltLogic
-from blueprint.verify import verify
-from streamlets.describe import ProjectCatalog
+from blueprint.logic import BuildableApplication, BuiltLogic
+from blueprint.verification.verify import verify
 from streamlets.plans.check import spark_for_checks
 from streamlets.plans.checker import LogicChecker
+from streamlets.project.catalog import ProjectCatalog
 
 SHOP = Path(__file__).resolve().parent.parent / "tests" / "streamlets" / "plans" / "shop"
 BAR = 2.0

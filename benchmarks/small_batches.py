@@ -24,7 +24,7 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.chain import CONTRACT, FIELDS, RECORD, readings, spark
-from blueprint.avro.loading import parse_contract
+from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import OutletPlan, TopicPlan
 from streamlets.channels.base import Branch
 from streamlets.channels.delta import DeltaChannel

@@ -20,26 +20,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from blueprint.comparison import ChangeClass, worst
 from blueprint.comparison.findings import Against
-from blueprint.verify import verify
+from blueprint.verification.verify import verify
 from streamlets import AvroInlet, SparkStreamlet, SparkStreamletLogic
-from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.describe import ProjectCatalog
+from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.plans import LogicChecker
 from streamlets.plans.empty import EmptyPorts
 from streamlets.plans.places import Places
 from streamlets.plans.watching import Watch
-from streamlets.project import project_at
+from streamlets.project.catalog import ProjectCatalog
+from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_columns import note_windows
 from streamlets.runner.deployed import deployed, store_descriptor
-from streamlets.runner.spark.failure import failure_of
-from streamlets.runner.spark.session import child_session
 from streamlets.runner.state_folder.folder import StateFolder
-from streamlets.testkit.session import SETTINGS, active
+from streamlets.spark.failure import failure_of
+from streamlets.spark.session import active, child_session
+from streamlets.testkit.session import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from blueprint.verify import Verification
+    from blueprint.verification.verify import Verification
 
 EVENT = "id long not null, at timestamp not null, key string not null, kind string not null, value double not null"
 _APP = "changes"

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events.model import Event, UnitChanged, UnitId
-from streamlets.runner.supervision.facts import Drain, Ended, Fact, Failure, Lost, Started
+from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.spark.failure import Failure
 
 GONE = Failure("the ground is gone")
 BROKEN_FOR = 120.0

@@ -113,8 +113,8 @@ MEASURE = """\
 import json, resource, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from blueprint.verify import verify
-from streamlets.describe import ProjectCatalog
+from blueprint.verification.verify import verify
+from streamlets.project.catalog import ProjectCatalog
 import streamlets
 start = time.process_time()
 found = verify("blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=Path.cwd())
@@ -177,7 +177,7 @@ def cold() -> bool:
 
 
 MODULES = (
-    "cli.main", "cli.verify", "cli.application", "blueprint.verify", "streamlets.describe",
+    "cli.main", "cli.commands.verify", "cli.application", "blueprint.verification.verify", "streamlets.project.catalog",
     "blueprint.diagnostics.renderers",
 )  # fmt: skip
 IMPORTS = f"import {', '.join(MODULES)}"
@@ -201,14 +201,14 @@ def timed(name, function):
     return run
 
 
-at = blueprint.verify
+at = blueprint.verification.verify
 reading = "reading the blueprint"
 at.read_layers, at.resolve, at.load = (timed(reading, each) for each in (at.read_layers, at.resolve, at.load))
 at.describe = timed("importing and describing streamlets and schemas", at.describe)
 at.RULES = tuple(timed("rules", lambda draft, rule=rule: list(rule(draft))) for rule in at.RULES)
 at.make_plan = timed("making the plan", at.make_plan)
 at.verify(
-    "examples/flights/blueprint.conf", catalog=streamlets.describe.ProjectCatalog(), environment={{}},
+    "examples/flights/blueprint.conf", catalog=streamlets.project.catalog.ProjectCatalog(), environment={{}},
     working_directory=Path.cwd(),
 )
 print(json.dumps(spent))

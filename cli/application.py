@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from blueprint.buildable import LogicCheck
     from blueprint.catalog import Catalog
     from blueprint.comparison.findings import Against, AgainstOf
-    from blueprint.verify import Verification
+    from blueprint.logic import LogicCheck
+    from blueprint.verification.verify import Verification
 
 _SETTING = re.compile(r"[\w.\"-]+\s*\+?=")
 
@@ -51,8 +51,8 @@ class Application:
             return None
         from blueprint.diagnostics import Sources
         from blueprint.hocon import ObjectValue, resolve
-        from blueprint.layers import read_layers
-        from blueprint.resolved import application_name
+        from blueprint.settings.layers import read_layers
+        from blueprint.settings.values import application_name
 
         layers = read_layers(self.blueprint, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
         tree, _ = resolve(layers, os.environ)
@@ -70,8 +70,8 @@ class Application:
     ) -> Verification:
         """Verify it, with the streamlets of its folder unless another catalog is given; when asked, their logic and its
         state, what changes against an older descriptor, and what would be found if files held other texts."""
-        from blueprint.verify import verify
-        from streamlets.describe import ProjectCatalog
+        from blueprint.verification.verify import verify
+        from streamlets.project.catalog import ProjectCatalog
 
         return verify(
             self.blueprint,
@@ -131,7 +131,7 @@ def blueprint_at(path: Path) -> Path:
     """The blueprint of a path: the file itself, or the one in the folder."""
     if not path.is_dir():
         return path
-    from blueprint.missing import BLUEPRINT_NAMES
+    from blueprint.model.nearby import BLUEPRINT_NAMES
 
     found = [path / name for name in BLUEPRINT_NAMES if (path / name).exists()]
     return found[0] if found else path / BLUEPRINT_NAMES[0]

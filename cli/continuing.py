@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from blueprint.comparison.findings import Against
     from blueprint.diagnostics import Diagnostic
     from blueprint.plan import ApplicationPlan
-    from blueprint.verify import Verification
+    from blueprint.verification.verify import Verification
     from streamlets.runner.state_folder.folder import StateFolder
 
 
@@ -110,7 +110,7 @@ class Continuation:
         """
         from blueprint.diagnostics import Severity
         from blueprint.diagnostics.concise import concise_line
-        from cli.verify import report
+        from cli.verifying import report
 
         changes = [each for each in verification.diagnostics if each.change_class is not None]
         lost = lost_queries(verification.changes)

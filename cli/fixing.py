@@ -14,8 +14,8 @@ from cli.replacing import replace_file
 
 if TYPE_CHECKING:
     from blueprint.diagnostics import Diagnostic, Edit
-    from blueprint.graph import ApplicationGraph
-    from blueprint.verify import Verification
+    from blueprint.model.graph import ApplicationGraph
+    from blueprint.verification.verify import Verification
 
 _ROUNDS = 20
 """One mistake may hide behind another, so fixing goes on until a round fixes nothing, or this many are over."""

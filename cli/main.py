@@ -50,7 +50,7 @@ def _module(command: str) -> str:
 
 
 class _Flow(click.Group):
-    """A group whose commands live in files of their own, `cli/<command>.py`, as a command of that name."""
+    """A group whose commands live in files of their own, `cli/commands/<command>.py`, as a command of that name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
@@ -58,7 +58,7 @@ class _Flow(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(importlib.import_module(f"cli.{_module(cmd_name)}"), _module(cmd_name))
+        command = getattr(importlib.import_module(f"cli.commands.{_module(cmd_name)}"), _module(cmd_name))
         assert isinstance(command, click.Command)
         return command
 

@@ -123,7 +123,7 @@ def topic_folders(path: Path, state_dir: Path | None, application: str | None) -
     Raises:
         click.UsageError: as `state_folders`.
     """
-    from streamlets.channels.delta.look import topics_in
+    from streamlets.channels.delta.inspection import topics_in
 
     return {each.application: topics_in(each.topics) for each in state_folders(path, state_dir, application)}
 
@@ -132,7 +132,7 @@ def topics_of(state: StateFolder) -> tuple[DeltaTopic, ...]:
     """The application's topics on the embedded channel, as they lie there."""
     from blueprint.plan import TopicPlan
     from streamlets.channels.delta import DeltaChannel
-    from streamlets.channels.delta.look import topics_in
+    from streamlets.channels.delta.inspection import topics_in
 
     channel = DeltaChannel(state.topics)
     names = [folder.name for folder in topics_in(state.topics)]

@@ -3,13 +3,12 @@
 from blueprint.catalog import ParameterProblem
 from blueprint.quantities import Duration, MemorySize
 from streamlets import triggers
-from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.egress import Sink, SinkError
-from streamlets.errors import StreamletError
-from streamlets.execution import QueriesFailedError, StreamletExecution
-from streamlets.logic import Queries, SparkStreamletLogic
-from streamlets.mounts import VolumeMount
-from streamlets.parameters import (
+from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.errors import StreamletError
+from streamlets.api.execution import QueriesFailedError, StreamletExecution
+from streamlets.api.logic import Queries, SparkStreamletLogic
+from streamlets.api.mounts import VolumeMount
+from streamlets.api.parameters import (
     BooleanParameter,
     DoubleParameter,
     DurationParameter,
@@ -21,9 +20,10 @@ from streamlets.parameters import (
     RegExpParameter,
     StringParameter,
 )
-from streamlets.ports import AvroInlet, AvroOutlet
-from streamlets.shape import StreamletShape
-from streamlets.streamlet import SparkStreamlet
+from streamlets.api.ports import AvroInlet, AvroOutlet
+from streamlets.api.shape import StreamletShape
+from streamlets.api.streamlet import SparkStreamlet
+from streamlets.egress import Sink, SinkError
 
 __all__ = [
     "AvroInlet",

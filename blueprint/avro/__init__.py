@@ -5,10 +5,11 @@ Modules that only some commands need are imported directly, which keeps the star
 """
 
 from blueprint.avro.canonical import canonical_form, fingerprint
-from blueprint.avro.checking import check
-from blueprint.avro.loading import Loaded, load_contract, parse_contract
 from blueprint.avro.model import Contract
-from blueprint.avro.reasons import Place, Reason, Resolution, Rule
+from blueprint.avro.resolution.checking import check
+from blueprint.avro.resolution.places import Place
+from blueprint.avro.resolution.reasons import Reason, Resolution, Rule
+from blueprint.avro.sources.loading import Loaded, load_contract, parse_contract
 
 __all__ = [
     "Contract",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import json
 
-from blueprint.avro.loading import parse_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import parse_contract
 
 SCHEMA: dict[str, object] = {
     "type": "record",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blueprint.avro import dataclass_schema
+from blueprint.avro.sources import dataclass_schema
 from blueprint.avro.spark_problems import MAX_PRECISION
 from blueprint.avro.spark_types import LEAVES, NESTED
 

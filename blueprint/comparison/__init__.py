@@ -2,6 +2,7 @@
 
 from blueprint.comparison.changes import Change, ChangeClass, worst
 from blueprint.comparison.compare import compare
+from blueprint.comparison.describing import describe_plan
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
     DescribedInlet,
@@ -12,7 +13,6 @@ from blueprint.comparison.descriptor import (
     DescribedStreamlet,
     DescribedTopic,
 )
-from blueprint.comparison.of_plan import describe_plan
 from blueprint.comparison.reading import Described, DescriptorError, read_descriptor
 from blueprint.comparison.writing import to_json
 

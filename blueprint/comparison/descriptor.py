@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blueprint.avro.model import Contract
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from blueprint.diagnostics import Span
+from blueprint.hocon.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,18 @@ class DescribedQuery:
     def __post_init__(self) -> None:
         """Sort the operators: a plan does not tell the order in which Spark numbers them."""
         object.__setattr__(self, "operators", tuple(sorted(self.operators)))
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltQuery:
+    """A query that logic gave: what a description says of it, and where the author asks for it."""
+
+    described: DescribedQuery
+    place: Span | None = None
+
+
+Queries = Mapping[str, Mapping[str, BuiltQuery]]
+"""Queries by streamlet and name, of those streamlets whose logic could be built."""
 
 
 @dataclass(frozen=True, slots=True)

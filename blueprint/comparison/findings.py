@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from blueprint.buildable import Queries
 from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.compare import compare
-from blueprint.comparison.of_plan import describe_plan
+from blueprint.comparison.describing import describe_plan
+from blueprint.comparison.descriptor import Queries
 from blueprint.comparison.reading import Described
 from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
 from blueprint.hocon import ObjectValue, Value, key_span_of, span_of
+from blueprint.model.draft import Draft
 from blueprint.plan import ApplicationPlan
-from blueprint.resolved import spark_places
-from blueprint.rules.draft import Draft
+from blueprint.settings.values import spark_places
 from blueprint.spelling import listing
 
 

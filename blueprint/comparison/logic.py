@@ -14,8 +14,8 @@ from blueprint.comparison.inlets import starting_words
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import source_of, stateful
 from blueprint.comparison.state import differences
+from blueprint.comparison.stateful_operators import operator_phrases
 from blueprint.spelling import listing
-from blueprint.stateful_operators import operator_phrases
 
 
 def queries(pairing: Pairing) -> Iterator[Change]:

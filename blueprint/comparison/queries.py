@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from blueprint.comparison.descriptor import DescribedQuery, DescribedStreamlet
+from blueprint.comparison.stateful_operators import operator_phrases
 from blueprint.spelling import listing
-from blueprint.stateful_operators import operator_phrases
 
 STATELESS_CLASSES = ("streamlets.Sink",)
 """Classes of the framework whose queries never keep state."""

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from blueprint.avro.loading import load_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import load_contract
+from blueprint.comparison.describing import retry_json
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
     Columns,
@@ -19,12 +20,11 @@ from blueprint.comparison.descriptor import (
     DescribedStore,
     DescribedStreamlet,
     DescribedTopic,
-    Json,
 )
-from blueprint.comparison.of_plan import retry_json
 from blueprint.comparison.writing import VERSION
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon import ListValue, ObjectValue, Scalar, Value, parse_json, plain, span_of
+from blueprint.hocon.values import Json
 from blueprint.plan import Retry
 
 T = TypeVar("T")

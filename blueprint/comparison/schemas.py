@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from blueprint.avro.canonical import canonical_form, fingerprint
-from blueprint.avro.checking import check
 from blueprint.avro.model import Contract, Field, type_text
-from blueprint.avro.reasons import Reason
-from blueprint.avro.resolution import compared
+from blueprint.avro.resolution.checking import check
+from blueprint.avro.resolution.reasons import Reason
+from blueprint.avro.resolution.resolution import compared
 from blueprint.avro.spark_types import spark_json
 
 _MOST = 4

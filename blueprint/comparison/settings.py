@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from blueprint.comparison.changes import Change, ChangeClass
-from blueprint.comparison.descriptor import DescribedStreamlet, Json
+from blueprint.comparison.descriptor import DescribedStreamlet
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import keeping_state, names, queries_of, stateful
 from blueprint.comparison.state import determines
-from blueprint.secrets import SECRET
+from blueprint.hocon.values import Json
+from blueprint.settings.secrets import SECRET
 
 PINNED = frozenset(
     f"spark.sql.{name}"

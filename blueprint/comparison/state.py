@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from blueprint.comparison.descriptor import Columns, DescribedOperator, DescribedQuery, DescribedStore, Type
+from blueprint.comparison.stateful_operators import JOIN, SESSION_WINDOWS, stateful_operator
 from blueprint.quantities import QuantityError, duration
-from blueprint.stateful_operators import JOIN, SESSION_WINDOWS, stateful_operator
 
 _NAMED_BY_AUTHORS = (JOIN.name, SESSION_WINDOWS.name)
 """Operators whose values are rows with the author's names; of the others they are named by Spark's functions."""

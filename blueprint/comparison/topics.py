@@ -11,7 +11,7 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedTopic
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import names, reading
-from blueprint.secrets import SECRET
+from blueprint.settings.secrets import SECRET
 
 
 def topics(pairing: Pairing) -> Iterator[Change]:

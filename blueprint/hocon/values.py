@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from blueprint.diagnostics import Span
 
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+"""A value as plain data."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -88,3 +91,8 @@ def plain(value: Value) -> object:
     if isinstance(value, ListValue):
         return [plain(item) for item in value.items]
     return {key: plain(item) for key, item in value.fields.items()}
+
+
+def is_null(value: Value) -> bool:
+    """Return whether a value is `null`, which discards what earlier layers have set."""
+    return isinstance(value, Scalar) and value.value is None

@@ -1,6 +1,6 @@
 """Avro schema resolution on whole Arrow arrays: conversion of written records to the reader's schema.
 
-The plan of `blueprint.avro.planner.resolve_plan` is compiled once per pair of schemas; unchanged arrays are passed on.
+`blueprint.avro.resolution.planner.resolve_plan` is compiled once per pair of schemas; unchanged arrays are passed on.
 As in Avro, a logical type only interprets the underlying value. If writer and reader have different logical types
 (verification warns), the underlying value is used, on every channel.
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract, Union
-from blueprint.avro.planner import resolve_plan
-from blueprint.avro.reading import (
+from blueprint.avro.resolution.planner import resolve_plan
+from blueprint.avro.sources.reading import (
     Again,
     FromDefault,
     FromField,

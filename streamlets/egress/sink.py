@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import ParameterProblem
 from blueprint.quantities import Duration
-from streamlets.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.errors import StreamletError
+from streamlets.api.logic import SparkStreamletLogic
+from streamlets.api.parameters import ObjectParameter, StringParameter
+from streamlets.api.ports import AvroInlet
+from streamlets.api.streamlet import SparkStreamlet
 from streamlets.egress.capabilities import SINKS, SinkTraits, SinkValue
-from streamlets.errors import StreamletError
-from streamlets.logic import SparkStreamletLogic
-from streamlets.parameters import ObjectParameter, StringParameter
-from streamlets.ports import AvroInlet
-from streamlets.streamlet import SparkStreamlet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

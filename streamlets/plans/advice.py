@@ -74,7 +74,7 @@ def _ambiguous(name: str, references: str) -> Advice:
 
 
 def _self_join(attributes: str) -> Advice:
-    names = [attribute.strip().partition("#")[0] for attribute in attributes.split(",")]
+    names = sorted(attribute.strip().partition("#")[0] for attribute in attributes.split(","))  # Spark has no order
     subject = f"column {listing(names)} is" if len(names) == 1 else f"columns {listing(names)} are"
     return Advice(
         f"the {subject} ambiguous", names[0],

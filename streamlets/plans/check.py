@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from blueprint.buildable import BuildableApplication, BuiltLogic
+from blueprint.logic import BuildableApplication, BuiltLogic
 from streamlets.plans.checker import LogicChecker
 from streamlets.plans.warming import warm_up
-from streamlets.project import project_at
-from streamlets.runner.spark.launching import start
-from streamlets.runner.spark.session import SessionError, Spark
-from streamlets.runner.spark.settings import SessionPlan
+from streamlets.project.modules import project_at
+from streamlets.spark.launching import start
+from streamlets.spark.session import SessionError, Spark
+from streamlets.spark.settings import SessionPlan
 
 _OURS = (
     *("spark.master", "spark.submit.", "spark.kubernetes.", "spark.yarn.", "spark.dynamicAllocation."),

@@ -9,19 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.buildable import Buildable, BuildableApplication, BuiltLogic, BuiltQuery
+from blueprint.comparison.descriptor import BuiltQuery
 from blueprint.diagnostics import Diagnostic, finding
+from blueprint.logic import Buildable, BuildableApplication, BuiltLogic
 from blueprint.plan import Isolation
 from blueprint.spelling import listing
-from streamlets.building import SOURCE_EVOLUTION
+from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.plans.places import Places
 from streamlets.plans.quiet import quiet
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watching import Watch
-from streamlets.project import Project, project_at
+from streamlets.project.modules import Project, project_at
 from streamlets.runner.drivers.grouping import session_settings
-from streamlets.runner.spark.session import SessionError, child_session
-from streamlets.testkit.session import active
+from streamlets.spark.session import SessionError, active, child_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.plan import OutletPlan, StreamletPlan
+from streamlets.api.context import all_rows
+from streamlets.api.declared import Declared
+from streamlets.api.errors import StreamletError
 from streamlets.channels.delta.records import METADATA, METADATA_DDL
-from streamlets.context import all_rows
 from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
-from streamlets.declared import Declared
-from streamlets.errors import StreamletError
 from streamlets.plans.places import Places
 from streamlets.plans.watching import Watch
 

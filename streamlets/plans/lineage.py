@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from streamlets.declared import Declared
+from streamlets.api.declared import Declared
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

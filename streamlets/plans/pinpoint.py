@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from streamlets.declared import Declared
+from streamlets.api.declared import Declared
 
 Node = TypeVar("Node", bound=ast.expr | ast.stmt)
 

@@ -6,8 +6,8 @@ import sys
 from types import FrameType, TracebackType
 
 from blueprint.diagnostics import Span
-from streamlets.declared import Declared, caller_at, position
-from streamlets.project import Project
+from streamlets.api.declared import Declared, caller_at, position
+from streamlets.project.modules import Project
 
 
 def span_of(place: Declared | None) -> Span | None:

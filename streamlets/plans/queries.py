@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from blueprint.buildable import Buildable
 from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.logic import Buildable
 from blueprint.plan import RealTime, Trigger
-from streamlets.declared import Declared
+from streamlets.api.declared import Declared
 from streamlets.plans import pinpoint
 from streamlets.plans.lineage import first_with, made
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.raised import message_of
 from streamlets.plans.real_time import refused_operators
 from streamlets.plans.state import Unbounded, holds, unbounded
-from streamlets.plans.tree import PlanNode, lists, plan_tree
-from streamlets.plans.writer import WriterFacts, facts, rows_of
+from streamlets.spark.plan_tree import PlanNode, lists, plan_tree
+from streamlets.spark.stream_writer import WriterFacts, facts, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

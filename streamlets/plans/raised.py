@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.spelling import did_you_mean, listing
-from streamlets.declared import Declared
-from streamlets.errors import StreamletError
-from streamlets.frames import said
+from streamlets.api.declared import Declared
+from streamlets.api.errors import StreamletError
 from streamlets.plans import pinpoint
 from streamlets.plans.advice import advice, union_by_name
 from streamlets.plans.places import Places, span_of
+from streamlets.project.frames import said
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.comparison.descriptor import DescribedOperator
-from streamlets.plans.tree import PlanNode
 from streamlets.runner.checkpoints.state_columns import state_of
+from streamlets.spark.plan_tree import PlanNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from streamlets.errors import StreamletError
+from streamlets.api.errors import StreamletError
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from streamlets.declared import Declared
+    from streamlets.api.declared import Declared
 
 
 class StreamingQuery:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamlets.plans.tree import PlanNode, lists, plan_tree, watermarked
+from streamlets.spark.plan_tree import PlanNode, lists, plan_tree, watermarked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,15 +8,14 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from blueprint.buildable import Buildable, BuiltQuery
 from blueprint.catalog import PortDescriptor
+from blueprint.comparison.descriptor import BuiltQuery
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
+from blueprint.logic import Buildable
 from blueprint.spelling import alternatives, listing
-from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.errors import StreamletError
-from streamlets.loading import streamlet_of
+from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.errors import StreamletError
 from streamlets.plans import pinpoint
-from streamlets.plans.described import described
 from streamlets.plans.empty import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.queries import CheckedQuery, query_findings
@@ -24,13 +23,15 @@ from streamlets.plans.raised import finding_of
 from streamlets.plans.sampling import sampled_state
 from streamlets.plans.standin import StreamingQuery
 from streamlets.plans.watching import Seen, Watch
-from streamlets.plans.writer import facts, rows_of
-from streamlets.project import Project
+from streamlets.project.loading import streamlet_of
+from streamlets.project.modules import Project
+from streamlets.spark.plan_queries import described
+from streamlets.spark.stream_writer import facts, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from streamlets.streamlet import SparkStreamlet
+    from streamlets.api.streamlet import SparkStreamlet
 
 Queries = tuple["StreamingWrite | StreamingQuery", ...]
 

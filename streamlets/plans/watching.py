@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from streamlets.declared import Declared
-from streamlets.errors import StreamletError
+from streamlets.api.declared import Declared
+from streamlets.api.errors import StreamletError
 from streamlets.plans.lineage import traced
 from streamlets.plans.places import Places
 from streamlets.plans.standin import StreamingQuery
+from streamlets.spark.patching import COMMAND, WRITING, WRITING_TABLES, patched
+from streamlets.spark.stream_writer import with_arguments
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -23,14 +24,6 @@ _GIVING = ("collect", "count", "first", "head", "isEmpty", "rdd", "show", "tail"
 _DOING = ("checkpoint", "foreach", "foreachPartition", "localCheckpoint")
 _KEEPING = ("cache", "persist")  # on what is no stream they run nothing
 _NOT_TRACED = {*_GIVING, *_DOING, *_KEEPING, "transform"}  # they give no frame, the same, or one of the author's making
-WRITING = ("csv", "insertInto", "jdbc", "json", "orc", "parquet", "save", "saveAsTable", "text", "xml")
-WRITING_TABLES = ("append", "create", "createOrReplace", "overwrite", "overwritePartitions", "replace")
-COMMAND = re.compile(
-    r"(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:WITH\b.*?\)\s*)?"
-    r"(INSERT|UPDATE|DELETE|MERGE|TRUNCATE|DROP|ALTER|LOAD|MSCK|OPTIMIZE|"
-    r"CREATE(?!\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+)?TEMP))\b",
-    re.IGNORECASE | re.DOTALL,
-)
 _PYTHON_A_ROW = (100, 101)
 """Spark's kinds of Python functions that see one record at a time (the second gets them by way of Arrow)."""
 
@@ -93,12 +86,7 @@ class Watch:
         tracing += [(DataFrame, name) for name in _methods(DataFrame) if name not in _NOT_TRACED]
         tracing += [(GroupedData, name) for name in _methods(GroupedData)]
         with ExitStack() as patches:
-
-            def patch(owner: type, name: str, make: Callable[[Any, str], Any]) -> None:
-                if name in vars(owner):
-                    patches.callback(setattr, owner, name, vars(owner)[name])
-                    setattr(owner, name, make(vars(owner)[name], name))
-
+            patch = partial(patched, patches)
             for owner, name in tracing:
                 patch(owner, name, lambda method, _: traced(method, self._places.here, frames))
             for name in (*_GIVING, *_DOING, *_KEEPING):
@@ -202,24 +190,3 @@ def _effect(name: str, place: Declared | None) -> StreamletError:
         place,
         code="action-in-logic",
     )
-
-
-def with_arguments(
-    writer: DataStreamWriter, name: str, args: tuple[Any, ...], named: dict[str, Any]
-) -> DataStreamWriter:
-    """The writer with what `start(path, format, outputMode, partitionBy, queryName, **options)` says."""
-    known = dict(zip(("path", "format", "outputMode", "partitionBy", "queryName"), args, strict=False)) | named
-    if name == "toTable":
-        known = {**named, "format": named.get("format") or "table"}
-        known.pop("tableName", None)
-    known.pop("queryName", None)
-    for key, value in known.items():
-        if value is None:
-            continue
-        if key in ("format", "outputMode"):
-            writer = getattr(writer, key)(value)
-        elif key == "partitionBy":
-            writer = writer.partitionBy(value) if isinstance(value, str) else writer.partitionBy(*value)
-        else:
-            writer = writer.option(key, value)
-    return writer

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.channels.base import Position, TopicLostError
-from streamlets.runner.build import channels_of
 from streamlets.runner.checkpoints.reading import Checkpoint, latest, read_checkpoint
 from streamlets.runner.events.model import UnitMeasured
 from streamlets.runner.events.status import RunStatus, UnitStatus
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
+from streamlets.runner.topics import channels_of
 
 EVERY = 5.0
 """Seconds between two looks. One at a query that has done nothing costs two listings of directories, and one at each of

@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan, Isolation
-from blueprint.secrets import secrets_of
+from blueprint.settings.secrets import secrets_of
 from streamlets.channels.base import Channel, TopicLostError, TopicResource, TopicWriteError
-from streamlets.runner.build import channels_of, make_topics
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reading import checkpoints_in
 from streamlets.runner.checkpoints.resetting import reset
@@ -27,13 +26,14 @@ from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observing import Observer, observing
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.signals import stopping_on_signals
-from streamlets.runner.spark.failure import text_of
 from streamlets.runner.state_folder.control import Request
 from streamlets.runner.state_folder.folder import ACCESS, StateError, StateFolder
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.supervision.set_back import SetBack
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.runner.topics import channels_of, make_topics
 from streamlets.runner.trial import Trial, UpgradeOutcome, read_outcome, write_outcome
+from streamlets.spark.failure import text_of
 
 ALL_ENDED = 0
 FAILED = 1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from streamlets.runner.checkpoints.held import operators
+from streamlets.runner.checkpoints.state_rows import operators
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.events.status import UnitStatus
 from streamlets.runner.state_folder.folder import StateFolder, write_atomically

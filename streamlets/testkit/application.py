@@ -13,8 +13,8 @@ from blueprint.plan import ApplicationPlan, StreamletPlan
 from blueprint.spelling import suggestion
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.loading import StreamletNotLoadedError, streamlet_of
-from streamlets.project import project_at
+from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
+from streamlets.project.modules import project_at
 from streamlets.testkit.failures import TestkitError, refuse
 from streamlets.testkit.outside import Outside
 from streamlets.testkit.stepping import Step
@@ -131,8 +131,8 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
     Raises:
         TestkitError: there is an error; the message holds every one.
     """
-    from blueprint.verify import verify
-    from streamlets.describe import ProjectCatalog
+    from blueprint.verification.verify import verify
+    from streamlets.project.catalog import ProjectCatalog
 
     verification = verify(
         blueprint,

@@ -18,13 +18,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from streamlets.plans.watching import COMMAND, WRITING, WRITING_TABLES, with_arguments
-from streamlets.plans.writer import FILES, facts, rows_of
+from streamlets.spark.patching import COMMAND, WRITING, WRITING_TABLES, patched
+from streamlets.spark.stream_writer import FILES, facts, rows_of, with_arguments
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.outside import Outside
 
@@ -83,12 +83,7 @@ class Guard:
         from pyspark.sql.streaming.readwriter import DataStreamWriter
 
         with ExitStack() as patches:
-
-            def patch(owner: type, name: str, make: Callable[[Any, str], Any]) -> None:
-                if name in vars(owner):
-                    patches.callback(setattr, owner, name, vars(owner)[name])
-                    setattr(owner, name, make(vars(owner)[name], name))
-
+            patch = partial(patched, patches)
             patch(DataStreamWriter, "start", self._start)
             patch(DataStreamWriter, "toTable", self._refusing)
             patch(DataStreamWriter, "foreach", self._refusing)

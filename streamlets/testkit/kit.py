@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.plan import StreamletPlan, TopicPlan
+from streamlets.api.declared import UNKNOWN, authors_call
+from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.delta import DeltaChannel
-from streamlets.declared import UNKNOWN, authors_call
-from streamlets.project import project_at
-from streamlets.streamlet import SparkStreamlet
+from streamlets.project.modules import project_at
+from streamlets.spark.session import active
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.outside import Outside
 from streamlets.testkit.plan import plan_of
-from streamlets.testkit.session import SETTINGS, active
+from streamlets.testkit.session import SETTINGS
 from streamlets.testkit.under_test import StreamletUnderTest
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.plan import StreamletPlan
-from streamlets.attributes import attributes
+from streamlets.api.attributes import attributes
+from streamlets.api.mounts import VolumeMount
+from streamlets.api.streamlet import SparkStreamlet
 from streamlets.egress.sink import Sink
-from streamlets.mounts import VolumeMount
-from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.failures import TestkitError
 
 MOST_COPIED = 256 * 1024**2

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from blueprint.catalog import LoadFailure, PortDescriptor, PortSetting, StreamletDescriptor, StreamletRequest
-from blueprint.parameters import ParameterError, parameter_default, parameter_text
 from blueprint.plan import InletPlan, OutletPlan, Retry, StreamletPlan, TopicPlan
+from blueprint.settings.parameters import ParameterError, parameter_default, parameter_text
 from blueprint.spelling import suggestion
-from streamlets.declared import Declared
-from streamlets.describe import descriptor, problems_of
-from streamlets.parameters import as_text
-from streamlets.paths import path_problems
-from streamlets.project import project_at
-from streamlets.streamlet import SparkStreamlet
+from streamlets.api.declared import Declared
+from streamlets.api.parameters import as_text
+from streamlets.api.streamlet import SparkStreamlet
+from streamlets.project.catalog import descriptor, problems_of
+from streamlets.project.modules import project_at
+from streamlets.project.paths import path_problems
 from streamlets.testkit.failures import TestkitError, refuse
 
 DEAD_LETTERS = "dead-letters"

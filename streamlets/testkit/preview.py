@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamlets.api.streamlet import SparkStreamlet
 from streamlets.contract.types import spark_schema
-from streamlets.streamlet import SparkStreamlet
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.kit import Testkit
 from streamlets.testkit.session import start_session

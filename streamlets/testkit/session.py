@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from streamlets.building import SOURCE_EVOLUTION
-from streamlets.runner.spark.settings import SessionPlan, defaults
-from streamlets.runner.spark.spark_home import without_zip
+from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.spark.settings import SessionPlan, defaults
+from streamlets.spark.spark_home import without_zip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,22 +27,6 @@ SETTINGS = {
 }
 """What each streamlet's session needs, whoever started Spark. One partition: less to start, and rows of a batch that
 went through a shuffle come in one order."""
-
-
-@contextmanager
-def active(session: SparkSession) -> Iterator[None]:
-    """Make the session the thread's active one: where Spark looks for sources, and what the author's code asks for."""
-    jvm: Any = session._jvm  # noqa: SLF001 - Spark has no public way
-    sessions = jvm.org.apache.spark.sql.classic.SparkSession
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(session._jsparkSession)  # noqa: SLF001
-    try:
-        yield
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
 
 
 def start_session(

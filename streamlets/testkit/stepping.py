@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from blueprint.plan import AvailableNow, Trigger
-from streamlets.context import SparkStreamletContext, StreamingWrite
-from streamlets.execution import start
-from streamlets.runner.spark.failure import failure_of
+from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.execution import start
+from streamlets.spark.failure import failure_of
 from streamlets.testkit.failures import StepFailedError, TestkitError
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.avro.loading import load_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import load_contract
+from streamlets.api.declared import UNKNOWN, authors_call
+from streamlets.api.ports import Schema
 from streamlets.channels.base import Position, TopicResource, Txn
 from streamlets.contract.types import spark_schema
-from streamlets.declared import UNKNOWN, authors_call
-from streamlets.ports import Schema
 from streamlets.testkit.failures import refuse
 from streamlets.testkit.records import from_batches, to_batches
 

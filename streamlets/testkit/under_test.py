@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
 from blueprint.spelling import suggestion
+from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.context import SparkStreamletContext, StreamingWrite
 from streamlets.egress.capabilities import SINKS
 from streamlets.egress.sink import Sink, spark_options
-from streamlets.runner.spark.binding import TopicBinding, context_of
-from streamlets.runner.spark.counting import rows_read
-from streamlets.streamlet import SparkStreamlet
+from streamlets.runner.units.binding import TopicBinding, context_of
+from streamlets.runner.units.counting import rows_read
+from streamlets.spark.session import active
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.guard import Guard
 from streamlets.testkit.outside import Outside
-from streamlets.testkit.session import active
 from streamlets.testkit.stepping import Step, run_until, step
 from streamlets.testkit.taps import InletTap, OutletTap, SinkTap
 

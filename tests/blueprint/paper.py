@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 
-from blueprint.avro.loading import load_contract
+from blueprint.avro.sources.loading import load_contract
 from blueprint.catalog import (
     ChannelTraits,
     LoadFailure,

@@ -15,7 +15,7 @@ from types import FrameType
 
 from blueprint.hocon import parse_file, plain, resolve
 from cli.main import main
-from tests.blueprint.test_mutations import mutated
+from tests.blueprint.verification.test_mutations import mutated
 
 SOUND = Path(__file__).resolve().parent.parent / "seeded" / "dense"
 LONGEST = 2.0

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from blueprint.buildable import BuiltLogic, BuiltQuery
 from blueprint.comparison import DescribedQuery
+from blueprint.comparison.descriptor import BuiltQuery
+from blueprint.logic import BuiltLogic
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow

@@ -193,7 +193,7 @@ def test_flow_stop_1(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> 
     _ran(app)
     owner = state.locked()
     owner.__enter__()
-    monkeypatch.setattr("cli.stop.send", lambda *_, **__: owner.__exit__(None, None, None))
+    monkeypatch.setattr("cli.commands.stop.send", lambda *_, **__: owner.__exit__(None, None, None))
     assert flow("stop").code == 1
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import Row
 from pyspark.sql.types import LongType, StructField, StructType
 from rich.console import Console
 
-from cli.live import JsonView, LineView, TableView
+from cli.output.live import JsonView, LineView, TableView
 from streamlets.egress.terminal import TerminalWriter
 from streamlets.runner.events.model import (
     Event,

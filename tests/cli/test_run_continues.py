@@ -11,8 +11,8 @@ import pytest
 
 from blueprint.plan import ApplicationPlan
 from streamlets.runner import run as running
-from streamlets.runner.spark.session import SessionError
 from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.spark.session import SessionError
 from tests.cli.conftest import Flow, Said
 
 _MODULE = """

@@ -19,7 +19,7 @@ from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.orders import Orders
 from streamlets.runner.state_folder.control import Request
 from streamlets.runner.state_folder.folder import StateFolder
-from streamlets.runner.supervision.facts import Failure
+from streamlets.spark.failure import Failure
 from tests.cli.conftest import Flow
 from tests.streamlets.runner.supervision.bench import Bench, unit_id
 

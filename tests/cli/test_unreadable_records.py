@@ -8,17 +8,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from blueprint.avro.loading import load_contract
+from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaTopic
-from streamlets.channels.delta.look import contracts
+from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import UnreadableRecordsError
 from streamlets.channels.delta.source import Part, Reading, TopicReader
 from streamlets.channels.delta.topic import _declared
 from streamlets.contract.types import arrow_schema, spark_schema
-from streamlets.runner.spark.failure import failure_of_text
+from streamlets.spark.failure import failure_of_text
 from tests.cli.conftest import Flow
 from tests.streamlets.channels.topics import READING, add, contract, ids_of, made
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands.upgrade import _conclude, _follow
 from cli.following import Follower
-from cli.upgrade import _conclude, _follow
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.trial import Result, UpgradeOutcome, write_outcome
 

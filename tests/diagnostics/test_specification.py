@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.buildable import LogicCheck
 from blueprint.diagnostics.codes import FAMILIES
 from blueprint.diagnostics.renderers import RENDERERS
-from blueprint.verify import verify
-from streamlets.describe import ProjectCatalog
+from blueprint.logic import LogicCheck
+from blueprint.verification.verify import verify
 from streamlets.plans import LogicChecker
+from streamlets.project.catalog import ProjectCatalog
 from tests.diagnostics.specification import Case, cases
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from blueprint.verify import Verification, verify
-from streamlets.describe import ProjectCatalog
+from blueprint.verification.verify import Verification, verify
+from streamlets.project.catalog import ProjectCatalog
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent.parent / "examples"

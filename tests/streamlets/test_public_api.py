@@ -19,7 +19,7 @@ def test_all_is_sorted_and_there() -> None:
 def test_importing_the_api_imports_nothing_heavy() -> None:
     """An author's module, and `flow verify` with it, must not pay for Spark, Arrow or pandas."""
     code = (
-        "import sys, streamlets, streamlets.describe, streamlets.loading;"
+        "import sys, streamlets, streamlets.project.catalog, streamlets.project.loading;"
         "print(sorted({'pyspark', 'pyarrow', 'pandas', 'deltalake', 'networkx', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -44,7 +44,7 @@ class DeltaChannel:
         """The resource of one topic."""
         if plan.name.startswith((".", "_")) or "/" in plan.name:
             raise ValueError(f"`{plan.name}` cannot name a topic of the delta channel: it would clash with folders")
-        return DeltaTopic(self, plan)
+        return DeltaTopic(self.root, plan, self.clock)
 
     def prepare(self, session: SparkSession) -> None:
         """Make the session know the source; a child session does not inherit it."""

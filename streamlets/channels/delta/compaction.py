@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from blueprint.avro.loading import parse_contract
+from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import TopicWriteError
 from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.actions import DataFile

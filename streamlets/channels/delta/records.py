@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from blueprint.avro.loading import parse_contract
 from blueprint.avro.model import Contract
-from blueprint.avro.planner import IncompatibleError
+from blueprint.avro.resolution.planner import IncompatibleError
+from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.delta.log import Slice
 from streamlets.channels.delta.parquet import read_rows
 

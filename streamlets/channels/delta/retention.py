@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.avro.loading import parse_contract
+from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import Dropped, Missed, Reader
 from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.actions import DataFile

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from blueprint.avro.loading import parse_contract
+from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.delta.log import Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import UnreadableRecordsError, fitted, parts, read_slices

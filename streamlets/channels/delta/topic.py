@@ -27,24 +27,31 @@ from streamlets.channels.delta.records import METADATA, METADATA_DDL, read_slice
 from streamlets.channels.delta.replays import Replays
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from blueprint.plan import Retention
-    from streamlets.channels.delta.channel import DeltaChannel
     from streamlets.channels.delta.compaction import Compaction
     from streamlets.channels.delta.retention import Drop
     from streamlets.channels.delta.table import Table
 
 
 class DeltaTopic:
-    """One topic: a folder with a table for each writer's contract."""
+    """One topic: a directory with a table for each writer's contract.
 
-    def __init__(self, channel: DeltaChannel, plan: TopicPlan) -> None:
+    Arguments:
+        root: the directory of the channel.
+        plan: what the blueprint says of the topic.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(self, root: Path, plan: TopicPlan, clock: Callable[[], float]) -> None:
         self.plan = plan
-        self.path = channel.root / plan.name
-        self._channel = channel
-        self._clock = channel.clock
+        self.path = root / plan.name
+        self._root = root
+        self._clock = clock
         self._known: TopicLog | None = None  # its end; what it knew before is forgotten
         self._followed: dict[str, TopicLog] = {}  # by reader, each from that one's place on
         self._looked_after: TopicLog | None = None  # maintenance has a thread of its own, and so a log of its own
@@ -179,7 +186,7 @@ class DeltaTopic:
 
         retention = self.plan.retention
         upkeep = Upkeep(compaction=_compaction(retention))
-        maintain_topic(self.path, self._channel.root / STAGED, self._clock, upkeep, readers)
+        maintain_topic(self.path, self._root / STAGED, self._clock, upkeep, readers)
         if readers is None or not retention.limited:
             return Dropped()
         tables = self._tables()
@@ -211,7 +218,7 @@ class DeltaTopic:
 
         for table in self._tables().values():
             now = self._clock() + 1.0  # what left it this very moment, too
-            sweep(table.path, self._channel.root / STAGED, removed=now, orphans=now - _ORPHANS)
+            sweep(table.path, self._root / STAGED, removed=now, orphans=now - _ORPHANS)
 
     @property
     def replays(self) -> Replays:

@@ -6,15 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from blueprint.comparison.state import window_phrases
-from blueprint.stateful_operators import STATEFUL_OPERATORS, stateful_operator
-from streamlets.building import SOURCE_EVOLUTION
-from streamlets.errors import StreamletError
-from streamlets.plans.windows import windows
+from blueprint.comparison.stateful_operators import STATEFUL_OPERATORS, stateful_operator
+from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.api.errors import StreamletError
 from streamlets.runner.checkpoints.reading import Checkpoint
 from streamlets.runner.checkpoints.state_columns import note_windows, windows_of
+from streamlets.spark.plan_windows import windows
 
 if TYPE_CHECKING:
-    from streamlets.plans.tree import PlanNode
+    from streamlets.spark.plan_tree import PlanNode
 
 _UNSURE = ("Distinct", "GlobalLimit")
 """What the optimizer makes of these is not known before it runs."""
@@ -68,7 +68,7 @@ def _kinds_held(checkpoint: Checkpoint) -> set[str] | None:
 
 def _kinds_wanted(plan: PlanNode) -> set[str] | None:
     """The kinds of stateful operators that a plan asks for; None when the plan does not determine them."""
-    from streamlets.plans.described import stateful
+    from streamlets.spark.plan_queries import stateful
 
     if any(node.name in _UNSURE and node.streaming for node in plan.all()):
         return None

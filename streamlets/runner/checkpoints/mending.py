@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from streamlets.errors import StreamletError
+from streamlets.api.errors import StreamletError
 from streamlets.runner.checkpoints.reading import Checkpoint, latest, read_checkpoint
 
 ASIDE = "_damaged"

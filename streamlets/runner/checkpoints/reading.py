@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamlets.runner.checkpoints.held import operators
+from streamlets.runner.checkpoints.state_rows import operators
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from blueprint.comparison.descriptor import Columns, DescribedOperator, DescribedStore, Json, Type
-from streamlets.runner.checkpoints.held import operators
+from blueprint.comparison.descriptor import Columns, DescribedOperator, DescribedStore, Type
+from blueprint.hocon.values import Json
+from streamlets.runner.checkpoints.state_rows import operators
 from streamlets.runner.state_folder.folder import write_atomically
 
 _DEFAULT = "default"

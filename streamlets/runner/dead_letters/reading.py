@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from blueprint.avro.dead_letters import dead_letter_contract
-from streamlets.channels.delta.look import contracts
+from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.replays import Letter, Run
 
 if TYPE_CHECKING:

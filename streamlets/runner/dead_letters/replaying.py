@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from blueprint.avro.loading import parse_contract
+from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.replays import Replay, runs
 from streamlets.contract.values import JsonValues, RecordError

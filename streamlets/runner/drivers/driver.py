@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan
-from streamlets.project import project_at
-from streamlets.runner.build import channels_of
-from streamlets.runner.checkpoints.held import Holder, held_rows
+from streamlets.project.modules import project_at
+from streamlets.runner.checkpoints.state_rows import Holder, held_rows
 from streamlets.runner.events.model import CheckpointMended, SparkStarting, SparkUp, UnitHeld, UnitId
-from streamlets.runner.spark import launching
-from streamlets.runner.spark.host import SparkHost
-from streamlets.runner.spark.listening import Listening
-from streamlets.runner.spark.session import Spark
-from streamlets.runner.spark.settings import SessionPlan
-from streamlets.runner.spark.site import Site
-from streamlets.runner.spark.units import Log, QueryUnit, StreamletUnit
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.supervision.facts import Fact, Lost, Seen, Unit
 from streamlets.runner.supervision.workers import Workers
+from streamlets.runner.topics import channels_of
+from streamlets.runner.units.host import SparkHost
+from streamlets.runner.units.site import Site
+from streamlets.runner.units.units import Log, QueryUnit, StreamletUnit
+from streamlets.spark import launching
+from streamlets.spark.listening import Listening
+from streamlets.spark.session import Spark
+from streamlets.spark.settings import SessionPlan
 
 # Builds and starts at one time; more would only queue up in the JVM.
 _WORKERS = 4

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from blueprint.plan import ApplicationPlan, StreamletPlan
-from streamlets.runner.spark.session import SessionError
+from streamlets.spark.session import SessionError
 
 # What can be set for a session of Spark; all else is set for the whole process as it starts.
 _OF_A_SESSION = "spark.sql."

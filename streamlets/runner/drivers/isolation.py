@@ -18,10 +18,10 @@ from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import UnitHeld, UnitId
-from streamlets.runner.spark.java import require_java
-from streamlets.runner.spark.units import Log
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.supervision.facts import Fact, Unit
+from streamlets.runner.units.units import Log
+from streamlets.spark.java import require_java
 
 
 class Drivers(Protocol):

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from blueprint.plan import ApplicationPlan, Retry
 from streamlets.runner.events.model import UnitHeld, UnitId
-from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
-from streamlets.runner.supervision.facts import Failure
+from streamlets.spark.failure import Failure
+from streamlets.spark.settings import SessionPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from typing import Protocol
 
 from streamlets.runner.drivers.messages import Order, Up
 from streamlets.runner.drivers.wire import Wire
-from streamlets.runner.spark.host import how_it_ended
-from streamlets.runner.spark.output import forward
 from streamlets.runner.supervision.facts import Lost
+from streamlets.runner.units.host import how_it_ended
+from streamlets.spark.output import forward
 
 PROGRAM = (sys.executable, "-P", "-u", "-m", "streamlets.runner.drivers.program")
 """-P: what lies in the working folder is not taken for Python's own modules; -u: what is printed is seen at once."""

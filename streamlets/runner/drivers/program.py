@@ -35,9 +35,9 @@ from streamlets.runner.drivers.messages import (
 )
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
 from streamlets.runner.events.model import UnitId
-from streamlets.runner.spark.failure import failure_of, text_of
-from streamlets.runner.spark.session import SessionError
-from streamlets.runner.supervision.facts import Became, Fact, Failure, Lost, Unit
+from streamlets.runner.supervision.facts import Became, Fact, Lost, Unit
+from streamlets.spark.failure import Failure, failure_of, text_of
+from streamlets.spark.session import SessionError
 
 
 class Program:

@@ -34,8 +34,9 @@ from streamlets.runner.drivers.messages import (
 )
 from streamlets.runner.drivers.process import Begin, Demise, Process
 from streamlets.runner.events.model import SparkStarting, UnitHeld, UnitId
-from streamlets.runner.spark.units import Log
-from streamlets.runner.supervision.facts import Became, Ended, Fact, Failure, Lost, Progressed, Seen, Started
+from streamlets.runner.supervision.facts import Became, Ended, Fact, Lost, Progressed, Seen, Started
+from streamlets.runner.units.units import Log
+from streamlets.spark.failure import Failure
 
 # Spark has 20 s to stop, then its Java process is killed by its driver; then the driver is.
 _STOP_PATIENCE = 30.0

@@ -7,26 +7,7 @@ from typing import Protocol
 
 from blueprint.plan import Retry
 from streamlets.runner.events.model import Event, UnitId, UnitProgressed
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a unit ended.
-
-    Arguments:
-        cause: what was raised, as it was worded; it may have several lines.
-        frames: places in the user's own code, outermost first.
-        fatal: why no restart can mend it; empty when one may.
-    """
-
-    cause: str
-    frames: tuple[str, ...] = ()
-    fatal: str = ""
-
-    def cause_with(self, note: str) -> str:
-        """The cause with a note, which gets a line of its own where the cause has several."""
-        gap = "\n" if "\n" in self.cause else " "
-        return f"{self.cause}{gap}({note})"
+from streamlets.spark.failure import Failure
 
 
 class Unit(Protocol):

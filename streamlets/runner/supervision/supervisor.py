@@ -11,7 +11,6 @@ from streamlets.runner.supervision.facts import (
     Drain,
     Ended,
     Fact,
-    Failure,
     Lost,
     Overlong,
     Progressed,
@@ -23,6 +22,7 @@ from streamlets.runner.supervision.facts import (
 from streamlets.runner.supervision.roster import Roster
 from streamlets.runner.supervision.steering import Steering
 from streamlets.runner.supervision.watched import Watched
+from streamlets.spark.failure import Failure
 
 _NOBODY_ASKED = "it ended although nobody asked it to"
 # A query that was told to stop at once and has not ended after so many seconds will not: Spark is stopped around it.

@@ -8,7 +8,8 @@ from typing import Literal
 
 from streamlets.runner.events.model import Event, State, UnitChanged
 from streamlets.runner.supervision.backoff import Attempts
-from streamlets.runner.supervision.facts import Failure, Unit
+from streamlets.runner.supervision.facts import Unit
+from streamlets.spark.failure import Failure
 
 FINAL: frozenset[State] = frozenset({"stopped", "completed", "failed"})
 """The states of a unit that is down and has no next attempt before it."""

@@ -16,7 +16,7 @@ import avro.io
 import avro.schema
 
 from blueprint.avro.model import Array, Contract, Enum, Fixed, Map, Primitive, Record, Schema, Union
-from blueprint.avro.reading import (
+from blueprint.avro.sources.reading import (
     FromDefault,
     FromUnion,
     IntoUnion,

@@ -10,9 +10,9 @@ import fastavro
 from fastavro.schema import to_parsing_canonical_form
 
 from blueprint.avro import Contract, Place, canonical_form, check, load_contract, parse_contract
-from blueprint.avro.changes import apply_edit
 from blueprint.avro.model import Array, Map, Record, Schema, Union
-from blueprint.avro.planner import resolve_plan
+from blueprint.avro.resolution.changes import apply_edit
+from blueprint.avro.resolution.planner import resolve_plan
 from blueprint.diagnostics import Span
 from tests.blueprint.avro.apache import ApacheReader, aliased, limits
 from tests.blueprint.avro.executing import execute

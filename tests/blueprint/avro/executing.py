@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blueprint.avro.model import Array, Map, Primitive, Schema
-from blueprint.avro.reading import (
+from blueprint.avro.sources.reading import (
     Again,
     FromDefault,
     FromField,

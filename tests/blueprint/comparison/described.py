@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from blueprint.avro.loading import parse_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import parse_contract
 from blueprint.comparison import (
     ApplicationDescriptor,
     DescribedInlet,

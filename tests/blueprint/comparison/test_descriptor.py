@@ -28,8 +28,8 @@ from blueprint.comparison import (
     read_descriptor,
     to_json,
 )
-from blueprint.secrets import SECRET
-from blueprint.verify import verify
+from blueprint.settings.secrets import SECRET
+from blueprint.verification.verify import verify
 from tests.blueprint.comparison.described import APPS, READING, application, contract, with_streamlet, with_topics
 from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 

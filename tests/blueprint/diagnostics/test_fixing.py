@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from blueprint.diagnostics import Diagnostic, Edit, Fix, FixKind, Span, finding
 from blueprint.diagnostics.fixing import MisfitError, apply, choose
-from blueprint.verify import Verification, verify
+from blueprint.verification.verify import Verification, verify
 from tests.blueprint.paper import PaperCatalog, record, streamlet
 
 READING = record("Reading", src="string")

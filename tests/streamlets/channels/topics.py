@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from blueprint.avro.loading import parse_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel, DeltaTopic

@@ -19,7 +19,7 @@ from streamlets.channels.base import Branch, Channel, TopicResource, Txn
 from streamlets.channels.delta import DeltaChannel
 from streamlets.contract import arrow_schema, spark_schema
 from streamlets.contract.relabel import relabel
-from streamlets.testkit.session import active
+from streamlets.spark.session import active
 from tests.streamlets.channels.topics import inlet, outlet, topic_plan
 from tests.streamlets.contract.cases import CASES, MISSING, Case
 

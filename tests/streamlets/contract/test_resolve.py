@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from blueprint.avro import Contract, parse_contract
-from blueprint.avro.planner import IncompatibleError
+from blueprint.avro.resolution.planner import IncompatibleError
 from streamlets.contract import ContractError, arrow_schema, resolver
 from tests.streamlets.contract.avro_values import fastavro_reads, plain
 from tests.streamlets.contract.cases import CASES, MISSING, Case, record

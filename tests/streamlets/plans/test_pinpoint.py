@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.declared import Declared
+from streamlets.api.declared import Declared
 from streamlets.plans import pinpoint
 
 TEXT = '''\

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from blueprint.buildable import BuildableApplication, BuiltLogic
 from blueprint.comparison import DescribedQuery
-from blueprint.verify import Verification, verify
-from streamlets.describe import ProjectCatalog
+from blueprint.logic import BuildableApplication, BuiltLogic
+from blueprint.verification.verify import Verification, verify
 from streamlets.plans import LogicChecker
+from streamlets.project.catalog import ProjectCatalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

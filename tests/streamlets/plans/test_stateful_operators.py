@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from blueprint.stateful_operators import STATEFUL_OPERATORS, stateful_operator
-from streamlets.plans.described import described
-from streamlets.plans.tree import plan_tree
-from streamlets.runner.checkpoints.held import Holder, held_rows, operators
+from blueprint.comparison.stateful_operators import STATEFUL_OPERATORS, stateful_operator
+from streamlets.runner.checkpoints.state_rows import Holder, held_rows, operators
 from streamlets.runner.events.model import UnitId
-from streamlets.runner.spark.progress import progressed
+from streamlets.runner.units.progress import progressed
+from streamlets.spark.plan_queries import described
+from streamlets.spark.plan_tree import plan_tree
 
 Stream = Callable[[], Any]
 UNIT = UnitId("shop", "out")

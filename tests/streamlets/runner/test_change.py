@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamlets.runner.spark.failure import failure_of
+from streamlets.spark.failure import failure_of
 from streamlets.testkit import Testkit
 from streamlets.testkit.application import ApplicationUnderTest
 from streamlets.testkit.failures import StepFailedError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from blueprint.avro.loading import parse_contract
+from blueprint.avro.sources.loading import parse_contract
 from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_json
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn

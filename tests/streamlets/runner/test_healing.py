@@ -14,12 +14,12 @@ import pytest
 
 from blueprint.plan import Retry, StreamletPlan
 from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
-from streamlets.runner.spark.listening import Listening
-from streamlets.runner.spark.session import Spark
-from streamlets.runner.spark.site import Site
-from streamlets.runner.spark.units import StreamletUnit
 from streamlets.runner.supervision.facts import Fact, StopNow
 from streamlets.runner.supervision.workers import Workers
+from streamlets.runner.units.site import Site
+from streamlets.runner.units.units import StreamletUnit
+from streamlets.spark.listening import Listening
+from streamlets.spark.session import Spark
 from tests.streamlets.runner.supervision.bench import real_time, supervise
 
 PATIENCE = 120.0

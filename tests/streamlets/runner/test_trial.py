@@ -17,8 +17,9 @@ from streamlets.runner.events.model import State, UnitId
 from streamlets.runner.events.status import UnitStatus
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_folder.folder import StateFolder
-from streamlets.runner.supervision.facts import Ended, Failure, Started
+from streamlets.runner.supervision.facts import Ended, Started
 from streamlets.runner.trial import PATIENCE, Trial, UpgradeOutcome, read_outcome, write_outcome
+from streamlets.spark.failure import Failure
 from tests.streamlets.runner.supervision.bench import Fake
 
 MEAN, SINK = UnitId("mean", "out"), UnitId("sink", "files")

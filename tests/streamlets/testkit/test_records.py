@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from blueprint.avro.loading import load_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets.testkit import RecordError
 from streamlets.testkit.records import from_batches, to_batches

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from blueprint.plan import Retry, StreamletPlan
-from streamlets.building import SOURCE_EVOLUTION
-from streamlets.context import StreamingWrite
-from streamlets.plans.tree import PlanNode, parse_tree
+from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.api.context import StreamingWrite
 from streamlets.runner.checkpoints.fitting import CheckpointMisfitError, fit
 from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
-from streamlets.runner.spark.fatal import fatal
-from streamlets.runner.spark.listening import Listening
-from streamlets.runner.spark.session import Spark
-from streamlets.runner.spark.site import Site
+from streamlets.runner.units.site import Site
+from streamlets.spark.fatal import fatal
+from streamlets.spark.listening import Listening
+from streamlets.spark.plan_tree import PlanNode, parse_tree
+from streamlets.spark.session import Spark
 from tests.streamlets.runner.checkpoints.test_reading import CONF, written
 
 SOURCE = "+- ~StreamingRelationV2 rate, [timestamp#0, value#1L]"

@@ -12,7 +12,7 @@ from streamlets.channels.delta import DeltaChannel
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.runner.checkpoints.mending import DamagedCheckpointError, mend
 from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
-from streamlets.runner.spark.fatal import fatal
+from streamlets.spark.fatal import fatal
 from tests.streamlets.channels.topics import READING, batch, made
 from tests.streamlets.runner.checkpoints.test_reading import written
 

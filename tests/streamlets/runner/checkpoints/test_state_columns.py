@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from blueprint.comparison import DescribedOperator, DescribedStore
-from streamlets.plans.tree import parse_tree
 from streamlets.runner.checkpoints.fitting import CheckpointMisfitError, fit, note
 from streamlets.runner.checkpoints.reading import read_checkpoint
 from streamlets.runner.checkpoints.state_columns import note_windows, state_of, windows_of
+from streamlets.spark.plan_tree import parse_tree
 from tests.streamlets.runner.checkpoints.test_fitting import AGGREGATE, PLAIN, checkpoint
 
 

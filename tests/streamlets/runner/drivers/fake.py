@@ -27,7 +27,8 @@ from streamlets.runner.drivers.messages import (
 )
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.events.model import BatchStuck, UnitHeld, UnitId, UnitProgressed
-from streamlets.runner.supervision.facts import Ended, Failure, Lost, Progressed, Seen, Started
+from streamlets.runner.supervision.facts import Ended, Lost, Progressed, Seen, Started
+from streamlets.spark.failure import Failure
 
 
 class FakeDriver:

@@ -18,10 +18,11 @@ from streamlets.runner.drivers.messages import Assignment, Order, Part, Parted, 
 from streamlets.runner.drivers.process import Demise
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import Event, UnitChanged, UnitId
-from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
-from streamlets.runner.supervision.facts import Drain, Ended, Fact, Failure, Lost, Started, StopNow
+from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.spark.failure import Failure
+from streamlets.spark.settings import SessionPlan
 
 
 class Life:

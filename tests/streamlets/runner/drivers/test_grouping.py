@@ -8,7 +8,7 @@ import pytest
 
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
 from streamlets.runner.drivers.grouping import driver_plans
-from streamlets.runner.spark.session import SessionError
+from streamlets.spark.session import SessionError
 
 
 def _plan(**streamlets: dict[str, Any]) -> ApplicationPlan:

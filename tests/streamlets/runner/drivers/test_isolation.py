@@ -9,8 +9,8 @@ import pytest
 
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
 from streamlets.runner.drivers.isolation import DriverProcesses, drivers_of
-from streamlets.runner.spark.session import SessionError
 from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.spark.session import SessionError
 
 
 def _drivers(folder: Path, groups: dict[str, str | None]) -> DriverProcesses:

@@ -33,9 +33,9 @@ from streamlets.runner.drivers.process import PROGRAM
 from streamlets.runner.drivers.program import Program
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.events.model import UnitHeld, UnitId
-from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.supervision.facts import Became, Fact, Started
+from streamlets.spark.settings import SessionPlan
 from tests.streamlets.runner.supervision.bench import Fake, unit_id
 
 

@@ -20,10 +20,10 @@ from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import Process
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import BatchStuck, Event, UnitChanged, UnitHeld, UnitId, UnitProgressed
-from streamlets.runner.spark.settings import SessionPlan
 from streamlets.runner.state_folder.folder import StateFolder
 from streamlets.runner.supervision.facts import Drain, Fact, Overlong, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.spark.settings import SessionPlan
 from tests.streamlets.runner.supervision.bench import real_time, supervise
 
 FAKE = Path(__file__).with_name("fake.py")

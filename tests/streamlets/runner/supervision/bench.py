@@ -10,8 +10,9 @@ from queue import Empty, SimpleQueue
 
 from blueprint.plan import Retry
 from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
-from streamlets.runner.supervision.facts import Ended, Fact, Failure, Progressed, Started, Unit
+from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Started, Unit
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.spark.failure import Failure
 
 BROKEN = Failure("it broke")
 

@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events.model import RunStopping, UnitChanged, UnitId
-from streamlets.runner.supervision.facts import Became, Drain, Failure, StopNow
+from streamlets.runner.supervision.facts import Became, Drain, StopNow
+from streamlets.spark.failure import Failure
 from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake, unit_id
 
 

@@ -1,0 +1,1 @@
+"""Where schemas come from: `.avsc` files, dictionaries, dataclasses and Spark DDL."""

@@ -1,0 +1,101 @@
+"""From a plan to its descriptor: what matters to checkpoints, state and readers, without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import PurePath
+
+from blueprint.comparison.descriptor import (
+    ApplicationDescriptor,
+    BuiltQuery,
+    DescribedInlet,
+    DescribedOutlet,
+    DescribedStreamlet,
+    DescribedTopic,
+    Queries,
+)
+from blueprint.hocon.values import Json
+from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
+from blueprint.settings.secrets import as_json, hidden, masked
+
+
+def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
+    """The descriptor of a verified application, with the queries of logic that was built; the schemas that records
+    were written with are for whoever has run it to add."""
+    streamlets = sorted(plan.streamlets, key=lambda one: one.ref)
+    return ApplicationDescriptor(
+        application=plan.name,
+        streamlets={one.ref: _streamlet(one, plan.folder, (queries or {}).get(one.ref)) for one in streamlets},
+        topics={topic.id: _topic(topic) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
+        spark=hidden(plan.spark),
+    )
+
+
+def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuery] | None) -> DescribedStreamlet:
+    inlets = {
+        one.name: DescribedInlet(one.topic, one.contract, one.starting, one.max_records)
+        for one in sorted(plan.inlets, key=lambda one: one.name)
+    }
+    outlets = {
+        one.name: DescribedOutlet(one.topic, one.contract, one.partition_by, one.on_invalid, one.extra)
+        for one in sorted(plan.outlets, key=lambda one: one.name)
+    }
+    return DescribedStreamlet(
+        class_name=plan.class_name,
+        inlets=inlets,
+        outlets=outlets,
+        parameters=hidden({key: _relative(value, folder) for key, value in plan.parameters.items()}),
+        trigger=_trigger(plan.trigger) if plan.trigger is not None else None,
+        triggers={name: _trigger(plan.queries[name]) for name in sorted(plan.queries)},
+        retry=retry_json(plan.retry),
+        spark=hidden(plan.spark),
+        volume_mounts={name: _below(plan.volume_mounts[name], folder) for name in sorted(plan.volume_mounts)},
+        source_evolution=plan.source_evolution,
+        queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
+    )
+
+
+def retry_json(retry: Retry) -> dict[str, Json]:
+    """How units are restarted, by the names of the settings."""
+    return {field.name.replace("_", "-"): as_json(getattr(retry, field.name)) for field in fields(Retry)}
+
+
+def _below(path: str, folder: str) -> str:
+    """A path relative to the blueprint's folder when it lies below: descriptors travel between machines."""
+    place = PurePath(path)
+    return str(place.relative_to(folder)) if place.is_relative_to(folder) else path
+
+
+def _relative(value: object, folder: str) -> object:
+    """A parameter's value with the paths in it as `_below` gives them."""
+    match value:
+        case PurePath():
+            return _below(str(value), folder)
+        case Mapping():
+            return {key: _relative(inner, folder) for key, inner in value.items()}
+        case _:
+            return value
+
+
+def _trigger(trigger: Trigger) -> str:
+    match trigger:
+        case ProcessingTime(interval=interval):
+            return f"processing-time = {interval}"
+        case RealTime(interval=interval):
+            return f"real-time = {interval}"
+        case _:
+            return "available-now"
+
+
+def _topic(plan: TopicPlan) -> DescribedTopic:
+    cluster = plan.options.get("cluster") or plan.options.get("bootstrap.servers") or ""
+    settings: dict[str, object] = {}
+    for key, value in plan.options.items():
+        inner = value if isinstance(value, dict) else None
+        settings |= {key: value} if inner is None else {f"{key}.{name}": one for name, one in inner.items()}
+    kept = {"time": plan.retention.time, "size": plan.retention.size}
+    settings |= {f"retention.{key}": value for key, value in kept.items() if value is not None}
+    if not plan.retention.keep_unread:
+        settings["retention.keep-unread"] = False
+    return DescribedTopic(plan.name, plan.channel, masked(str(cluster)), plan.managed, hidden(settings))

@@ -1,0 +1,1 @@
+"""The blueprint as data: read from a configuration tree, wired, and as a graph."""

@@ -1,0 +1,183 @@
+"""The application as a graph of streamlets and topics: order, reachability, cycles."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from blueprint.diagnostics import Span
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+_SHORTEST = 2
+"""The length of a cycle of one streamlet and one topic; none is shorter."""
+_MOST_SEARCHED = 50_000
+"""In a huge component, the shortest cycle found in so many nodes is as good an example as any."""
+
+
+class Node(NamedTuple):
+    """A streamlet (by its name in the blueprint) or a topic (by its id)."""
+
+    kind: Literal["streamlet", "topic"]
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A port of a streamlet on a topic: from the streamlet when it is an outlet, to it when it is an inlet."""
+
+    source: Node
+    target: Node
+    port: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Streamlets that feed each other.
+
+    Arguments:
+        path: a shortest cycle, from its first streamlet by name.
+        further: the number of edges of the strongly connected component that are not on it.
+    """
+
+    path: tuple[Edge, ...]
+    further: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationGraph:
+    """Streamlets and topics, and the ports that join them; edges in the order of the blueprint."""
+
+    streamlets: tuple[str, ...]
+    topics: tuple[str, ...]
+    edges: tuple[Edge, ...]
+
+    def networkx(self) -> nx.MultiDiGraph[Node]:
+        """The same as a networkx graph; each edge carries its `Edge` as the attribute `edge`."""
+        import networkx as nx
+
+        graph: nx.MultiDiGraph[Node] = nx.MultiDiGraph()
+        graph.add_nodes_from(self._nodes())
+        graph.add_edges_from((edge.source, edge.target, {"edge": edge}) for edge in self.edges)
+        return graph
+
+    def order(self) -> tuple[str, ...]:
+        """All streamlets, producers first, ties by name; those in cycles come last, by name."""
+        sorted_nodes, knotted = self._sort()
+        names = [node.name for node in sorted_nodes if node.kind == "streamlet"]
+        return (*names, *sorted(node.name for node in knotted if node.kind == "streamlet"))
+
+    def reachable(self, starts: set[Node]) -> set[Node]:
+        """Every node that some way leads to from `starts`, these included."""
+        following = defaultdict(list)
+        for edge in self.edges:
+            following[edge.source].append(edge.target)
+        found, waiting = set(starts), list(starts)
+        while waiting:
+            for node in following[waiting.pop()]:
+                if node not in found:
+                    found.add(node)
+                    waiting.append(node)
+        return found
+
+    def without(self, streamlets: Container[str]) -> ApplicationGraph:
+        """The same graph without these streamlets and their connections; topics stay."""
+        gone = {Node("streamlet", ref) for ref in self.streamlets if ref in streamlets}
+        return ApplicationGraph(
+            tuple(ref for ref in self.streamlets if ref not in streamlets),
+            self.topics,
+            tuple(edge for edge in self.edges if edge.source not in gone and edge.target not in gone),
+        )
+
+    def cyclic_components(self) -> tuple[tuple[Node, ...], ...]:
+        """Return the strongly connected components with more than one node, each sorted, by their first node."""
+        _, unsorted = self._sort()
+        return _components(self._digraph(unsorted)) if unsorted else ()
+
+    def cycles(self) -> tuple[Cycle, ...]:
+        """Return a shortest cycle of each strongly connected component."""
+        _, unsorted = self._sort()
+        if not unsorted:
+            return ()
+        graph = self._digraph(unsorted)
+        components = _components(graph)
+        component_of = {node: number for number, nodes in enumerate(components) for node in nodes}
+        inside = Counter(
+            number
+            for edge in self.edges
+            if (number := component_of.get(edge.source, -1)) == component_of.get(edge.target, -2)
+        )
+        paths = (_shortest_cycle(graph, nodes) for nodes in components)
+        return tuple(Cycle(path, inside[number] - len(path)) for number, path in enumerate(paths))
+
+    def _digraph(self, nodes: Iterable[Node]) -> nx.DiGraph[Node]:
+        """Return the graph of some nodes, of parallel edges with the first, as the attribute `edge`."""
+        import networkx as nx  # slow to import, and only needed for a blueprint with a cycle
+
+        graph: nx.DiGraph[Node] = nx.DiGraph()
+        graph.add_nodes_from(nodes)
+        for edge in self.edges:
+            if edge.source in graph and edge.target in graph and not graph.has_edge(edge.source, edge.target):
+                graph.add_edge(edge.source, edge.target, edge=edge)
+        return graph
+
+    def _nodes(self) -> list[Node]:
+        return [*(Node("streamlet", ref) for ref in self.streamlets), *(Node("topic", id) for id in self.topics)]
+
+    def _sort(self) -> tuple[list[Node], list[Node]]:
+        """Nodes in topological order, and those that have none because they are in cycles or behind them."""
+        following: dict[Node, list[Node]] = defaultdict(list)
+        awaited = dict.fromkeys(self._nodes(), 0)
+        for edge in self.edges:
+            following[edge.source].append(edge.target)
+            awaited[edge.target] += 1
+        ready = [node for node, count in awaited.items() if count == 0]
+        heapq.heapify(ready)
+        done = []
+        while ready:
+            node = heapq.heappop(ready)
+            done.append(node)
+            for target in following[node]:
+                awaited[target] -= 1
+                if awaited[target] == 0:
+                    heapq.heappush(ready, target)
+        return done, [node for node, count in awaited.items() if count > 0]
+
+
+def _components(graph: nx.DiGraph[Node]) -> tuple[tuple[Node, ...], ...]:
+    import networkx as nx
+
+    components = nx.strongly_connected_components(graph)
+    return tuple(sorted(tuple(sorted(nodes)) for nodes in components if len(nodes) > 1))
+
+
+def _shortest_cycle(graph: nx.DiGraph[Node], nodes: tuple[Node, ...]) -> tuple[Edge, ...]:
+    """Return a shortest cycle of a strongly connected component; of several, the one whose first streamlet comes first.
+
+    One search finds the shortest cycle through a streamlet. Then the streamlet is removed, and the search continues in
+    what is still cyclic.
+    """
+    import networkx as nx
+
+    remaining = graph.subgraph(nodes).copy()
+    best: list[Node] = []
+    searched = 0
+    while searched < _MOST_SEARCHED and len(best) != _SHORTEST and (components := _components(remaining)):
+        searched += len(remaining)
+        start, component = min((node, nodes) for nodes in components for node in nodes if node.kind == "streamlet")
+        members = set(component)
+        returns = (nx.shortest_path(remaining, node, start) for node in remaining[start] if node in members)
+        path = min(returns, key=len)
+        if not best or len(path) < len(best):
+            best = [start, *path[:-1]]
+        remaining.remove_node(start)
+    return tuple(graph.edges[edge]["edge"] for edge in zip(best, [*best[1:], best[0]], strict=True))

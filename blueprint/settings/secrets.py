@@ -1,0 +1,219 @@
+"""What no output shows: values of settings that are secret by their name, and secrets inside texts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from blueprint.diagnostics import Diagnostic, Label, Span
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value
+
+if TYPE_CHECKING:
+    from blueprint.hocon.values import Json
+    from blueprint.plan import ApplicationPlan
+
+SECRET = "(secret)"
+"""What stands in the place of a secret; two secrets are never compared."""
+
+_NAMES = re.compile(
+    r"pass(word|wd|phrase)|(^|[^a-z])pwd|secret|credential|tokens?($|[^a-z])|jaas|sasl\.mechanism\.parameters"
+    r"|(api|access|private|account|shared|encryption|signing|ssl|client)[-_.]?key(?!.*(path|file|location)$)",
+    re.IGNORECASE,
+)
+_TAKEN_APART = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_USER_INFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_ASSIGNED = re.compile(
+    r"""((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"']+)""", re.I
+)
+
+
+_SETTING = re.compile(
+    r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
+)
+_SUBSTITUTION = "${"
+_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
+"""Below these keys stand names of the user's, which say nothing about what is in them."""
+
+# A shorter text is an ordinary word too often to be replaced wherever it stands.
+_SHORTEST = 4
+
+
+def is_secret(key: str) -> bool:
+    """Whether a setting's name says that its value is a secret."""
+    return _NAMES.search(_TAKEN_APART.sub("-", key)) is not None
+
+
+def without_secrets(key: str, value: Json) -> Json:
+    """The value of a setting, with `SECRET` wherever a secret stands in it.
+
+    Arguments:
+        key: the setting's; keys inside an object are looked at for themselves.
+    """
+    if value is not None and is_secret(key):
+        return SECRET
+    if isinstance(value, dict):
+        return {inner: without_secrets(f"{key}.{inner}", one) for inner, one in value.items()}
+    if isinstance(value, list):
+        return [without_secrets(key, one) for one in value]
+    return masked(value) if isinstance(value, str) else value
+
+
+def hidden(settings: Mapping[str, object]) -> dict[str, Json]:
+    """Settings by key as JSON, sorted, without secrets; values that JSON does not have become text."""
+    return {key: without_secrets(key, as_json(settings[key])) for key in sorted(settings)}
+
+
+def as_json(value: object) -> Json:
+    """A value of a parameter or setting as JSON has it: durations and sizes as text."""
+    match value:
+        case float() if not math.isfinite(value):
+            return str(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(key): as_json(value[key]) for key in sorted(value, key=str)}
+        case list() | tuple():
+            return [as_json(one) for one in value]
+        case _:
+            return str(value)
+
+
+def masked(text: str) -> str:
+    """Names and passwords in front of a host, and values that are called a password."""
+    return _ASSIGNED.sub(rf"\g<1>{SECRET}", _USER_INFO.sub(SECRET, text))
+
+
+def is_secret_path(path: Sequence[str]) -> bool:
+    """Return whether a path in a configuration says that its value is a secret; names of streamlets and the like do not
+    count."""
+    return is_secret(".".join(key for above, key in zip(("", *path), path, strict=False) if above not in _NAMED))
+
+
+_Data = TypeVar("_Data")
+
+
+class Secrets:
+    """The secrets of one application, to be replaced wherever they appear in its output.
+
+    Arguments:
+        values: of secret settings; short ones are not looked for in other texts.
+        spans: where configuration files and arguments have them.
+    """
+
+    def __init__(self, values: Iterable[str] = (), spans: Iterable[Span] = ()) -> None:
+        known = sorted({value for value in values if len(value) >= _SHORTEST}, key=len, reverse=True)
+        self._values = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in known)) if known else None
+        self._spans = tuple(spans)
+
+    def masked(self, text: str) -> str:
+        """Return a text with `SECRET` in place of each secret, of those in the text of a setting or address, too."""
+        return self.without(masked(text))
+
+    def without(self, text: str) -> str:
+        """Return a text with `SECRET` in place of each value of a secret setting, and of passwords in addresses."""
+        text = _USER_INFO.sub(SECRET, text)
+        return self._values.sub(SECRET, text) if self._values else text
+
+    def line(self, file: str, number: int, text: str) -> str:
+        """Return a line of a source with `*` in place of each character of a secret, so that columns stay.
+
+        Arguments:
+            file: as spans name it; number: of the line, from 1.
+        """
+        for span in self._spans:
+            if span.file == file and span.line <= number <= span.end_line:
+                start = span.column - 1 if number == span.line else 0
+                end = span.end_column - 1 if number == span.end_line else len(text)
+                if not text[start:end].startswith(_SUBSTITUTION):
+                    text = text[:start] + "*" * len(text[start:end]) + text[end:]
+        if not file.endswith(".py"):
+            text = _SETTING.sub(_starred_value, text)
+        text = _USER_INFO.sub(_starred, text)
+        return self._values.sub(_starred, text) if self._values else text
+
+    def finding(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Return a finding without secrets in what it says."""
+
+        def label(label: Label) -> Label:
+            return replace(label, message=self.without(label.message))
+
+        return replace(
+            diagnostic,
+            headline=self.without(diagnostic.headline),
+            primary=label(diagnostic.primary) if diagnostic.primary else None,
+            secondary=tuple(map(label, diagnostic.secondary)),
+            causes=tuple(map(self.without, diagnostic.causes)),
+            help=tuple(map(self.without, diagnostic.help)),
+        )
+
+    def data(self, data: _Data) -> _Data:
+        """Return a dataclass without secrets in those of its fields that are texts or tuples of texts."""
+        changed: dict[str, object] = {}
+        for field in fields(data):  # type: ignore[arg-type]
+            value = getattr(data, field.name)
+            if isinstance(value, str):
+                changed[field.name] = self.masked(value)
+            elif isinstance(value, tuple) and value and all(isinstance(one, str) for one in value):
+                changed[field.name] = tuple(map(self.masked, value))
+        return replace(data, **changed)  # type: ignore[type-var]
+
+
+def secrets_in(tree: ObjectValue) -> Secrets:
+    """Return the secrets of a resolved configuration."""
+    found = list(_secret_scalars(tree, ()))
+    values = [scalar.value for scalar in found if isinstance(scalar.value, str)]
+    return Secrets(values, [origin.span for scalar in found for origin in scalar.origins])
+
+
+def secrets_of(plan: ApplicationPlan) -> Secrets:
+    """Return the secrets of an application that is to run."""
+    settings = [
+        plan.spark,
+        *(each for streamlet in plan.streamlets for each in (streamlet.parameters, streamlet.spark)),
+        *(topic.options for topic in plan.topics),
+    ]
+    return Secrets(text for each in settings for key, value in each.items() for text in _secret_texts(key, value))
+
+
+def _secret_scalars(value: Value, path: tuple[str, ...], *, inside: bool = False) -> Iterator[Scalar]:
+    """All single values at secret paths, and below them."""
+    secret = inside or (bool(path) and is_secret_path(path))
+    match value:
+        case Scalar():
+            if secret:
+                yield value
+        case ListValue(items):
+            for item in items:
+                yield from _secret_scalars(item, path, inside=secret)
+        case ObjectValue(inner):
+            for key, field in inner.items():
+                yield from _secret_scalars(field, (*path, key), inside=secret)
+
+
+def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[str]:
+    secret = inside or is_secret(key)
+    match value:
+        case str():
+            if secret:
+                yield value
+        case Mapping():
+            for inner, one in value.items():
+                yield from _secret_texts(str(inner), one, inside=secret)
+        case list() | tuple():
+            for one in value:
+                yield from _secret_texts(key, one, inside=secret)
+
+
+def _starred(match: re.Match[str]) -> str:
+    return "*" * len(match[0])
+
+
+def _starred_value(match: re.Match[str]) -> str:
+    value = match["value"]
+    if value.startswith("$") or not is_secret(match["key"]):
+        return match[0]
+    start = match.start("value") - match.start()
+    return match[0][:start] + "*" * len(value) + match[0][start + len(value) :]

@@ -1,0 +1,72 @@
+"""What can be built of an application's logic, also when verification found errors in other parts of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from blueprint.catalog import ChannelTraits
+from blueprint.diagnostics import Diagnostic, Severity
+from blueprint.logic import Buildable, BuildableApplication
+from blueprint.model.draft import Draft
+from blueprint.settings.parameters import ParameterError, parameter_values
+from blueprint.settings.values import isolation, spark_places, spark_settings
+from blueprint.verification.planning import streamlet_plan, topics_of
+
+
+def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
+    """The streamlets of a draft that no finding of another rule already explains the failure of.
+
+    Arguments:
+        state: as in `Buildable`.
+    """
+    folder = Path(draft.blueprint.folder).resolve()
+    topics = defaultdict(str, topics_of(draft))
+    return BuildableApplication(
+        name=folder.name or "application",
+        folder=str(folder),
+        streamlets=tuple(
+            Buildable(
+                streamlet_plan(draft, ref, topics, None, folder),
+                entry.key,
+                _slow_topics(draft, ref),
+                spark_places(draft.settings, ref),
+                state,
+            )
+            for ref, entry in draft.blueprint.streamlets.items()
+            if _holds(draft, ref)
+        ),
+        spark=spark_settings(draft.settings),
+        isolation=isolation(draft.settings),
+    )
+
+
+def _holds(draft: Draft, ref: str) -> bool:
+    descriptor = draft.descriptor(ref)
+    if descriptor is None or descriptor.parameter_problems or _refused(descriptor.problems):
+        return False
+    ports = (*descriptor.inlets, *descriptor.outlets)
+    if len({port.name for port in ports}) < len(ports):
+        return False
+    if any(port.contract is None or _refused(port.problems) for port in ports):
+        return False
+    try:
+        values = parameter_values(descriptor.parameters, draft.given(ref, "parameters"))
+    except ParameterError:
+        return False
+    return {parameter.key for parameter in descriptor.parameters if not parameter.optional} <= set(values)
+
+
+def _refused(problems: Iterable[Diagnostic]) -> bool:
+    return any(problem.severity is Severity.ERROR for problem in problems)
+
+
+def _slow_topics(draft: Draft, ref: str) -> dict[str, str]:
+    found = {}
+    for binding in draft.wiring.bindings:
+        facts = draft.topics.get(binding.topic)
+        traits: ChannelTraits | None = draft.channels.get(facts.channel) if facts is not None else None
+        if binding.key.streamlet == ref and traits is not None and not traits.real_time:
+            found[binding.topic] = traits.name
+    return found

@@ -1,0 +1,69 @@
+"""Questions to the catalog: one per streamlet, with what is set of its ports and parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from blueprint.avro.dead_letters import dead_letter_contract
+from blueprint.catalog import (
+    Catalog,
+    LoadFailure,
+    PortDescriptor,
+    PortSetting,
+    StreamletDescriptor,
+    StreamletRequest,
+)
+from blueprint.hocon.values import ObjectValue, Scalar, Value, plain, span_of
+from blueprint.model.blueprint import DEAD_LETTERS, Blueprint
+from blueprint.verification.rules.names import is_class_path
+
+
+def describe(
+    blueprint: Blueprint, settings: ObjectValue, catalog: Catalog
+) -> dict[str, StreamletDescriptor | LoadFailure]:
+    """What the catalog says of each streamlet whose class is written as a class path.
+
+    Arguments:
+        settings: the `flow` tree of `configured`.
+    """
+    return {
+        entry.ref: catalog.describe(
+            StreamletRequest(
+                ref=entry.ref,
+                class_name=entry.class_name,
+                folder=blueprint.folder,
+                parameters=_parameters(settings.get("streamlets", entry.ref, "parameters")),
+                inlets=_ports(settings.get("streamlets", entry.ref, "inlets")),
+                outlets=_ports(settings.get("streamlets", entry.ref, "outlets")),
+            )
+        )
+        for entry in blueprint.streamlets.values()
+        if is_class_path(entry.class_name)
+    }
+
+
+def _parameters(value: Value | None) -> Mapping[str, Value]:
+    return value.fields if isinstance(value, ObjectValue) else {}
+
+
+def _ports(value: Value | None) -> Mapping[str, PortSetting]:
+    """Schemas given by configuration: `inlets.in = path`, or `inlets.in.schema = path` (or a schema as an object)."""
+    settings = {}
+    for name, port in value.fields.items() if isinstance(value, ObjectValue) else ():
+        schema = port.fields.get("schema") if isinstance(port, ObjectValue) else port
+        if isinstance(schema, Scalar) and isinstance(schema.value, str):
+            settings[name] = PortSetting(schema.text, span_of(schema))
+        elif isinstance(schema, ObjectValue):
+            settings[name] = PortSetting(json.dumps(plain(schema)), span_of(schema))
+    return settings
+
+
+def with_dead_letters(descriptor: StreamletDescriptor) -> StreamletDescriptor:
+    """The descriptor with its implicit outlet for dead letters, when one of its outlets sends records there."""
+    sending = [outlet for outlet in descriptor.outlets if outlet.on_invalid == "dead-letters"]
+    if not sending or any(outlet.name == DEAD_LETTERS for outlet in descriptor.outlets):
+        return descriptor
+    implicit = PortDescriptor(DEAD_LETTERS, None, dead_letter_contract(), sending[0].declared)
+    return replace(descriptor, outlets=(*descriptor.outlets, implicit))

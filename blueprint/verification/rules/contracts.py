@@ -1,0 +1,189 @@
+"""Rules about contracts: each reader can read all that each writer of its topic may write."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union, type_text
+from blueprint.avro.resolution.checking import check
+from blueprint.avro.resolution.reasons import Reason
+from blueprint.catalog import PortDescriptor
+from blueprint.diagnostics import Diagnostic, Label, Span, finding
+from blueprint.diagnostics.report import counted
+from blueprint.model.draft import Draft
+from blueprint.model.wiring import Binding
+from blueprint.spelling import did_you_mean, listing
+
+_COLUMN = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A writer and a reader of one topic whose contracts are known."""
+
+    writer: Binding
+    reader: Binding
+    written: PortDescriptor
+    read: PortDescriptor
+    writer_contract: Contract
+    reader_contract: Contract
+
+
+@dataclass(frozen=True, slots=True)
+class AlikePairs:
+    """Pairs on one topic whose writers are declared at one place, and whose readers are: the first, and how many."""
+
+    first: Pair
+    count: int
+
+
+def alike_pairs(draft: Draft) -> Iterator[AlikePairs]:
+    """All writers with all readers of each topic, in time that grows with the ports and not with the pairs.
+
+    Ports on several topics are left out: which of them is meant is not known.
+    """
+    sides: dict[str, tuple[_Side, _Side]] = defaultdict(lambda: ({}, {}))
+    times = Counter(binding.key for binding in draft.wiring.bindings)
+    for binding in draft.wiring.bindings:
+        port = binding.port
+        if port is not None and port.contract is not None and times[binding.key] == 1:
+            side = sides[binding.topic][binding.key.role == "consumer"]
+            _, bindings = side.setdefault((port.declared, port.contract.fingerprint), (port, []))
+            bindings.append(binding)
+    for writers, readers in sides.values():
+        for written, writing in writers.values():
+            for read, reading in readers.values():
+                assert written.contract is not None and read.contract is not None
+                pair = Pair(writing[0], reading[0], written, read, written.contract, read.contract)
+                yield AlikePairs(pair, len(writing) * len(reading))
+
+
+_Side = dict[tuple[Span, str], tuple[PortDescriptor, list[Binding]]]
+
+
+def contracts(draft: Draft) -> Iterator[Diagnostic]:
+    """Avro schema resolution from each writer to each reader.
+
+    Pairs of the same two schemas that share the place where the writer, or the reader, is declared are told once.
+    """
+    groups: list[list[AlikePairs]] = []
+    group_at: dict[object, list[AlikePairs]] = {}
+    for alike in alike_pairs(draft):
+        pair = alike.first
+        if pair.writer_contract == pair.reader_contract:
+            continue
+        schemas = pair.writer_contract.json, pair.reader_contract.json
+        places = ("writer", pair.written.declared, schemas), ("reader", pair.read.declared, schemas)
+        group = next((group_at[place] for place in places if place in group_at), None)
+        if group is None:
+            group = []
+            groups.append(group)
+        group.append(alike)
+        group_at |= dict.fromkeys(places, group)
+    for group in groups:
+        first, count = group[0].first, sum(alike.count for alike in group)
+        resolution = check(first.writer_contract, first.reader_contract)
+        if resolution.errors:
+            yield _finding(draft, "contract-incompatible", first, count, resolution.errors)
+        else:
+            for reason in resolution.reasons:
+                yield _finding(draft, "contract-risk", first, count, (reason,))
+
+
+def _finding(draft: Draft, code: str, pair: Pair, count: int, reasons: tuple[Reason, ...]) -> Diagnostic:
+    reader, writer = pair.reader.key.path, pair.writer.key.path
+    verb = "cannot read what" if code == "contract-incompatible" else "may read something else than"
+    topic = pair.reader.topic
+    causes = [f"`{reason.path}`: {reason.message}" if reason.path else reason.message for reason in reasons]
+    if count > 1:
+        causes.append(f"the same holds for {counted(count - 1, 'further pair')} of a writer and a reader")
+    return finding(
+        code,
+        f"`{reader}` {verb} `{writer}` writes to `{topic}`{_where(reasons)}",
+        pair.reader.path.span,
+        label="read here",
+        also=_places(draft, pair, reasons),
+        causes=causes,
+        help=_help(pair, reasons),
+    )
+
+
+_STRANGERS = 3
+"""As many reasons between records of different names say that they are different things, not versions of one."""
+
+
+def _help(pair: Pair, reasons: tuple[Reason, ...]) -> tuple[str, ...]:
+    root = next((reason for reason in reasons if not reason.path), None)
+    if root is not None and len(reasons) >= _STRANGERS and root.writer_name and root.reader_name:
+        reads, writes = f"`{pair.reader.key.path}` reads", f"`{pair.writer.key.path}` writes"
+        return (f"{reads} `{root.reader_name}`, {writes} `{root.writer_name}`: take the topic or the schema meant",)
+    return tuple(dict.fromkeys(change.text for reason in reasons for change in reason.changes))
+
+
+def _where(reasons: tuple[Reason, ...]) -> str:
+    paths = [reason.path for reason in reasons]
+    if not paths[0]:
+        return ""
+    if len(paths) == 1:
+        return f": field `{paths[0]}`"
+    return f": field `{paths[0]}` and {counted(len(paths) - 1, 'other')}"
+
+
+def _places(draft: Draft, pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[Label]:
+    """The wiring, the two declarations, then the fields in the schemas; each place once."""
+    yield Label(pair.writer.path.span, "written here")
+    writer, reader = pair.writer.key, pair.reader.key
+    yield from draft.declared(writer.streamlet, pair.written.declared, f"the outlet `{writer.port}` is declared here")
+    yield from draft.declared(reader.streamlet, pair.read.declared, f"the inlet `{reader.port}` is declared here")
+    told = {pair.written.declared, pair.read.declared}
+    for reason in reasons:
+        sides = (("the writer has", reason.writer_type, reason.writer_span),
+                 ("the reader expects", reason.reader_type, reason.reader_span))  # fmt: skip
+        for said, type, span in sides:
+            if span is not None and span not in told:
+                told.add(span)
+                yield Label(span, f"{said} `{type}`" if type else f"{said} no field `{reason.path}`")
+
+
+def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
+    """The columns an outlet is laid out by are fields of its records, single values, each named once.
+
+    Expressions are left to Spark. A Delta table has no partitions by arrays, maps or records.
+    """
+    told = set()
+    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
+        for outlet in descriptor.outlets if descriptor is not None else ():
+            if outlet.contract is None or outlet.declared in told:
+                continue
+            told.add(outlet.declared)
+            # Spark does not tell upper from lower case
+            fields = {field.name.lower(): field.schema for field in outlet.contract.record.fields}
+            names = [field.name for field in outlet.contract.record.fields]
+            seen: set[str] = set()
+            help: tuple[str, ...]
+            for column in filter(_COLUMN.fullmatch, outlet.partition_by):
+                schema = fields.get(column.lower())
+                if column.lower() in seen:
+                    what, help = f"by `{column}` twice", ("name it once",)
+                elif schema is None:
+                    what = f"by `{column}`, which its records do not have"
+                    help = did_you_mean(column, names) or (f"its fields are {listing(names)}",)
+                elif _is_nested(outlet.contract, schema):
+                    what = f"by `{column}`, which is no single value but `{type_text(schema)}`"
+                    help = ("partition by fields of single values",)
+                else:
+                    seen.add(column.lower())
+                    continue
+                seen.add(column.lower())
+                headline = f"the outlet `{outlet.name}` is partitioned {what}"
+                yield finding("partition-column", headline, outlet.declared, help=help)
+
+
+def _is_nested(contract: Contract, schema: Schema) -> bool:
+    held = contract.resolve(schema)
+    branches = held.branches if isinstance(held, Union) else (held,)
+    found = [branch for branch in map(contract.resolve, branches) if branch != Primitive("null")]
+    return len(found) > 1 or any(isinstance(branch, Array | Map | Record) for branch in found)

@@ -1,0 +1,74 @@
+"""All rules, in the order in which they are asked; findings are sorted afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from blueprint.diagnostics import Diagnostic
+from blueprint.model.draft import Draft
+from blueprint.verification.rules import (
+    contracts,
+    cycles,
+    folders,
+    migration,
+    mounts,
+    names,
+    parameters,
+    ports,
+    settings,
+    streamlets,
+    topics,
+)
+
+Rule = Callable[[Draft], Iterable[Diagnostic]]
+"""A rule returns what is wrong with a draft; it never raises for what a user did."""
+
+RULES: tuple[Rule, ...] = (
+    migration.connections,
+    names.streamlet_names,
+    names.class_paths,
+    names.port_names,
+    names.shared_port_names,
+    names.topic_names,
+    names.topic_name_clashes,
+    names.dead_letter_topics,
+    names.cluster_names,
+    names.application_names,
+    streamlets.load_failures,
+    streamlets.catalog_findings,
+    streamlets.unused_classes,
+    ports.malformed_paths,
+    ports.unknown_streamlets,
+    ports.unknown_ports,
+    ports.wrong_directions,
+    ports.ports_listed_twice,
+    ports.ports_bound_twice,
+    ports.unconnected_ports,
+    topics.topics_without_producers,
+    topics.topics_without_consumers,
+    topics.unused_topics,
+    topics.unknown_channels,
+    topics.settings_of_others_topics,
+    topics.misspelt_topic_settings,
+    topics.two_clusters,
+    cycles.cycles,
+    cycles.unknown_stops,
+    cycles.needless_stops,
+    cycles.unfed_circles,
+    contracts.contracts,
+    contracts.partition_columns,
+    parameters.parameter_declarations,
+    parameters.parameter_values,
+    parameters.parameter_problems,
+    parameters.unknown_parameters,
+    parameters.missing_parameters,
+    folders.shared_folders,
+    mounts.mount_declarations,
+    mounts.mount_folders,
+    mounts.missing_mounts,
+    settings.settings,
+    settings.settings_of_nothing,
+    settings.retry_names,
+    settings.retry_contradictions,
+    settings.real_time_channels,
+)

@@ -1,0 +1,102 @@
+"""Rules about volume mounts: how they are declared, and the folders they are given. Source: Cloudflow's checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from blueprint.catalog import StreamletDescriptor, VolumeMountDescriptor
+from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.hocon.values import Scalar, is_null, key_span_of, span_of
+from blueprint.model.draft import Draft
+from blueprint.spelling import alternatives, near
+from blueprint.verification.rules.names import dns_label_fault
+
+
+def mount_declarations(draft: Draft) -> Iterator[Diagnostic]:
+    """Names are DNS labels, paths absolute and without `..`, both told apart; once for each class."""
+    told: set[str] = set()
+    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
+        if descriptor is not None and descriptor.class_name not in told:
+            told.add(descriptor.class_name)
+            yield from _declarations(descriptor)
+
+
+def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
+    names: dict[str, VolumeMountDescriptor] = {}
+    paths: dict[str, VolumeMountDescriptor] = {}
+    for mount in sorted(descriptor.volume_mounts, key=lambda mount: mount.declared):
+        other = names.get(mount.name) or paths.get(mount.path)
+        what = f"called `{mount.name}`" if mount.name in names else f"at `{mount.path}`"
+        faults = [fault for fault in (dns_label_fault(mount.name), _path_fault(mount.path)) if fault]
+        if other is not None:
+            yield finding(
+                "volume-mount",
+                f"`{descriptor.class_name}` has two volume mounts {what}",
+                mount.declared,
+                also=(Label(other.declared, "the other"),),
+            )
+        elif faults:
+            subject = f"the name `{mount.name}`" if dns_label_fault(mount.name) else f"the path `{mount.path}`"
+            yield finding(
+                "volume-mount",
+                f"the volume mount `{mount.name}` cannot be mounted",
+                mount.declared,
+                causes=(f"{subject} {faults[0]}",),
+            )
+        names.setdefault(mount.name, mount)
+        paths.setdefault(mount.path, mount)
+
+
+def _path_fault(path: str) -> str | None:
+    if not path:
+        return "is empty"
+    if ".." in PurePosixPath(path).parts:
+        return "goes up with `..`"
+    return None if path.startswith("/") else "is not absolute"
+
+
+def mount_folders(draft: Draft) -> Iterator[Diagnostic]:
+    """Folders are given to mounts that exist, as paths."""
+    for ref in draft.blueprint.streamlets:
+        descriptor = draft.descriptor(ref)
+        if descriptor is None:
+            continue
+        names = [mount.name for mount in descriptor.volume_mounts]
+        for name, value in draft.given(ref, "volume-mounts").items():
+            if name not in names:
+                close = near(name, names)
+                yield finding(
+                    "unknown-volume-mount",
+                    f"`{ref}` has no volume mount `{name}`",
+                    key_span_of(value),
+                    also=(Label(descriptor.declared, "the class"),),
+                    help=(f"did you mean {alternatives(close)}?",) if close else (),
+                )
+            elif not (isinstance(value, Scalar) and isinstance(value.value, str)) and not is_null(value):
+                yield finding(
+                    "wrong-type", f"the volume mount `{name}` of `{ref}` must be the path of a folder", span_of(value)
+                )
+
+
+def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
+    """A mount that is given no folder is taken where it is declared, so that folder exists; a misspelt one is told by
+    `mount_folders` alone."""
+    for ref, entry in draft.blueprint.streamlets.items():
+        descriptor = draft.descriptor(ref)
+        if descriptor is None:
+            continue
+        given = draft.given(ref, "volume-mounts")
+        strays = [name for name in given if name not in {mount.name for mount in descriptor.volume_mounts}]
+        for mount in descriptor.volume_mounts:
+            if mount.name in given and not is_null(given[mount.name]):
+                continue
+            if not _path_fault(mount.path) and not Path(mount.path).is_dir() and not near(mount.name, strays):
+                yield finding(
+                    "volume-mount-missing",
+                    f"`{ref}` is given no folder for its volume mount `{mount.name}`",
+                    entry.key,
+                    also=(Label(mount.declared, "declared here"),),
+                    causes=(f"the folder `{mount.path}` of its declaration does not exist on this machine",),
+                    help=(f"write `volume-mounts {{ {mount.name} = some/folder }}` in the block of `{ref}`",),
+                )

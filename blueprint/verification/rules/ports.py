@@ -1,0 +1,259 @@
+"""Rules about port paths: that each names a port, of the right direction, once, and that no port is left over."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from blueprint.catalog import StreamletDescriptor
+from blueprint.diagnostics import Diagnostic, Fix, FixKind, Label, finding
+from blueprint.diagnostics.fixes import rewrite
+from blueprint.model.blueprint import DEAD_LETTERS, PortPath, Role
+from blueprint.model.draft import Draft
+from blueprint.model.wiring import PortKey, Stray
+from blueprint.spelling import alternatives, listing, near
+from blueprint.verification.rules.links import MissingLink, missing_links
+from blueprint.verification.rules.names import as_dns_label, dns_label_fault
+
+_KIND: dict[Role, str] = {"producer": "outlet", "consumer": "inlet"}
+
+
+def malformed_paths(draft: Draft) -> Iterator[Diagnostic]:
+    """A port path is `streamlet.port`."""
+    for stray in _strays(draft, "malformed"):
+        path = stray.path
+        yield finding(
+            "port-path",
+            f"`{path.text}` is no port path" if path.text.strip() else "an empty text is no port path",
+            path.span,
+            label=f"wants `streamlet.{_KIND[stray.role]}`",
+            help=_meant(stray),
+            fix=_fix([stray]),
+        )
+
+
+def unknown_streamlets(draft: Draft) -> Iterator[Diagnostic]:
+    """The streamlet of a path exists; one unknown name used several times is told once.
+
+    Nothing is told of a name that a streamlet would have if its own were allowed, nor where one of two streamlets of
+    one name may be it: those are told by themselves.
+    """
+    if draft.blueprint.twice:
+        return
+    meant = {as_dns_label(ref) for ref in draft.blueprint.streamlets if dns_label_fault(ref)}
+    uses: dict[str, list[Stray]] = defaultdict(list)
+    for stray in _strays(draft, "unknown-streamlet"):
+        if stray.path.streamlet not in meant:
+            uses[stray.path.streamlet].append(stray)
+    for name, strays in uses.items():
+        first, *others = strays
+        close = near(name, draft.blueprint.streamlets)
+        if not close and first.meant is not None:
+            close = (first.meant.streamlet,)
+        yield finding(
+            "unknown-streamlet",
+            f"there is no streamlet `{name}`",
+            first.path.span,
+            also=(Label(stray.path.span, "also named here") for stray in others),
+            help=(f"did you mean {alternatives(close)}?",)
+            if close
+            else (f"the streamlets are {listing(sorted(draft.blueprint.streamlets)[:8])}",)
+            if draft.blueprint.streamlets
+            else (),
+            fix=_fix(strays),
+        )
+
+
+def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
+    """The port of a path exists."""
+    for stray in _strays(draft, "unknown-port"):
+        path, kind = stray.path, _KIND[stray.role]
+        descriptor = draft.descriptor(path.streamlet)
+        assert descriptor is not None
+        ports = [port.name for port in (descriptor.outlets if stray.role == "producer" else descriptor.inlets)]
+        if _named_wrongly(descriptor, path.port):
+            continue
+        close = [PortKey(path.streamlet, stray.role, name) for name in near(path.port, ports)]
+        if not close and stray.meant is not None:
+            close = [stray.meant]
+        if ports:
+            has = f"`{descriptor.class_name}` has the {kind}{'s' if len(ports) > 1 else ''} {listing(ports)}"
+        else:
+            has = f"`{descriptor.class_name}` has no {kind}s"
+        yield finding(
+            "unknown-port",
+            f"`{path.streamlet}` has no {kind} `{path.port}`",
+            path.span,
+            also=(label for key in close[:1] for label in _declared(draft, key, "declared here")),
+            causes=(has,),
+            help=_port_help(path, close),
+            fix=_fix([stray]),
+        )
+
+
+def _named_wrongly(descriptor: StreamletDescriptor, name: str) -> bool:
+    """Whether a port may be the one called `name` if its declaration, which is told by itself, were right."""
+    names = [port.name for port in (*descriptor.inlets, *descriptor.outlets)]
+    return len(set(names)) < len(names) or any(dns_label_fault(port) and as_dns_label(port) == name for port in names)
+
+
+def _port_help(path: PortPath, close: list[PortKey]) -> tuple[str, ...]:
+    if path.port == DEAD_LETTERS:
+        return ('a streamlet has dead letters when one of its outlets says `on_invalid="dead-letters"`',)
+    return (f"did you mean {alternatives(key.path for key in close)}?",) if close else ()
+
+
+def wrong_directions(draft: Draft) -> Iterator[Diagnostic]:
+    """Producers are outlets and consumers inlets; a topic that has the two lists swapped is told once."""
+    by_topic: dict[str, list[Stray]] = defaultdict(list)
+    for stray in _strays(draft, "wrong-direction"):
+        by_topic[stray.topic].append(stray)
+    for id, strays in by_topic.items():
+        entry = draft.blueprint.topics[id]
+        if len(strays) == len(entry.paths) and entry.producers and entry.consumers:
+            yield _swapped(draft, id, strays)
+            continue
+        for stray in strays:
+            is_kind, wanted = _KIND["consumer" if stray.role == "producer" else "producer"], _KIND[stray.role]
+            yield finding(
+                "wrong-direction",
+                f"`{stray.path.text}` is an {is_kind} and cannot be a {stray.role} of `{id}`",
+                stray.path.span,
+                label=f"wants an {wanted}",
+                also=_declarations(draft, stray, is_kind),
+                help=_direction_help(stray),
+            )
+
+
+def _swapped(draft: Draft, id: str, strays: list[Stray]) -> Diagnostic:
+    first = strays[0]
+    return finding(
+        "wrong-direction",
+        f"the producers and consumers of `{id}` are swapped",
+        first.path.span,
+        label="this is an inlet",
+        also=[Label(s.path.span, "this is an outlet") for s in strays if s.role == "consumer"][:1]
+        + list(_declarations(draft, first, "inlet")),
+        help=("outlets are producers, inlets are consumers",),
+    )
+
+
+def _direction_help(stray: Stray) -> tuple[str, ...]:
+    other = "consumers" if stray.role == "producer" else "producers"
+    if stray.meant is not None and stray.meant.path != f"{stray.path.streamlet}.{stray.path.port}":
+        return (f"did you mean `{stray.meant.path}`?",)
+    return (f"put it among the {other} of the topic",)
+
+
+def _declarations(draft: Draft, stray: Stray, kind: str) -> Iterator[Label]:
+    key = PortKey(stray.path.streamlet, "consumer" if kind == "inlet" else "producer", stray.path.port)
+    if key in draft.wiring.ports:
+        yield from _declared(draft, key, f"declared as an {kind}")
+
+
+def _declared(draft: Draft, key: PortKey, message: str) -> tuple[Label, ...]:
+    return draft.declared(key.streamlet, draft.wiring.ports[key].declared, message)
+
+
+def ports_listed_twice(draft: Draft) -> Iterator[Diagnostic]:
+    """A port stands once in a topic."""
+    for stray in _strays(draft, "listed-twice"):
+        entry = draft.blueprint.topics[stray.topic]
+        first = next(
+            path
+            for role, path in entry.paths
+            if role == stray.role and (path.streamlet, path.port) == (stray.path.streamlet, stray.path.port)
+        )
+        yield finding(
+            "port-listed-twice",
+            f"`{stray.path.text}` stands twice among the {stray.role}s of `{stray.topic}`",
+            stray.path.span,
+            also=(Label(first.span, "first here"),),
+            help=_meant(stray) or ("leave one of them out",),
+        )
+
+
+def ports_bound_twice(draft: Draft) -> Iterator[Diagnostic]:
+    """A port belongs to one topic."""
+    places: dict[PortKey, list[tuple[str, PortPath]]] = defaultdict(list)
+    for binding in draft.wiring.bindings:
+        places[binding.key].append((binding.topic, binding.path))
+    for key, uses in places.items():
+        if len(uses) > 1:
+            topics = [topic for topic, _ in uses]
+            yield finding(
+                "port-bound-twice",
+                f"the {_KIND[key.role]} `{key.path}` is bound to the topics {listing(topics)}",
+                uses[1][1].span,
+                label=f"bound to `{topics[1]}`",
+                also=(Label(path.span, f"bound to `{topic}`") for topic, path in (uses[0], *uses[2:])),
+                help=(
+                    "keep one; several streamlets may read one topic"
+                    if key.role == "producer"
+                    else "keep one; several outlets may write one topic",
+                ),
+            )
+
+
+def unconnected_ports(draft: Draft) -> Iterator[Diagnostic]:
+    """Every port is bound to a topic. What one missing topic, or one missing side of it, would join is told at once."""
+    links = missing_links(draft)
+    if links and not draft.blueprint.topics:
+        yield _no_topics(draft, [key for link in links for key in (link.port, *link.inlets)])
+        return
+    for link in links:
+        yield _unconnected(draft, link)
+
+
+def _unconnected(draft: Draft, link: MissingLink) -> Diagnostic:
+    key = link.port
+    kind = _KIND[key.role]
+    also = [*_declared(draft, key, f"the {kind} is declared here")]
+    also += [label for inlet in link.inlets[:1] for label in _declared(draft, inlet, "the inlet is declared here")]
+    headline = f"the {kind} `{key.path}` is bound to no topic"
+    help = f"add a topic:\n{_topic_text(key, link.inlets)}"
+    if link.topic is not None:
+        headline += f", and `{link.topic}` has no {key.role}s"
+        also.insert(0, Label(draft.blueprint.topics[link.topic].key, "carries such records"))
+        help = f"add `{key.role}s = [{key.path}]` to `{link.topic}`"
+    elif link.inlets:
+        joined = listing(inlet.path for inlet in link.inlets)
+        headline = f"no topic joins the outlet `{key.path}` to the inlet{'s' if len(link.inlets) > 1 else ''} {joined}"
+    return finding("port-unconnected", headline, draft.blueprint.streamlets[key.streamlet].key, also=also, help=(help,))
+
+
+def _topic_text(key: PortKey, others: Iterable[PortKey]) -> str:
+    sides: dict[Role, list[str]] = {"producer": [], "consumer": []}
+    for each in (key, *others):
+        sides[each.role].append(each.path)
+    lists = ", ".join(f"{role}s = [{', '.join(paths)}]" for role, paths in sides.items() if paths)
+    return f"{key.port} {{ {lists} }}"
+
+
+def _no_topics(draft: Draft, missing: list[PortKey]) -> Diagnostic:
+    entry = draft.blueprint.streamlets[missing[0].streamlet]
+    outlets = [key for key in missing if key.role == "producer"]
+    lines = [f"  {_topic_text(key, ())}" for key in outlets or missing]
+    return finding(
+        "blueprint-section-missing",
+        "the blueprint has no topics, and its streamlets have ports",
+        entry.key,
+        label=f"`{missing[0].path}` is bound to no topic",
+        help=("add a section:\n" + "\n".join(["topics {", *lines, "}"]),),
+    )
+
+
+def _strays(draft: Draft, kind: str) -> Iterator[Stray]:
+    return (stray for stray in draft.wiring.strays if stray.kind == kind)
+
+
+def _meant(stray: Stray) -> tuple[str, ...]:
+    return (f"did you mean `{stray.meant.path}`?",) if stray.meant is not None else ()
+
+
+def _fix(strays: Sequence[Stray]) -> Fix | None:
+    """Bind the ports that paths are misspellings of; None when one of them may mean several ports, or a bound one."""
+    if any(stray.only is None for stray in strays):
+        return None
+    changes = ((stray.path.span, stray.path.text, stray.only.path) for stray in strays if stray.only is not None)
+    return rewrite(FixKind.RENAME_PORT, *changes)

@@ -1,0 +1,1 @@
+"""The commands of `flow`, one file each."""

@@ -1,0 +1,1 @@
+"""What authors write streamlets with; `streamlets` exports its public names."""

@@ -1,0 +1,95 @@
+"""`StreamletShape`: the inlets and outlets of a streamlet, with the builders that Cloudflow's users know."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from streamlets.api.ports import AvroInlet, AvroOutlet, Port
+
+P = TypeVar("P", AvroInlet, AvroOutlet)
+
+
+class _InletsBuilder(Protocol):
+    def __call__(self, *inlets: AvroInlet) -> StreamletShape: ...
+
+
+class _OutletsBuilder(Protocol):
+    def __call__(self, *outlets: AvroOutlet) -> StreamletShape: ...
+
+
+class _WithInlets:
+    """`with_inlets`, on the class (a new shape) and on a shape (its outlets kept, its inlets replaced)."""
+
+    def __get__(self, shape: StreamletShape | None, owner: type[StreamletShape]) -> _InletsBuilder:
+        outlets = shape.outlets if shape else ()
+        return lambda *inlets: StreamletShape(*_only(AvroInlet, "with_inlets", inlets), *outlets)
+
+
+class _WithOutlets:
+    """`with_outlets`, on the class (a new shape) and on a shape (its inlets kept, its outlets replaced)."""
+
+    def __get__(self, shape: StreamletShape | None, owner: type[StreamletShape]) -> _OutletsBuilder:
+        inlets = shape.inlets if shape else ()
+        return lambda *outlets: StreamletShape(*inlets, *_only(AvroOutlet, "with_outlets", outlets))
+
+
+class StreamletShape:
+    """The inlets and outlets of a streamlet.
+
+    `StreamletShape(a, b)`, `StreamletShape.of(a, b)`, `StreamletShape.with_inlets(a).with_outlets(b)` say the same;
+    `StreamletShape.empty()` has no ports. A second `with_inlets` replaces the inlets of the first.
+
+    Raises:
+        TypeError: something that is no port, or a port on the wrong side.
+    """
+
+    __slots__ = ("inlets", "outlets")
+
+    with_inlets = _WithInlets()
+    with_outlets = _WithOutlets()
+
+    def __init__(self, *ports: Port) -> None:
+        for port in ports:
+            if not isinstance(port, (AvroInlet, AvroOutlet)):
+                raise TypeError(f"a shape is made of inlets and outlets, not of {port!r}")
+        self.inlets: tuple[AvroInlet, ...] = tuple(port for port in ports if isinstance(port, AvroInlet))
+        self.outlets: tuple[AvroOutlet, ...] = tuple(port for port in ports if isinstance(port, AvroOutlet))
+
+    @classmethod
+    def empty(cls) -> StreamletShape:
+        """The shape without ports."""
+        return cls()
+
+    @classmethod
+    def of(cls, *ports: Port) -> StreamletShape:
+        """The shape of these inlets and outlets."""
+        return cls(*ports)
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """Inlets, then outlets, each in the order given."""
+        return (*self.inlets, *self.outlets)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StreamletShape) and self.ports == other.ports
+
+    def __hash__(self) -> int:
+        return hash(self.ports)
+
+    def __repr__(self) -> str:
+        return f"StreamletShape({', '.join(map(repr, self.ports))})"
+
+
+class HasShape(Protocol):
+    """What has inlets and outlets: a streamlet."""
+
+    @property
+    def shape(self) -> StreamletShape:
+        """Its inlets and outlets."""
+
+
+def _only(kind: type[P], builder: str, ports: tuple[P, ...]) -> tuple[P, ...]:
+    for port in ports:
+        if not isinstance(port, kind):
+            raise TypeError(f"{builder} takes {kind.__name__}s, not {port!r}")
+    return ports

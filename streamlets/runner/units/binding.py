@@ -1,0 +1,123 @@
+"""`TopicBinding`: a streamlet's ports joined to its topics, for whoever runs the plan (the runner and the testkit)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.plan import OutletPlan, StreamletPlan
+from streamlets.api.context import SparkStreamletContext, all_rows
+from streamlets.api.errors import StreamletError
+from streamlets.channels.base import BatchWritten, Branch, Channel, TopicResource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+
+@dataclass(frozen=True)
+class TopicBinding:
+    """The ports of one streamlet, joined to topics as its plan says.
+
+    Arguments:
+        plan: the streamlet's.
+        session: in which its sources are opened; the channels have prepared it.
+        topics: the resource of each topic that the plan names, by topic id, dead letters included.
+        channels: the channels those topics lie on, by name.
+        checkpoints: the application's folder of checkpoints; a query's is `<streamlet>/<query>` below it.
+        version: of the streamlet, noted in dead letters.
+        on_batch: told of each batch that a query of the streamlet brought to topics, or its sink to files.
+        print_line: shows text to the people who watch the run, from any thread.
+    """
+
+    plan: StreamletPlan
+    session: SparkSession
+    topics: Mapping[str, TopicResource]
+    channels: Mapping[str, Channel]
+    checkpoints: Path
+    version: str = ""
+    on_batch: Callable[[BatchWritten], None] | None = None
+    print_line: Callable[[str], None] = print
+
+    def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
+        """A streaming DataFrame of the inlet's schema, its source called `name` (unnamed without source evolution).
+
+        Raises:
+            StreamletError: no topic is joined to the inlet.
+        """
+        for plan in self.plan.inlets:
+            if plan.name == inlet:
+                source = name if self.plan.source_evolution else ""
+                return self.topics[plan.topic].read(self.session, plan, name=source, metadata=metadata)
+        raise StreamletError(f"no topic is joined to the inlet `{self.plan.ref}.{inlet}`")
+
+    def write(
+        self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
+    ) -> DataStreamWriter:
+        """An unstarted writer that brings each outlet (by name) its rows.
+
+        Raises:
+            StreamletError: no topic is joined to an outlet, the outlets' topics lie on several channels, or the
+                columns of a single outlet's rows cannot be made its schema's.
+        """
+        joined = tuple(self._branch(outlet, part) for outlet, part in branches.items())
+        for branch in joined:
+            if branch.rows is all_rows:
+                _fits(rows, branch.outlet)
+        carriers = sorted({branch.topic.plan.channel for branch in joined})
+        if len(carriers) > 1:
+            raise StreamletError(
+                f"the query `{query}` writes topics on several channels ({', '.join(carriers)}): "
+                "write each in a query of its own with `write_stream`"
+            )
+        dead_letters = self.plan.dead_letters
+        return (
+            self.channels[carriers[0]]
+            .writer(
+                rows,
+                joined,
+                self.topics[dead_letters] if dead_letters is not None else None,
+                query=query,
+                streamlet=self.plan.ref,
+                version=self.version,
+                on_batch=self.on_batch,
+            )
+            .outputMode(output_mode)
+        )
+
+    def checkpoint_dir(self, name: str) -> str:
+        """The folder of the query `name`'s checkpoint."""
+        return str(self.checkpoints / self.plan.ref / name)
+
+    def _branch(self, outlet: str, rows: Callable[[DataFrame], DataFrame]) -> Branch:
+        for plan in self.plan.outlets:
+            if plan.name == outlet:
+                return Branch(plan, rows, self.topics[plan.topic])
+        raise StreamletError(f"no topic is joined to the outlet `{self.plan.ref}.{outlet}`")
+
+
+def _fits(rows: DataFrame, outlet: OutletPlan) -> None:
+    from streamlets.contract import ContractError, conformance
+
+    try:
+        conformance(rows.schema, outlet.contract, extra=outlet.extra)
+    except ContractError as error:
+        raise StreamletError(f"the outlet `{outlet.name}`: {error}") from None
+
+
+def context_of(binding: TopicBinding) -> SparkStreamletContext:
+    """What the logic of the binding's streamlet runs in."""
+    plan = binding.plan
+    return SparkStreamletContext(
+        session=binding.session,
+        streamlet_ref=plan.ref,
+        config=plan.parameters,
+        volume_mounts={name: Path(folder) for name, folder in plan.volume_mounts.items()},
+        ports=binding,
+        folder=Path(plan.folder),
+        on_batch=binding.on_batch,
+        state=binding.checkpoints.parent.absolute(),
+        print_line=binding.print_line,
+    )

@@ -1,0 +1,1 @@
+"""What the framework knows of Spark: its launch, sessions, listeners, and the plans of queries."""

@@ -1,0 +1,88 @@
+"""The Java that Spark runs on: where it is, and why one did not come up."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from streamlets.spark.session import SessionError
+
+_OLDEST_JAVA = 17
+_SHELL = 128
+_ERROR = re.compile(r"(Exception|Error|Invalid)\b.*:|\b(Error|Invalid|Unrecognized|Caused by)\b")
+_NOISE = re.compile(
+    r"WARNING|NOTE|Error: (Could not create the Java Virtual Machine|A fatal exception has occurred)|at "
+)
+
+_INSTALL_JAVA = (
+    "install a Java runtime, version 17 or newer: `apt-get install openjdk-17-jre-headless` (Debian, Ubuntu), "
+    "`brew install openjdk@17` (macOS), or https://adoptium.net; then set JAVA_HOME or put `java` on PATH"
+)
+
+
+def _java() -> str | None:
+    """The Java that Spark's launch script takes."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else shutil.which("java")
+
+
+def require_java() -> None:
+    """Make sure that there is a Java; how old it is shows when it starts.
+
+    Raises:
+        SessionError: there is none.
+    """
+    java = _java()
+    if java is None:
+        raise SessionError("Spark needs Java, and there is none on PATH and no JAVA_HOME", _INSTALL_JAVA)
+    if not Path(java).is_file():
+        raise SessionError(f"JAVA_HOME is {os.environ['JAVA_HOME']}, but there is no {java}", _INSTALL_JAVA)
+
+
+def launch_failure(code: int, log: Path) -> SessionError:
+    """Return why the JVM did not come up: it is too old, or else how it ended and its last error.
+
+    Arguments:
+        code: its exit code, negative for a signal.
+        log: what it wrote to its standard error.
+    """
+    try:
+        told = subprocess.run([_java() or "java", "-version"], capture_output=True, text=True, timeout=30).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return SessionError(f"Spark needs Java, and `java -version` fails: {error}", _INSTALL_JAVA)
+    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    if version and int(version[1]) < _OLDEST_JAVA:
+        return SessionError(f"Spark needs Java {_OLDEST_JAVA} or newer, and this is Java {version[1]}", _INSTALL_JAVA)
+    return start_failure(code, log)
+
+
+def start_failure(code: int, log: Path) -> SessionError:
+    """Return how a Java process ended that Spark was starting in, with the last error in its log."""
+    ended = code - _SHELL if code > _SHELL else -code if code < 0 else 0  # a shell reports 128 + the signal
+    how = f"was killed by signal {ended} ({_signal_name(ended)})" if ended else f"ended with exit code {code}"
+    last = _last_error(log)
+    help = f"check the settings in `flow.runtimes.spark` and see {log}"
+    if ended == signal.SIGKILL:
+        help = f"the system may be out of memory: lower `spark.driver.memory` in `flow.runtimes.spark`; see {log}"
+    return SessionError(f"Spark's Java process {how} while it started{f': {last}' if last else ''}", help)
+
+
+def _last_error(log: Path) -> str:
+    """The last line that tells an error; warnings, and what Java adds after each error, do not count."""
+    try:
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    except OSError:
+        return ""
+    errors = [line for line in lines if _ERROR.search(line) and not _NOISE.match(line)]
+    return errors[-1].removeprefix('Exception in thread "main" ').removeprefix("Caused by: ") if errors else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"

@@ -1,0 +1,91 @@
+"""What an unstarted `DataStreamWriter` has been told; Spark keeps it to itself, so it is read by reflection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_READ = ("extraOptions", "foreachBatchWriter", "foreachWriter", "outputMode", "source")
+FILES = ("parquet", "orc", "json", "csv", "text", "avro", "xml")
+
+
+@dataclass(frozen=True, slots=True)
+class WriterFacts:
+    """A writer's sink and mode.
+
+    Arguments:
+        mode: `append`, `update` or `complete`; "" when this version of Spark keeps it elsewhere.
+        format: the sink's, "" when a function takes the batches or the rows.
+        options: by name, in lower case.
+    """
+
+    mode: str
+    format: str
+    options: dict[str, str]
+
+    @property
+    def lacks_sink(self) -> bool:
+        """Whether nobody said where the rows go: Spark's default are files, and they need a path."""
+        return self.format in FILES and "path" not in self.options
+
+
+def rows_of(writer: DataStreamWriter) -> DataFrame:
+    """What a writer writes."""
+    frame: DataFrame = writer._df  # noqa: SLF001 - Spark's writer does not tell
+    return frame
+
+
+def with_arguments(
+    writer: DataStreamWriter, name: str, args: tuple[Any, ...], named: dict[str, Any]
+) -> DataStreamWriter:
+    """The writer with what `start(path, format, outputMode, partitionBy, queryName, **options)` says."""
+    known = dict(zip(("path", "format", "outputMode", "partitionBy", "queryName"), args, strict=False)) | named
+    if name == "toTable":
+        known = {**named, "format": named.get("format") or "table"}
+        known.pop("tableName", None)
+    known.pop("queryName", None)
+    for key, value in known.items():
+        if value is None:
+            continue
+        if key in ("format", "outputMode"):
+            writer = getattr(writer, key)(value)
+        elif key == "partitionBy":
+            writer = writer.partitionBy(value) if isinstance(value, str) else writer.partitionBy(*value)
+        else:
+            writer = writer.option(key, value)
+    return writer
+
+
+def facts(writer: DataStreamWriter) -> WriterFacts:
+    """What a writer has been told so far."""
+    inner: Any = writer._jwrite  # noqa: SLF001
+    fields = _fields(inner.getClass().getName(), writer._df.sparkSession._jvm)  # noqa: SLF001
+
+    def value(name: str) -> Any:
+        return fields[name].get(inner) if name in fields else None
+
+    called = value("foreachBatchWriter") or value("foreachWriter")
+    mode, source, given = value("outputMode"), value("source"), value("extraOptions")
+    options = {}
+    pairs = given.iterator() if given is not None else None
+    while pairs is not None and pairs.hasNext():
+        pair = pairs.next()
+        options[str(pair.productElement(0)).lower()] = str(pair.productElement(1))
+    return WriterFacts(mode.toString().lower() if mode is not None else "", "" if called else str(source), options)
+
+
+@cache
+def _fields(name: str, jvm: Any) -> dict[str, Any]:
+    """What of a class in a JVM can be read; asking for it takes many calls."""
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    kind = jvm.java.lang.Class.forName(name, True, loader)
+    fields = {field.getName(): field for field in kind.getDeclaredFields()}
+    found = {field: fields[field] for field in _READ if field in fields}
+    for field in found.values():
+        field.setAccessible(True)
+    return found

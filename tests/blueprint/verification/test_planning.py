@@ -1,0 +1,220 @@
+"""The plan: settings resolved by precedence, streamlets in order, dead letters as topics."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from blueprint.avro.dead_letters import dead_letter_contract
+from blueprint.catalog import ParameterDescriptor, ParameterType, VolumeMountDescriptor
+from blueprint.plan import ApplicationPlan, AvailableNow, ProcessingTime, RealTime, Retry
+from blueprint.quantities import Duration
+from blueprint.verification.verify import Verification, verify
+from tests.blueprint.paper import PaperCatalog, at, record, streamlet
+
+SECOND = 10**9
+READING = record("Reading", src="string", value="double")
+WINDOW = ParameterDescriptor("window", "", ParameterType.DURATION, "1 minute", at(3))
+RATE = ParameterDescriptor("rate", "", ParameterType.INTEGER, None, at(4), optional=True)
+CATALOG = PaperCatalog(
+    streamlet("app.Sensors", outlets={"readings": READING}, parameters=(WINDOW, RATE), line=10,
+              on_invalid="dead-letters", partition_by=("src",),
+              volume_mounts=(VolumeMountDescriptor("tables", "/tmp", "ReadOnlyMany", at(11)),)),
+    streamlet("app.Archive", inlets={"in": READING}, line=30),
+    streamlet("app.Letters", inlets={"in": json.loads(dead_letter_contract().json)}, line=50),
+)  # fmt: skip
+
+
+class Application:
+    """A folder with a blueprint on paper streamlets."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def verify(
+        self, streamlets: str, topics: str, *, more: str = "", arguments: tuple[str, ...] = (), **conf: str
+    ) -> Verification:
+        """Verify a blueprint of these sections, with settings files by name."""
+        text = f"blueprint {{\n streamlets {{\n{streamlets}\n }}\n topics {{\n{topics}\n }}\n}}\n{more}\n"
+        (self.folder / "blueprint.conf").write_text(text, encoding="utf-8")
+        for name, settings in conf.items():
+            (self.folder / name).write_text(settings, encoding="utf-8")
+        return verify(
+            "blueprint.conf", catalog=CATALOG, conf_files=list(conf), arguments=arguments,
+            environment={"RATE": "9"}, working_directory=self.folder,
+        )  # fmt: skip
+
+    def plan(self, streamlets: str, topics: str, **more: object) -> ApplicationPlan:
+        """The plan; there must be one."""
+        verification = self.verify(streamlets, topics, **more)  # type: ignore[arg-type]
+        assert verification.plan is not None, verification.diagnostics
+        return verification.plan
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Application:
+    """An application in an empty folder."""
+    folder = tmp_path / "weather"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return Application(folder)
+
+
+TWO = "z = app.Sensors\na = app.Archive"
+ONE_TOPIC = "readings { producers = [z.readings], consumers = [a.in] }"
+
+
+def test_names_order_and_wiring(app: Application) -> None:
+    """The folder names the application; producers come first whatever their names; ports know their topics."""
+    plan = app.plan(TWO, ONE_TOPIC)
+    assert plan.name == "weather"
+    assert Path(plan.folder) == app.folder
+    assert [each.ref for each in plan.streamlets] == ["z", "a"]
+    (outlet,), (inlet,) = plan.streamlet("z").outlets, plan.streamlet("a").inlets
+    assert (outlet.topic, outlet.partition_by, outlet.on_invalid) == ("readings", ("src",), "dead-letters")
+    assert (inlet.topic, inlet.max_records, inlet.starting) == ("readings", None, "earliest")
+    topic = plan.topic("readings")
+    assert (topic.name, topic.channel, topic.managed) == ("readings", "delta", True)
+    assert (topic.producers, topic.consumers) == (("z.readings",), ("a.in",))
+    assert plan.producers_of("a") == ("z",)
+
+
+def test_dead_letters_get_a_topic_of_their_own(app: Application) -> None:
+    """One for each streamlet with an outlet that sends records there."""
+    plan = app.plan(TWO, ONE_TOPIC)
+    assert (plan.streamlet("z").dead_letters, plan.streamlet("a").dead_letters) == ("dead-letters.z", None)
+    topic = plan.topic("dead-letters.z")
+    assert (topic.name, topic.producers, topic.consumers) == ("dead-letters.z", ("z.dead-letters",), ())
+    assert [outlet.name for outlet in plan.streamlet("z").outlets] == ["readings"]
+
+
+def test_the_topic_of_dead_letters_may_be_set(app: Application) -> None:
+    """As any other topic's name, under its id in quotes."""
+    plan = app.plan(TWO, ONE_TOPIC, arguments=('flow.topics."dead-letters.z".topic.name=broken',))
+    assert plan.topic("dead-letters.z").name == "broken"
+
+
+def test_dead_letters_can_be_wired(app: Application) -> None:
+    """The implicit outlet is bound like any other, and its contract is checked."""
+    wired = "lost { producers = [z.dead-letters], consumers = [l.in] }"
+    plan = app.plan(f"{TWO}\nl = app.Letters", f"{ONE_TOPIC}\n{wired}")
+    assert plan.streamlet("z").dead_letters == "lost"
+    assert [topic.id for topic in plan.topics] == ["lost", "readings"]
+    wrong = app.verify(f"{TWO}\nl = app.Archive", f"{ONE_TOPIC}\n{wired}")
+    assert [each.code for each in wrong.diagnostics] == ["contract-incompatible"]
+
+
+def test_a_topic_cannot_take_the_id_of_dead_letters(app: Application) -> None:
+    """Records of two contracts would meet in it."""
+    found = app.verify(TWO, ONE_TOPIC.replace("readings {", '"dead-letters.z" {')).diagnostics
+    assert [each.code for each in found] == ["topic-name-clash"]
+
+
+def test_later_layers_win(app: Application) -> None:
+    """Code < blueprint < `flow` beside it < files in order < arguments, each value for itself."""
+    block = "z { class = app.Sensors, parameters { window = 2 minutes, rate = 1 } }\na = app.Archive"
+
+    def window(**layers: object) -> Duration:
+        value = app.plan(layers.pop("streamlets", block), ONE_TOPIC, **layers).streamlet("z").parameters["window"]  # type: ignore[arg-type]
+        assert isinstance(value, Duration)
+        return value
+
+    key = "flow.streamlets.z.parameters.window"
+    assert window(streamlets=TWO) == Duration(60 * SECOND)
+    assert window() == Duration(120 * SECOND)
+    layers: dict[str, object] = {"more": f"{key} = 3 minutes"}
+    assert window(**layers) == Duration(180 * SECOND)
+    layers["a.conf"] = f"{key} = 4 minutes"
+    assert window(**layers) == Duration(240 * SECOND)
+    layers["b.conf"] = f"{key} = 5 minutes"
+    assert window(**layers) == Duration(300 * SECOND)
+    layers["arguments"] = (f"{key}=6 minutes",)
+    assert window(**layers) == Duration(360 * SECOND)
+    assert app.plan(block, ONE_TOPIC, **layers).streamlet("z").parameters["rate"] == 1
+    layers["arguments"] = (f"{key}=null",)
+    assert window(**layers) == Duration(60 * SECOND)
+
+
+def test_an_optional_parameter_may_stay_without_a_value(app: Application) -> None:
+    """It is then left out; the environment can give it."""
+    assert "rate" not in app.plan(TWO, ONE_TOPIC).streamlet("z").parameters
+    plan = app.plan(TWO, ONE_TOPIC, more="flow.streamlets.z.parameters.rate = ${?RATE}")
+    assert plan.streamlet("z").parameters["rate"] == 9
+
+
+def test_triggers(app: Application) -> None:
+    """Of the application, a streamlet, a query: the nearest one holds."""
+    settings = """
+    flow.trigger { processing-time = 5 seconds }
+    flow.streamlets.z { trigger = available-now, queries.join.trigger { processing-time = 0 seconds } }
+    """
+    plan = app.plan(TWO, ONE_TOPIC, more=settings)
+    assert plan.streamlet("a").trigger == ProcessingTime(Duration(5 * SECOND))
+    assert plan.streamlet("z").trigger == AvailableNow()
+    assert plan.streamlet("z").queries == {"join": ProcessingTime(Duration(0))}
+
+
+def test_real_time_needs_a_channel_that_can(app: Application) -> None:
+    """Kafka can, Delta cannot."""
+    settings = "flow.streamlets.a.trigger { real-time = 1 minute }"
+    refused = app.verify(TWO, ONE_TOPIC, more=settings)
+    assert [each.code for each in refused.diagnostics] == ["real-time-channel"]
+    of_a_query = "flow.streamlets.a.queries.main.trigger { real-time = 1 minute }"
+    assert [each.code for each in app.verify(TWO, ONE_TOPIC, more=of_a_query).diagnostics] == ["real-time-channel"]
+    plan = app.plan(TWO, ONE_TOPIC, more=settings + "\nflow.topics.readings.channel = kafka")
+    assert plan.streamlet("a").trigger == RealTime(Duration(60 * SECOND))
+
+
+def test_retry_settings(app: Application) -> None:
+    """A streamlet's win over the application's; the others keep what is built in."""
+    settings = "flow.retry { max-attempts = 3, min-backoff = 2 seconds }, flow.streamlets.z.retry.max-attempts = 5"
+    plan = app.plan(TWO, ONE_TOPIC, more=settings)
+    assert plan.streamlet("z").retry == Retry(max_attempts=5, min_backoff=Duration(2 * SECOND))
+    assert plan.streamlet("a").retry == Retry(max_attempts=3, min_backoff=Duration(2 * SECOND))
+
+
+def test_spark_settings_and_the_rest(app: Application) -> None:
+    """Spark's settings by their full names, however they are written; inlets, group, folders."""
+    settings = """
+    flow.runtimes.spark { sql.shuffle.partitions = 4, "spark.ui.enabled" = true }
+    flow.streamlets.a { spark.spark.sql.ansi.enabled = no, group = g }
+    flow.streamlets.a.inlets.in { max-records = 100, starting = latest }
+    flow.streamlets.z { volume-mounts.tables = data, source-evolution = false }
+    flow.application = storms
+    flow.isolation = process
+    """
+    plan = app.plan(TWO, ONE_TOPIC, more=settings)
+    assert (plan.name, plan.isolation) == ("storms", "process")
+    assert plan.spark == {"spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "true"}
+    archive, sensors = plan.streamlet("a"), plan.streamlet("z")
+    assert archive.spark == {"spark.sql.ansi.enabled": "no"}
+    assert (archive.inlets[0].max_records, archive.inlets[0].starting, archive.group) == (100, "latest", "g")
+    assert sensors.volume_mounts == {"tables": str(app.folder / "data")}
+    assert (sensors.source_evolution, archive.source_evolution) == (False, True)
+    assert pickle.loads(pickle.dumps(plan)) == plan, "it is handed to other processes"
+
+
+def test_a_mount_without_a_folder_stays_where_it_is_declared(app: Application) -> None:
+    """That folder exists here."""
+    assert app.plan(TWO, ONE_TOPIC).streamlet("z").volume_mounts == {"tables": "/tmp"}
+
+
+def test_topic_settings(app: Application) -> None:
+    """The physical name, and what a channel wants to know; settings win over the blueprint."""
+    topics = ONE_TOPIC.replace("readings {", "readings { topic { name = raw, partitions = 3, retention.ms = 5 },")
+    arguments = ("flow.topics.readings.topic.partitions=7", 'flow.topics.readings.bootstrap.servers="a:1"')
+    plan = app.plan(TWO, topics, arguments=arguments)
+    topic = plan.topic("readings")
+    assert topic.name == "raw"
+    assert topic.options == {"topic": {"name": "raw", "partitions": 7, "retention.ms": 5}, "bootstrap.servers": "a:1"}
+
+
+def test_the_report_is_the_same_each_time(app: Application) -> None:
+    """Nothing depends on the order of sets."""
+    text = ONE_TOPIC.replace("z.readings", "zz.readings").replace("a.in", "a.on")
+    first, second = app.verify(TWO, text), app.verify(TWO, text)
+    assert first.diagnostics == second.diagnostics
+    assert len(first.diagnostics) == 2

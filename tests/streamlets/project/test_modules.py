@@ -1,0 +1,33 @@
+"""The modules of a project in this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from streamlets.project.modules import project_at
+
+
+def test_modules_are_executed_again_after_they_were_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the modules of the project, and of the packages named, keep is made again; other modules stay."""
+    folder, installed = tmp_path / "project", tmp_path / "installed"
+    for file in (
+        folder / "src" / "forgetting" / "__init__.py", folder / "src" / "forgetting" / "parts.py",
+        folder / "forgetting_flat.py",
+        installed / "forgetting_named" / "__init__.py", installed / "forgetting_other.py",
+    ):  # fmt: skip
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("kept = []\n")
+    monkeypatch.syspath_prepend(str(installed))
+    project = project_at(folder)
+    names = ("forgetting.parts", "forgetting_flat", "forgetting_named", "forgetting_other")
+    before = {name: project.load(name) for name in names}
+    project.forget_modules({"forgetting_named", "streamlets"})
+    again = {name: project.load(name) for name in names}
+    assert [name for name in names if again[name] is before[name]] == ["forgetting_other"]
+    assert again["forgetting.parts"].kept is not before["forgetting.parts"].kept
+    assert sys.modules["json"] is json
+    assert sys.modules["streamlets.project.modules"].project_at is project_at

@@ -1,0 +1,61 @@
+"""What a bounded run says is still held, from the state that Spark left in the checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from streamlets.runner.checkpoints.state_rows import Holder, held_rows
+from streamlets.runner.events.model import UnitHeld, UnitId
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+UNIT = UnitId("pairing", "pairs")
+
+
+@pytest.fixture(scope="module")
+def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """The checkpoints of a query that joined 50 rows with 3 on 1 shared key, and the rows its state has."""
+    root = tmp_path_factory.mktemp("held")
+
+    def stream(name: str, first: int, count: int) -> DataFrame:
+        rows = spark.range(first, first + count).selectExpr(f"id as {name}", "timestamp'2026-01-01 00:00:00' as ts")
+        rows.write.parquet(str(root / name))
+        return spark.readStream.schema(rows.schema).name(name).parquet(str(root / name)).withWatermark("ts", "1 hour")
+
+    left, right = stream("l", 0, 50), stream("r", 49, 3).withColumnRenamed("ts", "other")
+    query = (
+        left.join(right, (left.l == right.r) & (left.ts == right.other))
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(root / "checkpoints" / UNIT.streamlet / UNIT.query))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination(120)
+    progress = query.lastProgress
+    assert progress is not None
+    return root / "checkpoints", progress.stateOperators[0].numRowsTotal
+
+
+@pytest.mark.spark
+def test_the_sides_of_a_join(spark: SparkSession, joined: tuple[Path, int]) -> None:
+    """Each side's rows are told, the same whether both are counted or one is taken from the total."""
+    checkpoints, total = joined
+    counted, derived = (
+        [
+            (event.operator, event.rows)
+            for event in held_rows(spark, {UNIT: Holder("append", known)}, checkpoints, lambda: 0.0)
+        ]
+        for known in (None, total)
+    )
+    assert counted == derived == [("join (left side)", 50), ("join (right side)", 3)]
+
+
+@pytest.mark.spark
+def test_a_query_that_held_nothing_is_not_asked(spark: SparkSession, joined: tuple[Path, int]) -> None:
+    """State that the last batch said is empty is not read."""
+    held: list[UnitHeld] = list(held_rows(spark, {UNIT: Holder("append", 0)}, joined[0], lambda: 0.0))
+    assert held == []

@@ -1,0 +1,114 @@
+"""The Spark that units live on: started again when it is gone, once for all who ask. Here it is a small process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import pytest
+
+from streamlets.runner.units.host import SparkGoneError, SparkHost
+from streamlets.spark.failure import Failure
+from streamlets.spark.session import SessionError
+
+
+@dataclass(frozen=True)
+class FakeSpark:
+    """A process that waits to be ended."""
+
+    process: subprocess.Popen[bytes]
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+
+class Starts:
+    """Starts processes, unless told not to, and counts them."""
+
+    def __init__(self, script: str = "input()") -> None:
+        self.script = script
+        self.made: list[Any] = []
+        self.refused = 0
+        self.broken = False
+
+    def __call__(self) -> Any:
+        if self.broken:
+            self.refused += 1
+            raise SessionError("there is no memory", "buy some")
+        self.made.append(FakeSpark(subprocess.Popen([sys.executable, "-c", self.script], stdin=subprocess.PIPE)))
+        return self.made[-1]
+
+
+def test_one_that_dies_is_told_once_and_replaced_once(tmp_path: Path) -> None:
+    """Its end is told with its cause; of many who ask at a time, all get the same new one."""
+    starts, told = Starts(), SimpleQueue[Failure]()
+    host = SparkHost(starts, told.put, tmp_path / "jvm.log")
+    assert host.spark() is starts.made[0]
+    assert host.failure() is None
+    starts.made[0].process.kill()
+    assert told.get(timeout=30).cause == "Spark's Java process is gone (killed by signal 9)"
+    assert host.failure() is not None
+    with ThreadPoolExecutor(4) as asking:
+        found = list(asking.map(lambda _: host.spark(), range(4)))
+    assert set(map(id, found)) == {id(starts.made[1])}
+    assert len(starts.made) == 2
+    assert host.alive
+    host.stop()
+    with pytest.raises(Empty):
+        told.get(timeout=0.2)
+
+
+def test_one_that_does_not_start_again_is_tried_again_later(tmp_path: Path) -> None:
+    """Whoever asks gets the reason; the next one who asks may have more luck."""
+    starts = Starts()
+    host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log")
+    starts.made[0].stop()
+    starts.broken = True
+    with pytest.raises(SparkGoneError, match="does not start again: there is no memory"):
+        host.spark()
+    starts.broken = False
+    assert host.spark() is starts.made[1]
+    assert starts.refused == 1
+    host.stop()
+
+
+def test_what_holds_objects_of_one_that_is_gone_is_renewed_before_the_next(tmp_path: Path) -> None:
+    """Once for each that is gone, and not for the first."""
+    starts, renewed = Starts(), list[int]()
+    host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log", renew=lambda: renewed.append(len(starts.made)))
+    assert renewed == []
+    for _ in range(2):
+        host.spark().stop()
+        host.spark()
+    host.stop()
+    assert renewed == [1, 2]
+
+
+def test_the_first_one_must_start(tmp_path: Path) -> None:
+    """A run whose Spark never started has nothing to heal."""
+    starts = Starts()
+    starts.broken = True
+    with pytest.raises(SessionError):
+        SparkHost(starts, lambda lost: None, tmp_path / "jvm.log")
+
+
+@pytest.mark.parametrize(("code", "words"), [(3, ""), (1, "java.lang.OutOfMemoryError: Java heap space")])
+def test_lack_of_memory_is_said(tmp_path: Path, code: int, words: str) -> None:
+    """An exit code or last words that speak of memory come with what to set."""
+    told = SimpleQueue[Failure]()
+    (tmp_path / "jvm.log").write_text(f"{'-' * 1_000_000}\n{words}\n")
+    SparkHost(Starts(f"raise SystemExit({code})"), told.put, tmp_path / "jvm.log")
+    assert told.get(timeout=30).cause == (
+        f"Spark's Java process is gone (exit code {code}, out of memory; "
+        "see `spark.driver.memory` in `flow.runtimes.spark`)"
+    )

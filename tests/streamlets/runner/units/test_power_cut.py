@@ -1,0 +1,101 @@
+"""A power cut that empties the plan of a batch: whoever wrote the batch answers whether it may be planned again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamlets import AvroInlet, AvroOutlet, Queries, Sink, SparkStreamlet, SparkStreamletLogic
+from streamlets.api.context import StreamingWrite
+from streamlets.channels.delta import DeltaChannel
+from streamlets.runner.checkpoints.mending import DamagedCheckpointError, mend
+from streamlets.runner.units.site import may_have_written
+from streamlets.testkit import StreamletUnderTest, Testkit
+
+pytestmark = pytest.mark.spark
+
+READING = "src string"
+
+
+class Own(SparkStreamlet):
+    """A sink of the author's own, of which nobody knows what it has written."""
+
+    rows = AvroInlet("in", schema=READING)
+
+    class Logic(SparkStreamletLogic["Own"]):
+        """One query."""
+
+        def build_streaming_queries(self) -> Queries:
+            """Rows to nowhere."""
+            return self.query("sink", self.read_stream(self.streamlet.rows).writeStream.format("noop"))
+
+
+class Copy(SparkStreamlet):
+    """Records to a topic."""
+
+    rows = AvroInlet("in", schema=READING)
+    sink = AvroOutlet(schema=READING)
+
+    class Logic(SparkStreamletLogic["Copy"]):
+        """One query."""
+
+        def build_streaming_queries(self) -> Queries:
+            """Rows as they are."""
+            return self.write_stream(self.read_stream(self.streamlet.rows), self.streamlet.sink)
+
+
+def _sink(to: str) -> Callable[[Testkit], StreamletUnderTest]:
+    options = {"path": to} if to != "terminal" else {}
+    return lambda kit: kit.streamlet(
+        Sink, ref=to, parameters={"to": to, "options": options}, schemas={"in": READING}, real=to == "terminal"
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "undecide"),
+    [(_sink(to), f"outside/**/_batches/{to}/*/1.json") for to in ("parquet", "orc", "json", "csv")]
+    + [
+        (_sink("terminal"), None),
+        (lambda kit: kit.streamlet(Own, ref="own"), None),
+        (lambda kit: kit.streamlet(Copy, ref="copy"), "topics/_staged/*/1.json"),
+    ],
+    ids=["parquet", "orc", "json", "csv", "terminal", "own", "topic"],
+)
+def test_a_batch_is_planned_again_only_when_nothing_of_it_was_written(
+    kit: Testkit, make: Callable[[Testkit], StreamletUnderTest], undecide: str | None
+) -> None:
+    """A query whose batch was decided is refused, as its files would be taken for those of a larger batch; before the
+    decision it goes on. A sink of the author's own is refused always, the terminal never."""
+    app = make(kit)
+    for name in ("a", "b"):
+        app.inlet("in").put([{"src": name}])
+        app.step()
+    home = kit.folder / app.plan.ref
+    folder = home / "checkpoints" / app.plan.ref / "sink"
+    (folder / "commits" / "1").unlink()
+    (folder / "offsets" / "1").write_bytes(b"")
+    written = _asked(app, home)
+    if app.plan.ref == "terminal":
+        assert "batch 1, of which nothing was written" in next(iter(mend(folder, written)))
+        return
+    with pytest.raises(DamagedCheckpointError, match="batch 1 was written"):
+        list(mend(folder, written))
+    if undecide is None:
+        return
+    for decided in home.glob(undecide):
+        decided.unlink()
+    if app.plan.ref == "copy":  # its topic has the batch
+        with pytest.raises(DamagedCheckpointError, match="batch 1 was written"):
+            list(mend(folder, written))
+    else:
+        assert "batch 1, of which nothing was written" in next(iter(mend(folder, written)))
+
+
+def _asked(app: StreamletUnderTest, home: Path) -> Any:
+    streamlet = {"own": Own, "copy": Copy}.get(app.plan.ref, Sink)()
+    (write,) = streamlet.create_logic(app.context).build()
+    assert isinstance(write, StreamingWrite)
+    return may_have_written(write, app.plan.ref, [DeltaChannel(home / "topics")])

@@ -1,0 +1,30 @@
+"""What a streamlet's place remembers of its batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from blueprint.plan import Retry, StreamletPlan
+from streamlets.channels.base import BatchWritten
+from streamlets.runner.units.site import Site
+from streamlets.spark.listening import Listening
+
+
+def test_what_a_batch_brought_is_told_once_and_not_kept_for_ever(tmp_path: Path) -> None:
+    """Batches whose reports Spark drops are asked for by nobody: of those only the last are remembered."""
+    descriptor: Any = None
+    plan = StreamletPlan("s", "m.S", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+    host: Any = None
+    site = Site(
+        "app", str(tmp_path), plan, host=host, topics={}, channels={}, checkpoints=tmp_path, listening=Listening(),
+        bounded=False,
+    )  # fmt: skip
+    for batch in range(10_000):
+        site._on_batch(BatchWritten("s", "out", batch, {"out": batch}))
+    last = site.written("out", 9999)
+    assert last is not None
+    assert last.rows == {"out": 9999}
+    assert site.written("out", 9999) is None
+    assert site.written("out", 0) is None
+    assert len(site._written) < 1000

@@ -1,0 +1,318 @@
+"""Units on Spark: batches are counted once whatever Spark's bus drops, and queries the author started stay together."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import pytest
+
+from blueprint.plan import Retry, StreamletPlan
+from streamlets.api.context import StreamingWrite
+from streamlets.channels.base import BatchWritten
+from streamlets.runner.checkpoints.reading import latest
+from streamlets.runner.events.model import BatchStuck, UnitId
+from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
+from streamlets.runner.supervision.workers import Workers
+from streamlets.runner.units.site import Site
+from streamlets.runner.units.units import QueryUnit, StreamletUnit
+from streamlets.spark.listening import Listening
+from streamlets.spark.session import Spark
+
+PATIENCE = 120.0
+F = TypeVar("F", bound=Fact)
+
+
+def _report(batch: int, rows: int) -> dict[str, Any]:
+    return {"batchId": batch, "runId": "r", "sources": [{"numInputRows": rows}], "sink": {"numOutputRows": -1}}
+
+
+@dataclass
+class FakeQuery:
+    """A query whose reports are known to itself, as Spark keeps them, and told only when a test tells them."""
+
+    reports: list[dict[str, Any]]
+    runId: str = "r"  # noqa: N815 - as Spark has it
+    isActive: bool = True  # noqa: N815
+
+    def exception(self) -> None:
+        """It never fails."""
+
+    @property
+    def _jsq(self) -> Any:
+        known = [
+            SimpleNamespace(batchId=lambda r=r: r["batchId"], json=lambda r=r: json.dumps(r)) for r in self.reports
+        ]
+        thread = SimpleNamespace(isAlive=lambda: self.isActive)
+        return SimpleNamespace(
+            lastProgress=lambda: known[-1],
+            recentProgress=lambda: known,
+            streamingQuery=lambda: SimpleNamespace(queryExecutionThread=lambda: thread),
+        )
+
+
+@dataclass
+class FakeSite:
+    """The place of one query `out`."""
+
+    query: FakeQuery
+    told: dict[int, BatchWritten]
+    listening: Listening = field(default_factory=Listening)
+    bounded: bool = True
+    alive: bool = True
+    output_modes: dict[str, str] = field(default_factory=dict)
+
+    def start(self, write: StreamingWrite) -> FakeQuery:
+        """Up at once."""
+        return self.query
+
+    def written(self, query: str, batch: int) -> BatchWritten | None:
+        """What the channel told, once."""
+        return self.told.pop(batch, None)
+
+    def rows_read(self, report: dict[str, Any], executions: int) -> int:
+        """As Spark counts them."""
+        return sum(int(source["numInputRows"]) for source in report["sources"]) // executions
+
+    def backlog(self, report: object) -> dict[str, int]:
+        """Nothing is known of it."""
+        return {}
+
+    def trigger(self, write: StreamingWrite) -> None:
+        """As fast as it goes."""
+
+    def failure(self) -> None:
+        """Spark is there."""
+
+
+def _next(facts: SimpleQueue[Fact], kind: type[F]) -> F:
+    """The next fact of a kind; others are passed over."""
+    while True:
+        fact = facts.get(timeout=PATIENCE)
+        if isinstance(fact, kind):
+            return fact
+
+
+def test_batches_that_the_bus_dropped_are_counted_once() -> None:
+    """Reports that never came are asked of the query at its end, those that came twice count once, and the rows of a
+    last batch that read nothing are told before the end is."""
+    query = FakeQuery([_report(0, 10), _report(1, 5), _report(2, 0)])
+    told = {n: BatchWritten("a", "out", n, {"out": rows}) for n, rows in enumerate((7, 5, 3))}
+    site, facts = FakeSite(query, told), SimpleQueue[Fact]()
+    write = StreamingWrite("out", None)  # type: ignore[arg-type]
+    unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, write)  # type: ignore[arg-type]
+    unit.start(1)
+    _next(facts, Started)
+    for _ in range(2):
+        site.listening.onQueryProgress(
+            SimpleNamespace(progress=lambda: SimpleNamespace(json=lambda: json.dumps(_report(0, 10))))
+        )
+    query.isActive = False
+    unit.check()
+    assert facts.qsize() == 1  # the event of its end may be under way
+    unit.check()
+    rest = [facts.get() for _ in range(facts.qsize())]
+    found = [(f.progress.batch, f.progress.rows_in, f.progress.rows_out) for f in rest if isinstance(f, Progressed)]
+    assert found == [(0, 10, {"out": 7}), (1, 5, {"out": 5}), (2, 0, {"out": 3})]
+    assert rest[-1] == Ended(unit.id, 1)
+
+
+def test_the_end_of_a_query_is_told_whatever_is_wrong_with_its_counts() -> None:
+    """What raises while the last batches are counted is logged; the supervisor would wait for the end in vain."""
+    query, facts, logged = FakeQuery([_report(0, 10)]), SimpleQueue[Fact](), list[str]()
+    site: Any = FakeSite(query, {})
+
+    def broken(report: object) -> dict[str, int]:
+        raise RuntimeError("no count today")
+
+    site.backlog = broken
+    write = StreamingWrite("out", None)  # type: ignore[arg-type]
+    unit = QueryUnit(
+        UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: logged.append(text), write
+    )
+    unit.start(1)
+    _next(facts, Started)
+    query.isActive = False
+    unit.check()
+    unit.check()
+    assert _next(facts, Ended) == Ended(unit.id, 1)
+    assert "no count today" in logged[0]
+
+
+def test_a_query_is_started_that_somebody_else_had_built() -> None:
+    """Without anything built here it is built by its name; one that is not there any more fails for good. While Spark
+    is gone nobody looks for it."""
+    query, facts = FakeQuery([_report(0, 10)]), SimpleQueue[Fact]()
+    site: Any = FakeSite(query, {})
+    site.build = lambda: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
+    unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
+    unit.start(4)
+    assert _next(facts, Started) == Started(unit.id, 4)
+    site.alive = query.isActive = False
+    for _ in range(3):
+        unit.check()
+    assert facts.empty()
+    gone = QueryUnit(UnitId("a", "gone"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
+    gone.start(1)
+    failure = _next(facts, Ended).failure
+    assert failure is not None
+    assert failure.fatal
+
+
+_MODULE = '''
+import time
+from pathlib import Path
+from streamlets import SparkStreamlet, SparkStreamletLogic
+
+class Rates(SparkStreamlet):
+    """Two queries, the first started here."""
+
+    class Logic(SparkStreamletLogic["Rates"]):
+        def build_streaming_queries(self):
+            def look(rows, number):
+                while Path("HANGING").exists():
+                    time.sleep(0.1)
+                if not Path("MENDED").exists():
+                    raise RuntimeError("not mended yet")
+            mine = self.source("mine", format="rate", options={"rowsPerSecond": 50}).writeStream.foreachBatch(look)
+            other = self.source("other", format="rate", options={"rowsPerSecond": 50}).writeStream.format("noop")
+            started = mine.option("checkpointLocation", self.context.checkpoint_dir("mine")).start()
+            if Path("BROKEN").exists():
+                raise RuntimeError("broken behind it")
+            return [started, self.query("other", other)]
+'''
+
+
+@pytest.fixture
+def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
+    """A place for the streamlet above, in a session of its own."""
+    name = f"started_{request.node.name}"
+    (tmp_path / f"{name}.py").write_text(
+        _MODULE.replace("MENDED", str(tmp_path / "mended"))
+        .replace("BROKEN", str(tmp_path / "broken"))
+        .replace("HANGING", str(tmp_path / "hanging"))
+    )
+    descriptor: Any = None
+    plan = StreamletPlan("rates", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+    process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
+    running = Spark(spark, process)
+    host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
+    made = Site(
+        "app", str(tmp_path), plan, host=host, topics={}, channels={},
+        checkpoints=tmp_path / "checkpoints", listening=Listening(), bounded=False,
+    )  # fmt: skip
+    yield made
+    if made._context is not None:
+        for query in made._context.session.streams.active:
+            query.stop()
+
+
+@pytest.mark.spark
+def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) -> None:
+    """A streamlet that starts a query itself is never split: one failing query ends all, a restart builds all anew, and
+    a drain ends each of them on a commit."""
+    facts: SimpleQueue[Fact] = SimpleQueue()
+    unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(2), facts.put, lambda _, text: None)
+    unit.start(1)
+    ended = _next(facts, Ended)
+    assert (ended.unit, ended.run) == (unit.id, 1)
+    assert ended.failure is not None
+    assert ended.failure.cause == "RuntimeError: not mended yet"
+    assert [frame.rpartition(" in ")[2] for frame in ended.failure.frames] == ["look"]
+    assert _active(site) == set()
+
+    (tmp_path / "mended").touch()
+    unit.start(2)
+    assert _next(facts, Started) == Started(unit.id, 2)
+    assert _next(facts, Progressed).progress.unit == unit.id
+    assert "app.rates.other" in _active(site)
+    assert len(_active(site)) == 2
+    unit.drain()
+    assert _next(facts, Ended) == Ended(unit.id, 2)
+    assert _active(site) == set()
+    for query in (tmp_path / "checkpoints" / "rates").iterdir():
+        assert latest(query / "offsets") == latest(query / "commits")
+
+
+@pytest.mark.spark
+def test_where_a_batch_is(site: Site, tmp_path: Path) -> None:
+    """Of a function of `foreachBatch` that hangs the author's line is reported, else where Spark's own thread is."""
+    (tmp_path / "mended").touch()
+    (tmp_path / "hanging").touch()
+    facts: SimpleQueue[Fact] = SimpleQueue()
+    unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(2), facts.put, lambda _, text: None)
+    unit.start(1)
+    assert _next(facts, Started) == Started(unit.id, 1)
+    deadline = time.monotonic() + PATIENCE
+    while not (stuck := _located(unit, facts)).frames:  # its first batch has not begun
+        assert time.monotonic() < deadline
+        assert stuck.stack
+        assert not any(frame.startswith("java.") for frame in stuck.stack)
+    (frame,) = stuck.frames
+    assert frame.endswith(" in look")
+    (tmp_path / "hanging").unlink()
+    unit.stop()
+    _next(facts, Ended)
+
+
+def _located(unit: StreamletUnit, facts: SimpleQueue[Fact]) -> BatchStuck:
+    unit.locate(0, 1000.0)
+    stuck = _next(facts, Seen).event
+    assert isinstance(stuck, BatchStuck)
+    return stuck
+
+
+@pytest.mark.spark
+def test_a_failure_while_the_author_starts_leaves_nothing_running(site: Site, tmp_path: Path) -> None:
+    """When the second query cannot be started, or the author's code fails behind the first, that one, already up, is
+    stopped, and the failure is told."""
+    (tmp_path / "mended").touch()
+    (tmp_path / "checkpoints" / "rates").mkdir(parents=True)
+    (tmp_path / "checkpoints" / "rates" / "other").write_text("a file where a folder is to be")
+    facts: SimpleQueue[Fact] = SimpleQueue()
+    unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None)
+    unit.start(1)
+    assert _next(facts, Ended).failure is not None
+    assert _active(site) == set()
+    (tmp_path / "broken").touch()
+    unit.start(2)
+    while (ended := _next(facts, Ended)).run == 1:
+        pass  # the end of the one that was up is told, too
+    assert ended.failure is not None
+    assert ended.failure.cause == "RuntimeError: broken behind it"
+    assert _active(site) == set()
+
+
+def _active(site: Site) -> set[str | None]:
+    assert site._context is not None
+    return {query.name for query in site._context.session.streams.active}
+
+
+def test_no_queries_is_a_failure_for_good() -> None:
+    """A logic that builds nothing fails at once, and says so."""
+    facts: SimpleQueue[Fact] = SimpleQueue()
+    site: Any = SimpleNamespace(build=lambda: (), bounded=False)
+    StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
+    failure = _next(facts, Ended).failure
+    assert failure is not None
+    assert failure.fatal
+
+
+def test_queries_the_runner_starts_become_units_of_their_own() -> None:
+    """Writes that nobody started are supervised each for itself, by its own options where the settings have none."""
+    facts: SimpleQueue[Fact] = SimpleQueue()
+    options = {"max_attempts": 3, "random_factor": 0.2}
+    writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
+    plan = SimpleNamespace(retry_set=frozenset({"random_factor"}))
+    site: Any = SimpleNamespace(build=lambda: writes, bounded=False, trigger=lambda write: None, plan=plan)
+    StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
+    parts = _next(facts, Became).parts
+    assert [str(part.id) for part in parts] == ["a.x", "a.y"]
+    assert [part.retry for part in parts] == [Retry(), Retry(max_attempts=3)]

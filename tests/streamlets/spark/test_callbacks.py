@@ -1,0 +1,85 @@
+"""What queries call on is closed with them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+from py4j.java_gateway import PythonProxyPool
+from pyspark import SparkContext
+from pyspark.sql.utils import ForeachBatchFunction
+
+from streamlets.spark.callbacks import Callbacks
+from streamlets.spark.listening import Claim, Listening
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATIENCE = 30
+
+
+def test_what_a_function_raised_goes_with_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error holds the frames it went through, and Java may collect the function hours later."""
+    pool = PythonProxyPool()
+    session: Any = None
+
+    def batch(rows: Any, number: int) -> None:
+        raise RuntimeError("it fails")
+
+    function = ForeachBatchFunction(session, batch)
+    function.error = RuntimeError("it failed")
+    pool.put(function)
+    pool.put(Listening())
+    gateway = SimpleNamespace(gateway_property=SimpleNamespace(pool=pool))
+    monkeypatch.setattr(SparkContext, "_gateway", gateway)
+    callbacks = Callbacks()
+    callbacks._connections["run"] = SimpleNamespace(shutdown=lambda reset: None)
+    callbacks.ended("run")
+    assert function.error is None
+
+
+@pytest.mark.spark
+def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tmp_path: Path) -> None:
+    """However often a query runs, whether its batches succeed or fail, what its calls needed goes with it, and so does
+    what they raised."""
+    session = spark.newSession()
+    listening = Listening()
+    listening.attach(session)
+    gateway: Any = spark.sparkContext._gateway
+    proxies = gateway.gateway_property.pool
+    java = psutil.Process(gateway.proc.pid)
+
+    def run(number: int) -> None:
+        serving: list[threading.Thread] = []
+        ended = threading.Event()
+
+        def batch(rows: Any, _: int) -> None:
+            serving.append(threading.current_thread())
+            if number % 2:
+                raise RuntimeError("it fails")
+
+        writer = session.readStream.name("rate").format("rate").load().writeStream.foreachBatch(batch)
+        query = writer.option("checkpointLocation", str(tmp_path / str(number))).start()
+        listening.claim(str(query.runId), Claim(lambda report: None, lambda text: ended.set()))
+        before = time.monotonic()
+        while not serving:
+            assert time.monotonic() - before < PATIENCE
+            time.sleep(0.02)
+        query.stop()
+        assert ended.wait(PATIENCE)
+        serving[0].join(PATIENCE)
+        assert not serving[0].is_alive()
+        assert [each for each in proxies.dict.values() if getattr(each, "error", None) is not None] == []
+
+    run(0)
+    run(1)
+    threads, sockets = threading.active_count(), len(java.net_connections())
+    for number in range(2, 8):
+        run(number)
+    assert threading.active_count() < threads + 3
+    assert len(java.net_connections()) < sockets + 3

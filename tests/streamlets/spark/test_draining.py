@@ -1,0 +1,106 @@
+"""A drained query ends behind its running batch, whatever its source is and whatever the query is doing just then."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamlets.runner.checkpoints.reading import latest
+from streamlets.spark.draining import drain, is_down
+
+pytestmark = pytest.mark.spark
+
+PATIENCE = 60
+
+
+class Files:
+    """A query that reads files by Spark's own source, which no one can tell that a drain has begun."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self._spark = spark
+        self._folder = folder
+        (folder / "in").mkdir()
+
+    def feed(self, count: int) -> None:
+        """Lay down one-row files, each a batch."""
+        for _ in range(count):
+            number = sum(1 for _ in (self._folder / "in").iterdir())
+            draft = self._folder / "draft"
+            draft.write_text(f'{{"n": {number}}}\n')
+            draft.rename(self._folder / "in" / f"{number}.json")
+
+    def start(self, trigger: str = "0 seconds", **sink: Any) -> Any:
+        """Start, and wait until a batch is done."""
+        source = self._spark.readStream.name("files").schema("n bigint").option("maxFilesPerTrigger", 1)
+        rows = source.json(str(self._folder / "in"))
+        writer = rows.writeStream.trigger(processingTime=trigger).option("checkpointLocation", self._folder / "check")
+        query = (writer.foreachBatch(sink["batch"]) if sink else writer.format("noop")).start()
+        before = time.monotonic()
+        while query.lastProgress is None and not sink:
+            assert time.monotonic() - before < PATIENCE
+            time.sleep(0.01)
+        return query
+
+    def last(self) -> tuple[int, int]:
+        """The last batch that was planned, and that is committed; -1 for none."""
+        planned, committed = (latest(self._folder / "check" / part) for part in ("offsets", "commits"))
+        return -1 if planned is None else planned, -1 if committed is None else committed
+
+
+@pytest.fixture
+def files(spark: Any, tmp_path: Path) -> Files:
+    """A folder with a backlog."""
+    made = Files(spark, tmp_path)
+    made.feed(120)
+    return made
+
+
+def test_drains_under_backlog_end_on_a_commit(files: Files) -> None:
+    """At whatever moment it comes, no batch is planned and given up; `stop` would leave one behind every other time."""
+    for moment in range(8):
+        query = files.start()
+        time.sleep(0.03 * moment)
+        drain(query)
+        assert query.awaitTermination(PATIENCE)
+        planned, committed = files.last()
+        assert planned == committed
+        assert query.exception() is None
+    assert committed < 119, "there was no backlog"
+
+
+def test_a_drained_query_is_not_down_before_its_batch_is(files: Files, tmp_path: Path) -> None:
+    """The batch goes on to its end although Spark calls the query inactive; one that an earlier run has planned counts
+    as running."""
+
+    def fails(rows: Any, number: int) -> None:
+        raise RuntimeError("given up")
+
+    def batch(rows: Any, number: int) -> None:
+        (tmp_path / "begun").touch()
+        while not (tmp_path / "go on").exists():
+            time.sleep(0.01)
+
+    with pytest.raises(Exception, match="given up"):
+        files.start(batch=fails).awaitTermination(PATIENCE)
+    assert files.last() == (0, -1)
+    query = files.start(batch=batch)
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.01)
+    drain(query)
+    assert not is_down(query)
+    (tmp_path / "go on").touch()
+    assert query.awaitTermination(PATIENCE)
+    while not is_down(query):
+        time.sleep(0.01)
+    assert files.last() == (0, 0)
+
+
+def test_a_query_that_waits_for_its_trigger_ends_at_once(files: Files) -> None:
+    """An hour until the next trigger is not waited for."""
+    query = files.start("1 hour")
+    drain(query)
+    assert query.awaitTermination(PATIENCE)
+    assert files.last() == (0, 0)
