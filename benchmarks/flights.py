@@ -37,7 +37,7 @@ from blueprint.verification.verify import verify
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.runner import run as runner
 from streamlets.runner.events.model import Event, UnitChanged
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark import launching
 from streamlets.spark.session import Spark
 from streamlets.spark.settings import SessionPlan
@@ -200,7 +200,7 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
     assert plan is not None
     launching.start, start_ = lambda *_: _Lent(spark.session, spark.process), launching.start
     try:
-        options = runner.RunOptions(StateFolder(root / "state", plan.name), bounded=True)
+        options = runner.RunOptions(StateDirectory(root / "state", plan.name), bounded=True)
         code, _ = runner.run(plan, options, view, print)
     finally:
         launching.start = start_

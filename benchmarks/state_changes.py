@@ -31,7 +31,7 @@ from streamlets.project.catalog import ProjectCatalog
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_columns import note_windows
 from streamlets.runner.deployed import deployed, store_descriptor
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.failure import failure_of
 from streamlets.spark.session import active, child_session
 from streamlets.testkit.session import SETTINGS
@@ -219,7 +219,7 @@ class Ran:
         verification = self._verified(version, "old")
         assert verification.plan is not None, verification.diagnostics
         self._plan = verification.plan
-        state = StateFolder(folder / "old", _APP)
+        state = StateDirectory(folder / "old", _APP)
         for batch in (0, 1):
             self._feed(batch)
             refused = self._run(version, state)
@@ -233,7 +233,7 @@ class Ran:
     def changed(self, version: Version, name: str) -> tuple[str, str]:
         """Return what the comparison says of another version, and what Spark refuses on a copy of the state."""
         shutil.copytree(self._folder / "old", self._folder / name)
-        state = StateFolder(self._folder / name, _APP)
+        state = StateDirectory(self._folder / name, _APP)
         older = deployed(state)
         assert older is not None
         changes = self._verified(version, name, Against(older, "old", ChangeClass.BREAKING)).changes
@@ -255,7 +255,7 @@ class Ran:
             file.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.Table.from_pylist(_events(batch)), file)
 
-    def _run(self, version: Version, state: StateFolder) -> str:
+    def _run(self, version: Version, state: StateDirectory) -> str:
         """Run a version to the end of its records; gives why Spark refuses it, empty when it does not."""
         from pyspark.errors import StreamingQueryException
 

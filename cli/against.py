@@ -12,7 +12,7 @@ from cli.application import existing
 if TYPE_CHECKING:
     from blueprint.comparison import Described
     from blueprint.comparison.findings import Against
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 CLASSES = ("safe", "readers-first", "writers-first", "drain", "state-loss", "breaking")
 
@@ -51,9 +51,9 @@ def against(path: Path, allow: str) -> Against:
     return Against(described, shown, ChangeClass(allow))
 
 
-def _state(path: Path) -> StateFolder | None:
+def _state(path: Path) -> StateDirectory | None:
     """The application's folder that is meant: the folder itself, or the only one in it; None for a file."""
-    from streamlets.runner.state_folder.folder import DESCRIPTOR, StateFolder
+    from streamlets.runner.state_directory.directory import DESCRIPTOR, StateDirectory
 
     if not path.is_dir():
         return None
@@ -63,4 +63,4 @@ def _state(path: Path) -> StateFolder | None:
         names = ", ".join(f"`{one}`" for one in inside)
         raise click.UsageError(f"`{path}` holds several applications: name the folder of one, such as {names}")
     folder = inside[0] if inside and not own else path
-    return StateFolder(folder.absolute().parent, folder.absolute().name)
+    return StateDirectory(folder.absolute().parent, folder.absolute().name)

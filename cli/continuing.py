@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from blueprint.diagnostics import Diagnostic
     from blueprint.plan import ApplicationPlan
     from blueprint.verification.verify import Verification
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 
 def lost_queries(changes: Iterable[Change]) -> tuple[str, ...]:
@@ -50,11 +50,11 @@ class Continuation:
         self._unfinished: tuple[str, ...] = ()
         self.compared: str | None = None
 
-    def state(self, plan: ApplicationPlan) -> StateFolder:
+    def state(self, plan: ApplicationPlan) -> StateDirectory:
         """Return the state directory of an application."""
-        from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
+        from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory
 
-        return StateFolder(self._root if self._root is not None else Path(plan.folder) / STATE_FOLDER, plan.name)
+        return StateDirectory(self._root if self._root is not None else Path(plan.folder) / STATE_DIRECTORY, plan.name)
 
     def __call__(self, plan: ApplicationPlan) -> Against | None:
         """Return what the plan is compared with; None when there is nothing to continue."""
@@ -81,11 +81,11 @@ class Continuation:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
             return self._unknown(state, f"`{shown_name(state.descriptor_file)}` cannot be read: {reason}", allowed)
         if described is None:
-            folder = shown_name(state.folder)
+            folder = shown_name(state.directory)
             return self._unknown(state, f"`{folder}` has no descriptor of the version that made its state", allowed)
         return Against(described, shown_name(state.descriptor_file), allowed)
 
-    def _unknown(self, state: StateFolder, wrong: Diagnostic | str, allowed: ChangeClass) -> Against | None:
+    def _unknown(self, state: StateDirectory, wrong: Diagnostic | str, allowed: ChangeClass) -> Against | None:
         """Return the finding that takes the place of a comparison; None where the worst is allowed."""
         from blueprint.comparison import ChangeClass
         from blueprint.comparison.findings import Against

@@ -12,8 +12,8 @@ import click
 from cli.durations import DurationType
 
 if TYPE_CHECKING:
-    from streamlets.runner.state_folder.control import Request
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.control import Request
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 Status = Mapping[str, Any]
 Streamlet = Mapping[str, Any]
@@ -28,7 +28,7 @@ def timeout_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., An
     return click.option("--timeout", type=DurationType(), metavar="DURATION", help=help)
 
 
-def the_running(path: Path, state_dir: Path | None, application: str | None) -> StateFolder:
+def the_running(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
     """The application that is meant; of several in a directory, the one that runs. It may not have run yet.
 
     Raises:
@@ -41,14 +41,14 @@ def the_running(path: Path, state_dir: Path | None, application: str | None) -> 
     return running[0] if len(running) == 1 else only(known)
 
 
-def send(state: StateFolder, wanted: Request) -> None:
+def send(state: StateDirectory, wanted: Request) -> None:
     """Have the runner take a request.
 
     Raises:
         SystemExit: it is not running, does not answer or refuses: 1, with the reason on the standard error.
     """
-    from streamlets.runner.state_folder.control import RunnerGoneError, ask
-    from streamlets.runner.state_folder.folder import StateError
+    from streamlets.runner.state_directory.control import RunnerGoneError, ask
+    from streamlets.runner.state_directory.directory import StateError
 
     try:
         answer = ask(state, wanted, patience=_ANSWER_PATIENCE)
@@ -73,14 +73,14 @@ class Follower:
         only: the streamlets of interest; empty for all.
     """
 
-    def __init__(self, state: StateFolder, only: frozenset[str] = frozenset()) -> None:
+    def __init__(self, state: StateDirectory, only: frozenset[str] = frozenset()) -> None:
         self._state = state
         self._only = only
         self._told = {each["ref"]: (shown_state(each), since(each)) for each in streamlets(self.status())}
 
     def status(self) -> Status:
         """What the run last wrote down."""
-        from streamlets.runner.state_folder.folder import read_status
+        from streamlets.runner.state_directory.directory import read_status
 
         return read_status(self._state) or {}
 

@@ -13,7 +13,7 @@ from cli.application import Application, blueprint_at, existing
 
 if TYPE_CHECKING:
     from streamlets.channels.delta import DeltaTopic
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +32,7 @@ def path_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("path", type=click.Path(path_type=Path), default=Path())(command)
 
 
-def applications(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateFolder, ...]:
+def applications(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateDirectory, ...]:
     """The state of the applications that keep it in one directory, sorted by name; where there is none, that of the
     blueprint's application, which has not run yet.
 
@@ -40,10 +40,15 @@ def applications(path: Path, state_dir: Path | None, application: str | None) ->
         click.UsageError: the path does not exist, or there is no such application and the blueprint names none.
     """
     from blueprint.spelling import suggestion
-    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder, applications_in, is_application
+    from streamlets.runner.state_directory.directory import (
+        STATE_DIRECTORY,
+        StateDirectory,
+        applications_in,
+        is_application,
+    )
 
     blueprint = blueprint_at(path if state_dir is not None else existing(path))
-    root = state_dir if state_dir is not None else blueprint.parent / STATE_FOLDER
+    root = state_dir if state_dir is not None else blueprint.parent / STATE_DIRECTORY
     _refuse_closed(root, application)
     found = applications_in(root)
     own = Application(blueprint, (), ()).name
@@ -57,7 +62,7 @@ def applications(path: Path, state_dir: Path | None, application: str | None) ->
     if application is not None and application not in known:
         hint = suggestion(application, known)
         raise click.UsageError(f"no application `{application}` keeps its state in {root}; {hint}")
-    return tuple(StateFolder(root, name) for name in (sorted(known) if application is None else [application]))
+    return tuple(StateDirectory(root, name) for name in (sorted(known) if application is None else [application]))
 
 
 def _refuse_closed(root: Path, application: str | None) -> None:
@@ -80,30 +85,30 @@ def _refuse_closed(root: Path, application: str | None) -> None:
         )
 
 
-def state_folders(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateFolder, ...]:
+def state_directories(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateDirectory, ...]:
     """The state of the applications that have run.
 
     Raises:
         click.UsageError: as `applications`, and when none has run.
     """
-    from streamlets.runner.state_folder.folder import is_application
+    from streamlets.runner.state_directory.directory import is_application
 
     known = applications(path, state_dir, application)
-    if not any(is_application(each.folder) for each in known):
+    if not any(is_application(each.directory) for each in known):
         raise click.UsageError(f"{known[0].application} has not run yet: `flow run` makes its state in {known[0].root}")
     return known
 
 
-def state_folder(path: Path, state_dir: Path | None, application: str | None) -> StateFolder:
+def state_directory(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
     """The state folder of the one application that is meant.
 
     Raises:
-        click.UsageError: as `state_folders`, and when there are several.
+        click.UsageError: as `state_directories`, and when there are several.
     """
-    return only(state_folders(path, state_dir, application))
+    return only(state_directories(path, state_dir, application))
 
 
-def only(states: Sequence[StateFolder]) -> StateFolder:
+def only(states: Sequence[StateDirectory]) -> StateDirectory:
     """The application's, where there is no choice.
 
     Raises:
@@ -121,14 +126,14 @@ def topic_folders(path: Path, state_dir: Path | None, application: str | None) -
     """The topics' folders by application, sorted.
 
     Raises:
-        click.UsageError: as `state_folders`.
+        click.UsageError: as `state_directories`.
     """
     from streamlets.channels.delta.inspection import topics_in
 
-    return {each.application: topics_in(each.topics) for each in state_folders(path, state_dir, application)}
+    return {each.application: topics_in(each.topics) for each in state_directories(path, state_dir, application)}
 
 
-def topics_of(state: StateFolder) -> tuple[DeltaTopic, ...]:
+def topics_of(state: StateDirectory) -> tuple[DeltaTopic, ...]:
     """The application's topics on the embedded channel, as they lie there."""
     from blueprint.plan import TopicPlan
     from streamlets.channels.delta import DeltaChannel
@@ -139,7 +144,7 @@ def topics_of(state: StateFolder) -> tuple[DeltaTopic, ...]:
     return tuple(channel.topic(TopicPlan(name, name, channel.name, False, (), (), {})) for name in names)
 
 
-def named_topic(name: str, state: StateFolder) -> DeltaTopic:
+def named_topic(name: str, state: StateDirectory) -> DeltaTopic:
     """The application's topic of a name.
 
     Raises:

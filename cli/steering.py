@@ -54,7 +54,7 @@ def steer(
         click.UsageError: there is no such application or streamlet.
         SystemExit: 1 when it is refused, fails, or takes longer than `timeout` seconds.
     """
-    from streamlets.runner.state_folder.control import request
+    from streamlets.runner.state_directory.control import request
 
     state = the_running(*where)
     follower = Follower(state, frozenset(refs))

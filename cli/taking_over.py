@@ -55,7 +55,7 @@ class ThisRun:
 
     def become(self, upgrade: Upgrade) -> NoReturn:
         """Run another version in place of this one: the process, its terminal and its supervisor stay."""
-        from streamlets.runner.state_folder.folder import HANDED_OVER
+        from streamlets.runner.state_directory.directory import HANDED_OVER
 
         os.set_inheritable(upgrade.lock, True)
         sys.stdout.flush()

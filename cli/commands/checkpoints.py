@@ -12,13 +12,13 @@ from cli.following import fail
 from cli.groups import ListedGroup
 from cli.output.formats import format_option
 from cli.output.quantities import count
-from cli.state import path_argument, state_folder, state_folders, state_options
+from cli.state import path_argument, state_directories, state_directory, state_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streamlets.runner.checkpoints.reading import Checkpoint
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 
 @click.group(cls=ListedGroup)
@@ -38,7 +38,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
     from cli.output.checkpoints import as_data, print_list
     from streamlets.runner.checkpoints.reading import checkpoints_in
 
-    states = state_folders(path, state_dir, application)
+    states = state_directories(path, state_dir, application)
     if form == "json":
         _print_json(
             {each.application: [as_data(found, each) for found in checkpoints_in(each.checkpoints)] for each in states}
@@ -57,7 +57,7 @@ def show(name: str, path: Path, state_dir: Path | None, application: str | None,
     """Show a streamlet's checkpoints, or a query's: batches, positions in its topics, state, sizes, damage."""
     from cli.output.checkpoints import as_data, print_one
 
-    state = state_folder(path, state_dir, application)
+    state = state_directory(path, state_dir, application)
     found = _named(name, state)
     if form == "json":
         _print_json([as_data(each, state) for each in found])
@@ -81,9 +81,9 @@ def reset(name: str, path: Path, state_dir: Path | None, application: str | None
     """
     from streamlets.channels.delta import DeltaChannel
     from streamlets.runner.checkpoints.resetting import reset as forget
-    from streamlets.runner.state_folder.folder import StateError
+    from streamlets.runner.state_directory.directory import StateError
 
-    state = state_folder(path, state_dir, application)
+    state = state_directory(path, state_dir, application)
     found = _named(name, state)
     try:
         with state.locked():
@@ -115,7 +115,7 @@ def _confirm(found: Sequence[Checkpoint], yes: bool) -> None:
     click.confirm("Reset?", abort=True, err=True)
 
 
-def _named(name: str, state: StateFolder) -> list[Checkpoint]:
+def _named(name: str, state: StateDirectory) -> list[Checkpoint]:
     """The checkpoints of a streamlet or of one of its queries.
 
     Raises:

@@ -13,14 +13,14 @@ from cli.following import fail
 from cli.groups import ListedGroup
 from cli.output.formats import format_option
 from cli.output.quantities import count, moment
-from cli.state import path_argument, state_folder, state_folders, state_options, topics_of
+from cli.state import path_argument, state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
     from streamlets.channels.delta import DeltaTopic
     from streamlets.runner.dead_letters.reading import DeadLetter
     from streamlets.runner.dead_letters.replaying import Outlets, Replayed
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 _NAME = click.argument("name", metavar="STREAMLET[.OUTLET]")
 _REASON = click.option("--reason", metavar="TEXT", help="Only those whose reason has this in it.")
@@ -42,7 +42,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
     """Count dead letters by outlet and reason: how many wait, how many were replayed, when the last one came."""
     from streamlets.runner.dead_letters.reading import tallies
 
-    found = {state.application: tallies(_all(state)) for state in state_folders(path, state_dir, application)}
+    found = {state.application: tallies(_all(state)) for state in state_directories(path, state_dir, application)}
     if form == "json":
         as_data = {
             name: [
@@ -95,7 +95,7 @@ def show(
     """Show the last dead letters of a streamlet, or of one of its outlets: the record as it came, and why."""
     from collections import deque
 
-    state = state_folder(path, state_dir, application)
+    state = state_directory(path, state_dir, application)
     chosen = (letter for letter in _named(name, state) if replayed_too or not letter.replayed)
     last = deque((letter for letter in chosen if reason is None or reason in letter.reason), most)
     for letter in last:
@@ -136,7 +136,7 @@ def replay(
     from streamlets.channels.base import TopicLostError, TopicWriteError
     from streamlets.runner.dead_letters.replaying import replay as send
 
-    state = state_folder(path, state_dir, application)
+    state = state_directory(path, state_dir, application)
     outlets = _outlets(_plan(path, conf), state)
     next(_named(name, state))  # there is one, or it is said that there is none
     total = []
@@ -192,7 +192,7 @@ def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
     return verification.plan
 
 
-def _outlets(plan: ApplicationPlan, state: StateFolder) -> Outlets:
+def _outlets(plan: ApplicationPlan, state: StateDirectory) -> Outlets:
     from blueprint.plan import TopicPlan
     from streamlets.channels.delta import DeltaChannel
     from streamlets.runner.dead_letters.replaying import Outlets
@@ -211,13 +211,13 @@ def _outlets(plan: ApplicationPlan, state: StateFolder) -> Outlets:
     )
 
 
-def _letter_topics(state: StateFolder) -> list[DeltaTopic]:
+def _letter_topics(state: StateDirectory) -> list[DeltaTopic]:
     from streamlets.runner.dead_letters.reading import holds_dead_letters
 
     return [topic for topic in topics_of(state) if holds_dead_letters(topic)]
 
 
-def _all(state: StateFolder) -> Iterator[DeadLetter]:
+def _all(state: StateDirectory) -> Iterator[DeadLetter]:
     from streamlets.runner.dead_letters.reading import letters_in
 
     for topic in _letter_topics(state):
@@ -228,7 +228,7 @@ def _meant(name: str, letter: DeadLetter) -> bool:
     return name in (letter.streamlet, letter.port)
 
 
-def _named(name: str, state: StateFolder) -> Iterator[DeadLetter]:
+def _named(name: str, state: StateDirectory) -> Iterator[DeadLetter]:
     """The dead letters of a streamlet or of one of its outlets.
 
     Raises:

@@ -36,7 +36,7 @@ def describe(
     from blueprint.comparison import describe_plan, to_json
     from cli.verifying import refuse, with_logic
     from streamlets.runner.deployed import as_run
-    from streamlets.runner.state_folder.folder import STATE_FOLDER, StateFolder
+    from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory
 
     app = application(given, conf)
     verification, without_logic = with_logic(app, state=True) if plans else (app.verify(), "")
@@ -46,10 +46,10 @@ def describe(
         click.echo(without_logic, err=True)
         raise SystemExit(_WITHOUT_SPARK)
     plan = verification.plan
-    root = state_dir if state_dir is not None else Path(plan.folder) / STATE_FOLDER
+    root = state_dir if state_dir is not None else Path(plan.folder) / STATE_DIRECTORY
     if state_dir is not None and not (root / plan.name).is_dir():
         raise click.UsageError(f"{root} holds no state of the application `{plan.name}`")
-    text = to_json(as_run(describe_plan(plan, verification.queries), StateFolder(root, plan.name)))
+    text = to_json(as_run(describe_plan(plan, verification.queries), StateDirectory(root, plan.name)))
     if output is None:
         click.echo(text, nl=False)
         return

@@ -16,7 +16,7 @@ from cli.following import fail
 
 if TYPE_CHECKING:
     from blueprint.plan import Isolation
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 
 @click.command()
@@ -83,7 +83,7 @@ def run(
     from cli.verifying import refuse, with_logic
     from streamlets.runner.run import RunOptions
     from streamlets.runner.run import run as run_plan
-    from streamlets.runner.state_folder.folder import StateError
+    from streamlets.runner.state_directory.directory import StateError
     from streamlets.spark.session import SessionError
 
     app = application(given, conf)
@@ -115,7 +115,7 @@ def run(
         reset=lost_queries(verification.changes),
         taken_over=state.taken_over,
         check_upgrade=this.check,
-        check_return=lambda before: this.check(before, "--against", str(state.folder), "--allow", "state-loss"),
+        check_return=lambda before: this.check(before, "--against", str(state.directory), "--allow", "state-loss"),
     )
     try:
         with view:
@@ -127,7 +127,7 @@ def run(
     raise SystemExit(code)
 
 
-def _options(given: Mapping[str, Any], state: StateFolder) -> tuple[str, ...]:
+def _options(given: Mapping[str, Any], state: StateDirectory) -> tuple[str, ...]:
     """The options of this run that the version after it takes over; its folder is as fresh as this one leaves it."""
     flags = [f"--{name.replace('_', '-')}" for name in ("available_now", "fail_fast") if given[name]]
     master = ["--master", given["master"]] if given["master"] else []
@@ -143,13 +143,13 @@ def _options(given: Mapping[str, Any], state: StateFolder) -> tuple[str, ...]:
     )
 
 
-def _confirm(state: StateFolder) -> None:
+def _confirm(state: StateDirectory) -> None:
     if not sys.stdin.isatty():
         raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}: add --yes")
-    click.confirm(f"Delete all topics and checkpoints below {state.folder}?", abort=True, err=True)
+    click.confirm(f"Delete all topics and checkpoints below {state.directory}?", abort=True, err=True)
 
 
-def _view(form: str, state: StateFolder) -> View:
+def _view(form: str, state: StateDirectory) -> View:
     from blueprint.hocon import shown_name
     from cli.output.live import JsonView, LineView, TableView
 

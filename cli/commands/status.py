@@ -16,7 +16,7 @@ from cli.state import applications, path_argument, state_options
 from streamlets.runner.events.lines import span
 
 if TYPE_CHECKING:
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 _WELL = 0
 _ILL = 1
@@ -45,7 +45,7 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     a streamlet has failed for good, when nothing was told for half a minute, or when it ended with a failure or was
     killed; 3 when it ended in order or never ran.
     """
-    from streamlets.runner.state_folder.folder import read_status
+    from streamlets.runner.state_directory.directory import read_status
 
     folders = applications(path, state_dir, application)
     found = {state.application: look(state, read_status(state)) for state in folders}
@@ -59,7 +59,7 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     raise SystemExit(_code(found.values()))
 
 
-def look(state: StateFolder, told: Status | None) -> dict[str, Any]:
+def look(state: StateDirectory, told: Status | None) -> dict[str, Any]:
     """What a run last wrote down, with what is true now: `alive`, its `process`, whether it is `silent`, and a `health`
     of `died` when it ended without a word."""
     owner = state.owner()

@@ -21,7 +21,7 @@ def stop(path: Path, state_dir: Path | None, application: str | None, now: bool,
     PATH is the application's blueprint or folder (left out: this folder). Waits until it has ended; Ctrl-C leaves it
     to end by itself. The exit code is 0 when it has ended in order or was not running, 1 when it ended otherwise.
     """
-    from streamlets.runner.state_folder.control import request
+    from streamlets.runner.state_directory.control import request
 
     state = the_running(path, state_dir, application)
     process = state.owner()

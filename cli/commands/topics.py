@@ -15,7 +15,7 @@ from cli.following import fail
 from cli.groups import ListedGroup
 from cli.output.formats import format_option
 from cli.output.quantities import count, moment, size
-from cli.state import named_topic, path_argument, state_folder, state_options, topic_folders
+from cli.state import named_topic, path_argument, state_directory, state_options, topic_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamlets.channels.base import Dropped
     from streamlets.channels.delta import DeltaTopic
     from streamlets.channels.delta.inspection import TopicSummary
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 
 @click.group(cls=ListedGroup)
@@ -96,7 +96,7 @@ def purge(
     if (older_than is None and schema is None) is not everything:
         raise click.UsageError("choose the records: `--older-than AGE`, `--schema FINGERPRINT`, both, or `--all`")
     before = _before(older_than)
-    state = state_folder(path, state_dir, application)
+    state = state_directory(path, state_dir, application)
     resource = named_topic(topic, state)
     _make_sure_of_schema(schema, state.topics / resource.plan.name)
     readers = readers_below(resource, state.checkpoints, _consumers(path, topic))
@@ -144,10 +144,10 @@ def _consumers(path: Path, topic: str) -> tuple[InletPlan, ...]:
     return tuple(inlet for id in ids for inlet in plan.inlets_of(id)) if plan is not None else ()
 
 
-def _carry_out(resource: DeltaTopic, state: StateFolder, drop: Callable[[], Dropped]) -> Dropped:
+def _carry_out(resource: DeltaTopic, state: StateDirectory, drop: Callable[[], Dropped]) -> Dropped:
     """Drop, and delete the files when nobody can be reading them, that is, while no run owns the folder."""
     from streamlets.channels.base import TopicLostError
-    from streamlets.runner.state_folder.folder import StateError
+    from streamlets.runner.state_directory.directory import StateError
 
     try:
         with ExitStack() as stack:

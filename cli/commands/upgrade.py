@@ -15,7 +15,7 @@ from cli.following import Follower, Status, fail, send, shown_state, streamlets,
 from cli.state import state_options
 
 if TYPE_CHECKING:
-    from streamlets.runner.state_folder.folder import StateFolder
+    from streamlets.runner.state_directory.directory import StateDirectory
     from streamlets.runner.trial import UpgradeOutcome
 
 _UP = ("running", "completed", "paused")
@@ -52,7 +52,7 @@ def upgrade(
     from cli.continuing import lost_queries
     from cli.taking_over import arguments_of
     from cli.verifying import exit_code, report, with_logic
-    from streamlets.runner.state_folder.control import request
+    from streamlets.runner.state_directory.control import request
 
     app = application_of(given, conf)
     state = the_running(app.blueprint, state_dir, application)
@@ -60,7 +60,7 @@ def upgrade(
     if process is None:
         fail(f"{state.application} is not running", "`flow run` starts the new version on the same state")
     app = _with_running(app, state)
-    running = against(state.folder, allow)
+    running = against(state.directory, allow)
     verification, without_logic = with_logic(app, running) if plans else (app.verify(against=running), "")
     click.echo(report(verification), nl=False)
     if without_logic:
@@ -70,7 +70,7 @@ def upgrade(
         click.echo("the running version is left as it is", err=True)
         raise SystemExit(exit_code(app, verification))
     if verification.plan.name != state.application:
-        fail(f"this is the application {verification.plan.name}, and {state.application} runs in {state.folder}")
+        fail(f"this is the application {verification.plan.name}, and {state.application} runs in {state.directory}")
     if check:
         return
     follower = Follower(state)
@@ -85,7 +85,7 @@ def upgrade(
     _conclude(outcome, status, started, state)
 
 
-def _with_running(app: Application, state: StateFolder) -> Application:
+def _with_running(app: Application, state: StateDirectory) -> Application:
     """The application with the settings of the running version, unless there are some of its own."""
     if app.conf or app.settings:
         return app
@@ -107,7 +107,7 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _follow(
-    follower: Follower, state: StateFolder, id: str, started: float | None
+    follower: Follower, state: StateDirectory, id: str, started: float | None
 ) -> tuple[UpgradeOutcome | None, Status]:
     """Show what happens until the trial of the new version is over, and the version before is up again if it failed."""
     from streamlets.runner.trial import read_outcome
@@ -131,7 +131,7 @@ def _settled(status: Status) -> bool:
     return bool(found) and all(shown_state(each) in (*_UP, *_WRONG) for each in found)
 
 
-def _conclude(outcome: UpgradeOutcome | None, status: Status, started: float | None, state: StateFolder) -> None:
+def _conclude(outcome: UpgradeOutcome | None, status: Status, started: float | None, state: StateDirectory) -> None:
     """Print how the upgrade ended.
 
     Raises:

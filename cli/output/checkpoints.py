@@ -14,10 +14,10 @@ from cli.output.tables import print_table
 from cli.state import topics_of
 from streamlets.runner.checkpoints.positions import Standing, standings
 from streamlets.runner.checkpoints.reading import Batch, Checkpoint
-from streamlets.runner.state_folder.folder import StateFolder, read_status
+from streamlets.runner.state_directory.directory import StateDirectory, read_status
 
 
-def print_list(state: StateFolder, found: Sequence[Checkpoint]) -> None:
+def print_list(state: StateDirectory, found: Sequence[Checkpoint]) -> None:
     """Print a line for each checkpoint, and what is wrong with any."""
     if not found:
         click.echo(f"{state.application}: no checkpoints yet")
@@ -44,7 +44,7 @@ def print_list(state: StateFolder, found: Sequence[Checkpoint]) -> None:
             click.echo(f"{each.name}: {damage}")
 
 
-def print_one(state: StateFolder, found: Checkpoint) -> None:
+def print_one(state: StateDirectory, found: Checkpoint) -> None:
     """Print all that is known of a checkpoint."""
     click.echo(found.name)
     for key, text in _facts(found):
@@ -71,7 +71,7 @@ def print_one(state: StateFolder, found: Checkpoint) -> None:
             click.echo(f"\n{count(held, 'row')} of state after the last batch of the last run")
 
 
-def as_data(found: Checkpoint, state: StateFolder) -> dict[str, object]:
+def as_data(found: Checkpoint, state: StateDirectory) -> dict[str, object]:
     """A checkpoint as `--format json` gives it: times in seconds since the epoch, sizes in bytes."""
     return {
         "streamlet": found.streamlet,
@@ -128,11 +128,11 @@ def _batch(batch: Batch | None) -> dict[str, object] | None:
     return {"number": batch.number, "time": batch.time} if batch is not None else None
 
 
-def _standings(found: Checkpoint, state: StateFolder) -> tuple[Standing, ...]:
+def _standings(found: Checkpoint, state: StateDirectory) -> tuple[Standing, ...]:
     return standings(found, topics_of(state))
 
 
-def _state_rows(found: Checkpoint, state: StateFolder) -> int | None:
+def _state_rows(found: Checkpoint, state: StateDirectory) -> int | None:
     """Rows of state after the last batch, as the last run told; None when it is not known."""
     status = read_status(state) or {}
     streamlets = status.get("streamlets")

@@ -25,10 +25,10 @@ from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.inspection import contracts, topics_in
 from streamlets.runner.checkpoints.reading import checkpoints_in, latest
 from streamlets.runner.checkpoints.state_columns import state_of, windows_of
-from streamlets.runner.state_folder.folder import StateError, StateFolder, read_status, write_atomically
+from streamlets.runner.state_directory.directory import StateDirectory, StateError, read_status, write_atomically
 
 
-def store_descriptor(state: StateFolder, plan: ApplicationPlan) -> None:
+def store_descriptor(state: StateDirectory, plan: ApplicationPlan) -> None:
     """Keep what the application is, for whoever upgrades it; to be called by the owner of the folder.
 
     Raises:
@@ -42,7 +42,7 @@ def store_descriptor(state: StateFolder, plan: ApplicationPlan) -> None:
         raise StateError(f"{file} cannot be written: {reason}", "free space or correct the permissions") from error
 
 
-def descriptor_text(state: StateFolder) -> str | None:
+def descriptor_text(state: StateDirectory) -> str | None:
     """Return the descriptor in a state directory, as text; None when there is none.
 
     Raises:
@@ -52,7 +52,7 @@ def descriptor_text(state: StateFolder) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-def deployed(state: StateFolder) -> Described | None:
+def deployed(state: StateDirectory) -> Described | None:
     """The application as it last ran, with its queries and all schemas that its topics hold; None when none ran.
 
     Raises:
@@ -66,12 +66,12 @@ def deployed(state: StateFolder) -> Described | None:
     return replace(read, descriptor=as_run(read.descriptor, state))
 
 
-def holds_state(state: StateFolder) -> bool:
+def holds_state(state: StateDirectory) -> bool:
     """Whether a state directory has anything that a change could lose: a checkpoint of a query, or records."""
     return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in topics_in(state.topics))
 
 
-def as_run(descriptor: ApplicationDescriptor, state: StateFolder) -> ApplicationDescriptor:
+def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> ApplicationDescriptor:
     """A descriptor with what a state folder knows: queries as their checkpoints tell, the schemas of written records.
 
     Queries that the descriptor has are all there are; else those of the last run are, and the checkpoints of earlier
@@ -93,7 +93,7 @@ def as_run(descriptor: ApplicationDescriptor, state: StateFolder) -> Application
     return replace(descriptor, streamlets=streamlets, topics=topics)
 
 
-def _ran(state: StateFolder) -> dict[str, set[str]]:
+def _ran(state: StateDirectory) -> dict[str, set[str]]:
     """The queries of the last run by streamlet, as far as its status tells."""
     told: Any = read_status(state) or {}
     try:

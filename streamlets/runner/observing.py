@@ -16,7 +16,7 @@ from streamlets.channels.base import Position, TopicLostError
 from streamlets.runner.checkpoints.reading import Checkpoint, latest, read_checkpoint
 from streamlets.runner.events.model import UnitMeasured
 from streamlets.runner.events.status import RunStatus, UnitStatus
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
 from streamlets.runner.topics import channels_of
 
@@ -39,7 +39,7 @@ class Observer:
     def __init__(
         self,
         plan: ApplicationPlan,
-        state: StateFolder,
+        state: StateDirectory,
         status: Callable[[], RunStatus],
         report: Callable[[Fact], None],
         clock: Callable[[], float],

@@ -6,8 +6,8 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 
-from streamlets.runner.state_folder.control import Control, Request
-from streamlets.runner.state_folder.folder import StateFolder, write_atomically
+from streamlets.runner.state_directory.control import Control, Request
+from streamlets.runner.state_directory.directory import StateDirectory, write_atomically
 from streamlets.runner.supervision.facts import Drain, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 
@@ -26,7 +26,7 @@ class Orders:
         upgrade: the request whose version is to take over when the run is over; None for none.
     """
 
-    def __init__(self, state: StateFolder, put: Callable[[Request], None], check_upgrade: CheckUpgrade) -> None:
+    def __init__(self, state: StateDirectory, put: Callable[[Request], None], check_upgrade: CheckUpgrade) -> None:
         self._state = state
         self._put = put
         self._check_upgrade = check_upgrade
@@ -98,7 +98,7 @@ class Orders:
         return ""
 
 
-def _read(state: StateFolder) -> Mapping[str, str]:
+def _read(state: StateDirectory) -> Mapping[str, str]:
     try:
         found = json.loads(state.paused_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -26,8 +26,8 @@ from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observing import Observer, observing
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.signals import stopping_on_signals
-from streamlets.runner.state_folder.control import Request
-from streamlets.runner.state_folder.folder import ACCESS, StateError, StateFolder
+from streamlets.runner.state_directory.control import Request
+from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.supervision.set_back import SetBack
 from streamlets.runner.supervision.supervisor import Supervisor
@@ -68,7 +68,7 @@ class RunOptions:
         check_return: the same of the version before this one, with what this one has written.
     """
 
-    state: StateFolder
+    state: StateDirectory
     master: str | None = None
     isolation: Isolation | None = None
     bounded: bool = False
@@ -182,7 +182,7 @@ def run(
         return code, Upgrade(orders.upgrade.arguments, os.dup(lock))
 
 
-def _make_sure_unchanged(state: StateFolder, compared: str | None) -> None:
+def _make_sure_unchanged(state: StateDirectory, compared: str | None) -> None:
     """Make sure that no other version has run since the comparison, which was made without the lock.
 
     Raises:
@@ -190,12 +190,12 @@ def _make_sure_unchanged(state: StateFolder, compared: str | None) -> None:
     """
     if descriptor_text(state) != compared:
         raise StateError(
-            f"another version of {state.application} has run on {state.folder} in the meantime",
+            f"another version of {state.application} has run on {state.directory} in the meantime",
             "start again to compare with that one",
         )
 
 
-def _topics(plan: ApplicationPlan, state: StateFolder, log: RunLog) -> Mapping[str, TopicResource]:
+def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mapping[str, TopicResource]:
     """The topics, made.
 
     Raises:
@@ -208,7 +208,7 @@ def _topics(plan: ApplicationPlan, state: StateFolder, log: RunLog) -> Mapping[s
         raise StateError(f"the topics cannot be made: {error}", "free space or correct the permissions") from error
 
 
-def _forget(state: StateFolder, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
+def _forget(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
     """Reset the checkpoints that cannot be carried over, as somebody has allowed.
 
     Raises:

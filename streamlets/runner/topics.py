@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
 
 
-def channels_of(plan: ApplicationPlan, state: StateFolder) -> dict[str, Channel]:
+def channels_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, Channel]:
     """The channels that the plan's topics lie on, by name."""
     from streamlets.channels.delta import DeltaChannel
 
@@ -22,7 +22,7 @@ def channels_of(plan: ApplicationPlan, state: StateFolder) -> dict[str, Channel]
     return {name: known[name]() for name in sorted({topic.channel for topic in plan.topics})}
 
 
-def make_topics(plan: ApplicationPlan, state: StateFolder) -> Mapping[str, TopicResource]:
+def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, TopicResource]:
     """Make the topics of an application, as far as they are not there; gives their resources by id.
 
     Raises:

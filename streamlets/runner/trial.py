@@ -14,7 +14,7 @@ from typing import Literal
 from streamlets.runner.checkpoints.state_rows import operators
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.events.status import UnitStatus
-from streamlets.runner.state_folder.folder import StateFolder, write_atomically
+from streamlets.runner.state_directory.directory import StateDirectory, write_atomically
 
 PATIENCE = 60.0
 """Seconds that a new version has, once it starts its queries, to commit a batch of each that keeps state."""
@@ -45,7 +45,7 @@ class UpgradeOutcome:
     kept: str = ""
 
 
-def write_outcome(state: StateFolder, outcome: UpgradeOutcome) -> None:
+def write_outcome(state: StateDirectory, outcome: UpgradeOutcome) -> None:
     """Write what became of an upgrade, for whoever asked for it; on a full disk nobody is told."""
     try:
         write_atomically(state.upgrade_file, json.dumps(asdict(outcome)) + "\n", private=True)
@@ -53,7 +53,7 @@ def write_outcome(state: StateFolder, outcome: UpgradeOutcome) -> None:
         return
 
 
-def read_outcome(state: StateFolder) -> UpgradeOutcome | None:
+def read_outcome(state: StateDirectory) -> UpgradeOutcome | None:
     """Read what became of the last upgrade; None when there was none, or it is not known to this user."""
     try:
         outcome = UpgradeOutcome(**json.loads(state.upgrade_file.read_text(encoding="utf-8")))
@@ -74,7 +74,7 @@ class Trial:
 
     def __init__(
         self,
-        state: StateFolder,
+        state: StateDirectory,
         outcome: UpgradeOutcome,
         check: Callable[[tuple[str, ...]], str],
         timer: Callable[[], float],

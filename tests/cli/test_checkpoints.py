@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from tests.streamlets.channels.topics import add, ids_of, made
 from tests.streamlets.runner.checkpoints.test_reading import position, written
 
@@ -111,7 +111,7 @@ def test_a_reset_is_never_silent(flow: Flow, state: tuple[str, str], tmp_path: P
 
 def test_a_running_application_is_not_reset(flow: Flow, state: tuple[str, str], tmp_path: Path) -> None:
     """Who runs it is said, and nothing is changed."""
-    with StateFolder(tmp_path, "app").locked():
+    with StateDirectory(tmp_path, "app").locked():
         said = flow("checkpoints", "reset", "average", "--yes", *state)
     assert said.code == 1
     assert f"already run by process {os.getpid()}" in said.err
@@ -140,7 +140,7 @@ def test_a_forced_purge_names_what_is_missed(
     flow: Flow, state: tuple[str, str], topic: DeltaTopic, tmp_path: Path
 ) -> None:
     """Everything goes; each reader overtaken is named with what it missed. While it runs the files stay."""
-    with StateFolder(tmp_path, "app").locked():
+    with StateDirectory(tmp_path, "app").locked():
         said = flow("topics", "purge", "readings", *state, "--all", "--force", "--yes", "--format", "json")
     assert said.code == 0
     told = json.loads(said.out)

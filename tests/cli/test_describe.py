@@ -97,7 +97,7 @@ def test_the_exit_code_is_by_the_worst_class_allowed(flow: Flow, described: Path
         assert (moved["class"], parameter["class"]) == ("state-loss", "safe")
 
 
-def test_a_run_is_compared_by_its_state_folder(flow: Flow, described: Path) -> None:
+def test_a_run_is_compared_by_its_state_directory(flow: Flow, described: Path) -> None:
     """The folder of an application's state, or the one that holds it, stands for what last ran there."""
     state = described.parent / ".flow" / "sensors"
     state.mkdir(parents=True)

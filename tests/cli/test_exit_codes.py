@@ -15,7 +15,7 @@ from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
 from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged
 from streamlets.runner.events.status_file import StatusFile
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 from tests.streamlets.runner.supervision.bench import unit_id
 
@@ -54,8 +54,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _state(app: Path) -> StateFolder:
-    return StateFolder(app / ".flow", "plant")
+def _state(app: Path) -> StateDirectory:
+    return StateDirectory(app / ".flow", "plant")
 
 
 def _ran(app: Path, *events: object, alive: bool = False) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from blueprint.plan import ApplicationPlan
 from streamlets.runner import run as running
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import SessionError
 from tests.cli.conftest import Flow, Said
 
@@ -56,7 +56,7 @@ class Shop:
 
     def __init__(self, flow: Flow, folder: Path) -> None:
         self.folder = folder
-        self.state = StateFolder(folder / ".flow", "shop")
+        self.state = StateDirectory(folder / ".flow", "shop")
         self.runs = 0
         self._flow = flow
         (folder / "continued.py").write_text(_MODULE)
@@ -70,7 +70,7 @@ class Shop:
         """`flow run` on it."""
         return self._flow("run", str(self.folder), *arguments)
 
-    def drivers(self, plan: ApplicationPlan, state: StateFolder, *given: Any, **more: Any) -> Any:
+    def drivers(self, plan: ApplicationPlan, state: StateDirectory, *given: Any, **more: Any) -> Any:
         """Stand in for Spark: leave the checkpoints of a run, and have nothing to supervise."""
         self.runs += 1
 
@@ -82,7 +82,7 @@ class Shop:
         return SimpleNamespace(units=(), stop=stop)
 
 
-def checkpoint(state: StateFolder, streamlet: str, query: str, *, planned: int = 0) -> Path:
+def checkpoint(state: StateDirectory, streamlet: str, query: str, *, planned: int = 0) -> Path:
     """A checkpoint whose batch 0 is committed, and which has planned this one."""
     folder = state.checkpoints / streamlet / query
     for name in ("offsets", "commits"):
@@ -232,13 +232,13 @@ def test_what_another_run_changed_meanwhile_is_not_continued(shop: Shop, monkeyp
     """Between the comparison and the lock another version may have run: the comparison holds no longer."""
     shop.run()
 
-    locked = StateFolder.locked
+    locked = StateDirectory.locked
 
-    def after_another(state: StateFolder, *given: Any, **more: Any) -> Any:
+    def after_another(state: StateDirectory, *given: Any, **more: Any) -> Any:
         state.descriptor_file.write_text(state.descriptor_file.read_text().replace("continued.Copy", "other.Copy"))
         return locked(state, *given, **more)
 
-    monkeypatch.setattr(StateFolder, "locked", after_another)
+    monkeypatch.setattr(StateDirectory, "locked", after_another)
     said = shop.run()
     assert said.code == 1
     assert "another version" in said.err

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 
 
@@ -16,16 +16,16 @@ def test_a_state_that_may_not_be_read_is_not_taken_for_none(
     flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its directory is named, with the setting that opens it; not that the application never ran."""
-    state = StateFolder(tmp_path / ".flow", "plant")
+    state = StateDirectory(tmp_path / ".flow", "plant")
     with state.locked():
         pass
     allowed = os.access
 
     def access(path: Any, mode: int) -> bool:  # root, who runs the tests in containers, may read everything
-        return path != state.folder and allowed(path, mode)
+        return path != state.directory and allowed(path, mode)
 
     monkeypatch.setattr("cli.state.os.access", access)
     result = flow("status", str(tmp_path))
     assert result.code == 2
-    assert f"{state.folder} cannot be read: permission denied" in result.err.replace("\n", " ")
+    assert f"{state.directory} cannot be read: permission denied" in result.err.replace("\n", " ")
     assert "flow.state-access" in result.err

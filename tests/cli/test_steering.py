@@ -17,8 +17,8 @@ from cli.following import Follower
 from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged, UnitProgressed
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.orders import Orders
-from streamlets.runner.state_folder.control import Request
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.control import Request
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.failure import Failure
 from tests.cli.conftest import Flow
 from tests.streamlets.runner.supervision.bench import Bench, unit_id
@@ -28,7 +28,7 @@ class Runner:
     """Does what a runner does around its supervisor; its units obey at once."""
 
     def __init__(self, root: Path) -> None:
-        self.state = StateFolder(root / ".flow", "plant")
+        self.state = StateDirectory(root / ".flow", "plant")
         self.inbox: SimpleQueue[Request] = SimpleQueue()
         self.up = threading.Event()
         self.killed = threading.Event()
@@ -140,7 +140,7 @@ def test_status_of_a_run_that_died(flow: Flow, runner: Runner, tmp_path: Path) -
     assert (found["alive"], found["health"]) == (False, "died")
 
 
-def _last_word(state: StateFolder, ago: float) -> None:
+def _last_word(state: StateDirectory, ago: float) -> None:
     """What a runner that started 100 seconds ago told of itself so many seconds ago."""
     file = StatusFile(state.status_file)
     file.event(RunStarted(time.time() - 100, "plant", ("mean",)))
@@ -149,7 +149,7 @@ def _last_word(state: StateFolder, ago: float) -> None:
 
 def test_status_of_a_runner_that_cannot_write_it(flow: Flow, tmp_path: Path) -> None:
     """An old word of a runner that lives is not passed off for the present; the code is 1."""
-    state = StateFolder(tmp_path / ".flow", "plant")
+    state = StateDirectory(tmp_path / ".flow", "plant")
     with state.locked():
         _last_word(state, ago=40)
         said = flow("status", str(tmp_path))
@@ -162,7 +162,7 @@ def test_status_of_a_runner_that_cannot_write_it(flow: Flow, tmp_path: Path) -> 
 
 def test_status_tells_its_age(flow: Flow, tmp_path: Path) -> None:
     """A word that is not of just now says so, before it is old enough to be doubted."""
-    state = StateFolder(tmp_path / ".flow", "plant")
+    state = StateDirectory(tmp_path / ".flow", "plant")
     with state.locked():
         _last_word(state, ago=20)
         said = flow("status", str(tmp_path))
@@ -172,7 +172,7 @@ def test_status_tells_its_age(flow: Flow, tmp_path: Path) -> None:
 
 def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> None:
     """A streamlet that failed for good: the user's place first, then what was raised; the code is 1."""
-    state, failure = StateFolder(tmp_path / ".flow", "plant"), Failure("ValueError: bad", ("plant.py:3 in mean",))
+    state, failure = StateDirectory(tmp_path / ".flow", "plant"), Failure("ValueError: bad", ("plant.py:3 in mean",))
     with state.locked():
         file = StatusFile(state.status_file)
         file.event(RunStarted(1.0, "plant", ("mean",)))
@@ -186,7 +186,10 @@ def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> Non
 
 def test_status_shows_a_cause_of_several_lines(flow: Flow, tmp_path: Path) -> None:
     """What stands below its first line is the reason; it is in the JSON, too."""
-    state, cause = StateFolder(tmp_path / ".flow", "plant"), "ContractError: the rows do not fit `R`:\n  no column `x`"
+    state, cause = (
+        StateDirectory(tmp_path / ".flow", "plant"),
+        "ContractError: the rows do not fit `R`:\n  no column `x`",
+    )
     with state.locked():
         file = StatusFile(state.status_file)
         file.event(RunStarted(1.0, "plant", ("mean",)))
@@ -201,7 +204,7 @@ def test_a_follower_shows_once_that_a_streamlet_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It starts as a whole, then its query does, maybe after a wait: that is one start."""
-    state = StateFolder(tmp_path, "plant")
+    state = StateDirectory(tmp_path, "plant")
     with state.locked():
         file = StatusFile(state.status_file)
         file.event(RunStarted(1.0, "plant", ("mean",)))

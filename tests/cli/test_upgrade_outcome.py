@@ -8,14 +8,14 @@ import pytest
 
 from cli.commands.upgrade import _conclude, _follow
 from cli.following import Follower
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.trial import Result, UpgradeOutcome, write_outcome
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> StateFolder:
+def state(tmp_path: Path) -> StateDirectory:
     """The state directory of an application that no longer runs."""
-    state = StateFolder(tmp_path, "weather")
+    state = StateDirectory(tmp_path, "weather")
     state.upgrade_file.parent.mkdir(parents=True)
     return state
 
@@ -31,7 +31,7 @@ def state(tmp_path: Path) -> StateFolder:
     ],
 )
 def test_each_result_is_told(
-    state: StateFolder, capsys: pytest.CaptureFixture[str], result: Result, code: int, text: str
+    state: StateDirectory, capsys: pytest.CaptureFixture[str], result: Result, code: int, text: str
 ) -> None:
     """Only a version that works, or had no data to show it, is an upgrade."""
     about = ("mean.out",) if result != "works" else ()
@@ -47,7 +47,7 @@ def test_each_result_is_told(
     assert text in captured.out + captured.err
 
 
-def test_the_result_of_another_upgrade_is_not_taken(state: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_of_another_upgrade_is_not_taken(state: StateDirectory, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that ended during the trial is no upgrade."""
     write_outcome(state, UpgradeOutcome("0", (), "works"))
     outcome, status = _follow(Follower(state), state, "1", 1.0)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from streamlets.channels.base import Channel
 from streamlets.runner.checkpoints.reading import Checkpoint
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 
 
-def reset(state: StateFolder, checkpoints: Iterable[Checkpoint], channels: Iterable[Channel]) -> None:
+def reset(state: StateDirectory, checkpoints: Iterable[Checkpoint], channels: Iterable[Channel]) -> None:
     """Forget checkpoints; to be called by the owner of the state folder. Each vanishes whole before it is deleted.
 
     Raises:

@@ -11,7 +11,7 @@ from blueprint.plan import ApplicationPlan
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, held_rows
 from streamlets.runner.events.model import CheckpointMended, SparkStarting, SparkUp, UnitHeld, UnitId
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Lost, Seen, Unit
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.topics import channels_of
@@ -46,7 +46,7 @@ class Driver:
     def __init__(
         self,
         plan: ApplicationPlan,
-        state: StateFolder,
+        state: StateDirectory,
         session: SessionPlan,
         *,
         bounded: bool,
@@ -131,7 +131,7 @@ class Driver:
         self._host.stop()
 
 
-def session_plan(plan: ApplicationPlan, state: StateFolder, master: str | None) -> SessionPlan:
+def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | None) -> SessionPlan:
     """What the Spark is to be like on which all streamlets of an application run.
 
     Arguments:

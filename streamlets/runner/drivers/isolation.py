@@ -18,7 +18,7 @@ from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import UnitHeld, UnitId
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Unit
 from streamlets.runner.units.units import Log
 from streamlets.spark.java import require_java
@@ -77,7 +77,7 @@ class DriverProcesses:
 
 def drivers_of(
     plan: ApplicationPlan,
-    state: StateFolder,
+    state: StateDirectory,
     isolation: Isolation,
     *,
     master: str | None,

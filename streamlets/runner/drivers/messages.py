@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from blueprint.plan import ApplicationPlan, Retry
 from streamlets.runner.events.model import UnitHeld, UnitId
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.failure import Failure
 from streamlets.spark.settings import SessionPlan
 
@@ -25,7 +25,7 @@ class Assignment:
     """
 
     plan: ApplicationPlan
-    state: StateFolder
+    state: StateDirectory
     session: SessionPlan
     bounded: bool
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamlets.runner.events.model import Event, RunEnded, UnitChanged
 from streamlets.runner.events.status import RunStatus, fold, to_json
-from streamlets.runner.state_folder.reserve import ReservedFile
+from streamlets.runner.state_directory.reserve import ReservedFile
 
 EVERY = 1.0
 """Seconds between two writings, unless a state changes."""

@@ -15,7 +15,7 @@ from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel
 from streamlets.runner.deployed import as_run, deployed
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from tests.blueprint.comparison.described import application, unknown_queries
 
 EARLIER = parse_contract('{"type": "record", "name": "Reading", "fields": [{"name": "src", "type": "string"}]}')
@@ -23,15 +23,15 @@ SAVED = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}, "s
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> StateFolder:
+def state(tmp_path: Path) -> StateDirectory:
     """The folder of an application that was described before it ran."""
-    folder = StateFolder(tmp_path, "weather")
-    folder.folder.mkdir(parents=True)
-    folder.descriptor_file.write_text(to_json(unknown_queries(application())), encoding="utf-8")
-    return folder
+    state = StateDirectory(tmp_path, "weather")
+    state.directory.mkdir(parents=True)
+    state.descriptor_file.write_text(to_json(unknown_queries(application())), encoding="utf-8")
+    return state
 
 
-def checkpoint(state: StateFolder, streamlet: str, query: str, offsets: str, *, saved: bool = False) -> None:
+def checkpoint(state: StateDirectory, streamlet: str, query: str, offsets: str, *, saved: bool = False) -> None:
     """A checkpoint as Spark lays it out, with its last planned batch and an operator that keeps state."""
     folder = state.checkpoints / streamlet / query
     (folder / "offsets").mkdir(parents=True)
@@ -46,15 +46,15 @@ def checkpoint(state: StateFolder, streamlet: str, query: str, offsets: str, *, 
 
 def test_nothing_has_run_where_no_descriptor_lies(tmp_path: Path) -> None:
     """A folder without one is nothing to compare with; a broken one is said to be broken."""
-    state = StateFolder(tmp_path, "weather")
+    state = StateDirectory(tmp_path, "weather")
     assert deployed(state) is None
-    state.folder.mkdir()
+    state.directory.mkdir()
     state.descriptor_file.write_text("{", encoding="utf-8")
     with pytest.raises(DescriptorError):
         deployed(state)
 
 
-def test_checkpoints_tell_queries_sources_and_state(state: StateFolder) -> None:
+def test_checkpoints_tell_queries_sources_and_state(state: StateDirectory) -> None:
     """The last planned batch names the sources, Spark's notes the operators; without names there are no sources."""
     checkpoint(state, "mean", "out", 'v2\n{}\nin:{"topic": "x"}\nclock:7', saved=True)
     checkpoint(state, "archive", "files", "v1\n{}\n7")
@@ -68,7 +68,7 @@ def test_checkpoints_tell_queries_sources_and_state(state: StateFolder) -> None:
     assert streamlets["archive"].stateful is False
 
 
-def test_topics_tell_with_which_schemas_their_records_were_written(state: StateFolder) -> None:
+def test_topics_tell_with_which_schemas_their_records_were_written(state: StateDirectory) -> None:
     """A schema of an earlier writer counts as long as its records are there; the present writer's is not repeated."""
     plan = TopicPlan("readings", "readings", "delta", True, (), (), {})
     topic = DeltaChannel(state.topics).topic(plan)
@@ -83,7 +83,7 @@ def test_topics_tell_with_which_schemas_their_records_were_written(state: StateF
     assert (added.code, added.needs.value) == ("change-streamlet-added", "breaking")
 
 
-def test_checkpoints_of_queries_that_are_gone_are_not_told(state: StateFolder) -> None:
+def test_checkpoints_of_queries_that_are_gone_are_not_told(state: StateDirectory) -> None:
     """A checkpoint stays when its query goes; what the last run had, or the descriptor says, tells which are left."""
     checkpoint(state, "mean", "out", "v2\n{}\nin:7", saved=True)
     checkpoint(state, "mean", "before", "v2\n{}\nin:7")

@@ -23,7 +23,7 @@ from streamlets.runner.events.model import (
 )
 from streamlets.runner.events.status import RunStatus, UnitStatus, fold, to_json
 from streamlets.runner.observing import Observer
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
 from tests.streamlets.channels.topics import READING, add, made, topic_plan
 from tests.streamlets.runner.checkpoints.test_reading import position, written
@@ -35,7 +35,7 @@ OUT = UnitId("mean", "out")
 class Run:
     """The run of a streamlet `mean` on the topic `readings`, of which three commits of ten records are there."""
 
-    state: StateFolder
+    state: StateDirectory
     topic: DeltaTopic
     starting: Any = "earliest"
     status: RunStatus = field(default_factory=RunStatus)
@@ -75,7 +75,7 @@ class Run:
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """A run on an empty state directory but for the topic."""
-    state = StateFolder(tmp_path, "plant")
+    state = StateDirectory(tmp_path, "plant")
     return Run(state, made(state.topics))
 
 
@@ -99,7 +99,7 @@ def test_lag_of_what_has_never_read(run: Run) -> None:
 
 def test_lag_of_what_begins_with_the_latest(tmp_path: Path) -> None:
     """What was there before it began is none of its backlog."""
-    state = StateFolder(tmp_path, "plant")
+    state = StateDirectory(tmp_path, "plant")
     run = Run(state, made(state.topics), starting="latest")
     run.is_in("backing-off")
     assert run.look().backlog == {}

@@ -16,7 +16,7 @@ from streamlets.runner import run as running
 from streamlets.runner.events.model import State, UnitId
 from streamlets.runner.events.status import UnitStatus
 from streamlets.runner.run import RunOptions
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Started
 from streamlets.runner.trial import PATIENCE, Trial, UpgradeOutcome, read_outcome, write_outcome
 from streamlets.spark.failure import Failure
@@ -27,9 +27,9 @@ ASKED = UpgradeOutcome("1", ("/old",))
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> StateFolder:
+def state(tmp_path: Path) -> StateDirectory:
     """A state directory in which `mean.out` keeps state and `sink.files` does not."""
-    state = StateFolder(tmp_path, "weather")
+    state = StateDirectory(tmp_path, "weather")
     note = state.checkpoints / "mean" / "out" / "state" / "0" / "_metadata" / "metadata"
     note.parent.mkdir(parents=True)
     operator = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}, "stateStoreInfo": []}
@@ -55,7 +55,7 @@ def looked(trial: Trial, mean: State, batch: int | None = None, **more: Any) -> 
     return trial.look({status.unit: status for status in statuses})
 
 
-def result(state: StateFolder) -> tuple[str, tuple[str, ...]]:
+def result(state: StateDirectory) -> tuple[str, tuple[str, ...]]:
     """What is told of the upgrade, and of which queries."""
     outcome = read_outcome(state)
     assert outcome is not None
@@ -63,7 +63,7 @@ def result(state: StateFolder) -> tuple[str, tuple[str, ...]]:
     return outcome.result, outcome.about
 
 
-def test_a_version_works_once_its_state_was_loaded(state: StateFolder) -> None:
+def test_a_version_works_once_its_state_was_loaded(state: StateDirectory) -> None:
     """That a query is up says nothing of it; its first committed batch does."""
     trial = Trial(state, ASKED, lambda arguments: "", Clock())
     for mean, batch in (("starting", None), ("running", None), ("backing-off", None), ("backing-off", 7)):
@@ -74,7 +74,7 @@ def test_a_version_works_once_its_state_was_loaded(state: StateFolder) -> None:
     assert looked(trial, "failed") == (), "the trial is over"
 
 
-def test_the_trial_is_bounded(state: StateFolder) -> None:
+def test_the_trial_is_bounded(state: StateDirectory) -> None:
     """A query without data is not waited for without end, nor one that does not come up; a paused one not at all."""
     for mean, said in (("running", ("untried", ("mean.out",))), ("backing-off", ("unwell", ("mean.out",)))):
         clock = Clock()
@@ -90,7 +90,7 @@ def test_the_trial_is_bounded(state: StateFolder) -> None:
     assert result(state) == ("works", ())
 
 
-def test_a_failure_for_good_brings_back_the_version_before(state: StateFolder) -> None:
+def test_a_failure_for_good_brings_back_the_version_before(state: StateDirectory) -> None:
     """When that verifies and can read what the new one wrote; else the new one stays, and it is told why."""
     trial = Trial(state, ASKED, lambda arguments: "", Clock())
     assert looked(trial, "failed", cause="STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE") == ("/old",)
@@ -106,20 +106,20 @@ def test_a_failure_for_good_brings_back_the_version_before(state: StateFolder) -
         assert kept in outcome.kept
 
 
-def test_what_did_not_take_over_is_not_on_trial(state: StateFolder) -> None:
+def test_what_did_not_take_over_is_not_on_trial(state: StateDirectory) -> None:
     """Neither a run that somebody started nor a version that came back."""
     for outcome in (UpgradeOutcome(""), replace(ASKED, result="rolled-back")):
         assert looked(Trial(state, outcome, lambda arguments: "", Clock()), "failed") == ()
 
 
-def test_only_its_owner_may_read_what_was_asked_for(state: StateFolder) -> None:
+def test_only_its_owner_may_read_what_was_asked_for(state: StateDirectory) -> None:
     """Arguments of a run may hold secrets."""
     assert state.upgrade_file.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(("refused", "expected"), [("", ("/old",)), ("it is gone", None)])
 def test_a_run_returns_to_the_version_before(
-    state: StateFolder, monkeypatch: pytest.MonkeyPatch, refused: str, expected: tuple[str, ...] | None
+    state: StateDirectory, monkeypatch: pytest.MonkeyPatch, refused: str, expected: tuple[str, ...] | None
 ) -> None:
     """Also when every query failed, which ends a run; while it can, it runs until the drain is over."""
 

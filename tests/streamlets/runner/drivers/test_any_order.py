@@ -18,7 +18,7 @@ from streamlets.runner.drivers.messages import Assignment, Order, Part, Parted, 
 from streamlets.runner.drivers.process import Demise
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import Event, UnitChanged, UnitId
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -84,7 +84,7 @@ class Drivers(RuleBasedStateMachine):
         descriptor: Any = None
         streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in refs)
         plan = ApplicationPlan("app", "blueprint.conf", ".", tuple(streamlets), (), {})
-        assignment = Assignment(plan, StateFolder(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
+        assignment = Assignment(plan, StateDirectory(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
 
         def begin(**how: Any) -> Any:
             self.lives.append(Life(**how))

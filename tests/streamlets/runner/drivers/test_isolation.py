@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
 from streamlets.runner.drivers.isolation import DriverProcesses, drivers_of
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import SessionError
 
 
@@ -21,7 +21,7 @@ def _drivers(folder: Path, groups: dict[str, str | None]) -> DriverProcesses:
     )
     plan = ApplicationPlan("app", "blueprint.conf", str(folder), tuple(streamlets), (), {})
     made = drivers_of(
-        plan, StateFolder(folder, "app"), "process", master="local[1]", bounded=True, resting=groups,
+        plan, StateDirectory(folder, "app"), "process", master="local[1]", bounded=True, resting=groups,
         report=lambda fact: None, log=lambda unit, text: None, print_line=print,
     )  # fmt: skip
     assert isinstance(made, DriverProcesses)

@@ -33,7 +33,7 @@ from streamlets.runner.drivers.process import PROGRAM
 from streamlets.runner.drivers.program import Program
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.events.model import UnitHeld, UnitId
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Became, Fact, Started
 from streamlets.spark.settings import SessionPlan
 from tests.streamlets.runner.supervision.bench import Fake, unit_id
@@ -43,7 +43,7 @@ class FakeDriver:
     """Streamlets `a` and `b` on no Spark."""
 
     def __init__(
-        self, plan: ApplicationPlan, state: StateFolder, session: SessionPlan, *, report: Callable[[Fact], None],
+        self, plan: ApplicationPlan, state: StateDirectory, session: SessionPlan, *, report: Callable[[Fact], None],
         log: Callable[[UnitId, str], None], print_line: Callable[[str], None], started: Callable[[int], None],
         bounded: bool,
     ) -> None:  # fmt: skip
@@ -67,7 +67,7 @@ class FakeDriver:
 
 def _assignment(folder: Path) -> Assignment:
     plan = ApplicationPlan("app", "blueprint.conf", str(folder), (), (), {})
-    return Assignment(plan, StateFolder(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
+    return Assignment(plan, StateDirectory(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import Process
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import BatchStuck, Event, UnitChanged, UnitHeld, UnitId, UnitProgressed
-from streamlets.runner.state_folder.folder import StateFolder
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, Fact, Overlong, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.settings import SessionPlan
@@ -55,7 +55,7 @@ class Run:
         session = SessionPlan("app", self.folder / "logs" / name, self.folder / "tmp" / name)
         self.drivers.append(
             DriverProcess(
-                Assignment(plan, StateFolder(self.folder, "app"), session, bounded=False),
+                Assignment(plan, StateDirectory(self.folder, "app"), session, bounded=False),
                 partial(Process, [self.python, "-u", str(FAKE), how], name, turn=self.turn),
                 report=self.inbox.put, log=lambda unit, text: self.logged.append((str(unit), text)),
                 print_line=self.printed.append,

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from streamlets.runner.state_folder.folder import ACCESS, StateError, StateFolder, write_atomically
+from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError, write_atomically
 
 Command = Literal["stop", "stop-now", "pause", "resume", "restart", "upgrade"]
 
@@ -89,7 +89,9 @@ class RunnerGoneError(Exception):
     """The application is not running, or its runner ended before it answered."""
 
 
-def ask(state: StateFolder, wanted: Request, *, patience: float, sleep: Callable[[float], None] = time.sleep) -> Answer:
+def ask(
+    state: StateDirectory, wanted: Request, *, patience: float, sleep: Callable[[float], None] = time.sleep
+) -> Answer:
     """Send a request to the application's runner and wait for its answer.
 
     Arguments:
@@ -134,7 +136,7 @@ class Control:
         take: gets each request, in a thread of its own; somebody must `answer` it.
     """
 
-    def __init__(self, state: StateFolder, take: Callable[[Request], None]) -> None:
+    def __init__(self, state: StateDirectory, take: Callable[[Request], None]) -> None:
         self._folder = state.control
         self._take = take
         self._over = threading.Event()

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-STATE_FOLDER = ".flow"
+STATE_DIRECTORY = ".flow"
 """Beside the blueprint, unless `--state-dir` says otherwise."""
 
 DESCRIPTOR = "descriptor.json"
@@ -44,66 +44,66 @@ class StateError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class StateFolder:
+class StateDirectory:
     """`<root>/<application>/` with `topics`, `checkpoints`, `status` and `logs`; nothing is made before `locked`."""
 
     root: Path
     application: str
 
     @property
-    def folder(self) -> Path:
+    def directory(self) -> Path:
         """All of the application's."""
         return self.root / self.application
 
     @property
     def topics(self) -> Path:
         """A folder per topic of the embedded channel."""
-        return self.folder / "topics"
+        return self.directory / "topics"
 
     @property
     def checkpoints(self) -> Path:
         """`<streamlet>/<query>` below it is Spark's checkpoint of one query."""
-        return self.folder / "checkpoints"
+        return self.directory / "checkpoints"
 
     @property
     def status_file(self) -> Path:
         """The run's status as JSON, replaced atomically."""
-        return self.folder / "status" / "status.json"
+        return self.directory / "status" / "status.json"
 
     @property
     def descriptor_file(self) -> Path:
         """What the application was when it last ran, for whoever upgrades it."""
-        return self.folder / DESCRIPTOR
+        return self.directory / DESCRIPTOR
 
     @property
     def logs(self) -> Path:
         """`run.log` is the runner's, `spark.log` Spark's."""
-        return self.folder / "logs"
+        return self.directory / "logs"
 
     @property
     def scratch(self) -> Path:
         """What no run needs after its end: emptied when the next one begins, as a killed one could not."""
-        return self.folder / "tmp"
+        return self.directory / "tmp"
 
     @property
     def control(self) -> Path:
         """Requests to the runner and its answers."""
-        return self.folder / "control"
+        return self.directory / "control"
 
     @property
     def paused_file(self) -> Path:
         """The paused streamlets, with the reason: they stay down in the next run, too."""
-        return self.folder / "status" / "paused.json"
+        return self.directory / "status" / "paused.json"
 
     @property
     def launch_file(self) -> Path:
         """What the run was started with, for an upgrade; only its owner may read it, for settings may be secret."""
-        return self.folder / "status" / "launch.json"
+        return self.directory / "status" / "launch.json"
 
     @property
     def upgrade_file(self) -> Path:
         """What became of the last upgrade; only its owner may read it, for settings may be secret."""
-        return self.folder / "status" / "upgrade.json"
+        return self.directory / "status" / "upgrade.json"
 
     def keep_launch(self, arguments: tuple[str, ...]) -> None:
         """Note what the run was started with.
@@ -111,7 +111,7 @@ class StateFolder:
         Raises:
             StateError: the folder cannot be written.
         """
-        with _writing(self.folder):
+        with _writing(self.directory):
             self.launch_file.unlink(missing_ok=True)
             file = os.open(self.launch_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(file, "w", encoding="utf-8") as text:
@@ -143,7 +143,7 @@ class StateFolder:
 
     @property
     def _lock_file(self) -> Path:
-        return self.folder / LOCK
+        return self.directory / LOCK
 
     @contextmanager
     def locked(self, mode: int | None = None) -> Iterator[int]:
@@ -157,12 +157,12 @@ class StateFolder:
         Raises:
             StateError: another process owns it, or it cannot be written.
         """
-        with _writing(self.folder):
-            known = self.folder.is_dir()
-            self.folder.mkdir(mode=ACCESS["owner"], parents=True, exist_ok=True)
+        with _writing(self.directory):
+            known = self.directory.is_dir()
+            self.directory.mkdir(mode=ACCESS["owner"], parents=True, exist_ok=True)
             if mode is None:
-                mode = stat.S_IMODE(self.folder.stat().st_mode) if known else ACCESS["owner"]
-            _restrict(self.folder, mode)
+                mode = stat.S_IMODE(self.directory.stat().st_mode) if known else ACCESS["owner"]
+            _restrict(self.directory, mode)
             lock = self._handed_over()
             if lock is None:
                 lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -170,11 +170,11 @@ class StateFolder:
             if not _taken(lock):
                 raise StateError(
                     f"the application `{self.application}` is already run by process {self.owner() or 'unknown'} on "
-                    f"{self.folder}",
+                    f"{self.directory}",
                     "`flow status` says how it is and `flow stop` ends it; or give this run a state folder of its own "
                     "with `--state-dir`",
                 )
-            with _writing(self.folder):
+            with _writing(self.directory):
                 os.truncate(lock, 0)
                 os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
                 shutil.rmtree(self.scratch, ignore_errors=True)
@@ -213,7 +213,7 @@ class StateFolder:
         Raises:
             StateError: the folder cannot be written.
         """
-        with _writing(self.folder):
+        with _writing(self.directory):
             grave = Path(tempfile.mkdtemp(prefix="cleared-", dir=self.scratch))
             # Checkpoints first: topics without checkpoints are read again, checkpoints without topics cannot go on.
             for folder in (self.checkpoints, self.topics, self.status_file.parent):
@@ -285,7 +285,7 @@ def write_atomically(file: Path, text: str, *, durable: bool = False, private: b
         raise
 
 
-def read_status(state: StateFolder) -> Mapping[str, object] | None:
+def read_status(state: StateDirectory) -> Mapping[str, object] | None:
     """The last status that a run of the application wrote; None when there is none."""
     try:
         found = json.loads(state.status_file.read_text(encoding="utf-8"))

@@ -10,14 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.runner.state_folder.control import Control
-from streamlets.runner.state_folder.folder import ACCESS, StateError, StateFolder, read_status, write_atomically
+from streamlets.runner.state_directory.control import Control
+from streamlets.runner.state_directory.directory import (
+    ACCESS,
+    StateDirectory,
+    StateError,
+    read_status,
+    write_atomically,
+)
 
 _HOLD = """
 import sys
 from pathlib import Path
-from streamlets.runner.state_folder.folder import StateFolder
-with StateFolder(Path(sys.argv[1]), "app").locked():
+from streamlets.runner.state_directory.directory import StateDirectory
+with StateDirectory(Path(sys.argv[1]), "app").locked():
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -37,7 +43,7 @@ def test_second_owner_is_told_of_the_first(tmp_path: Path) -> None:
     owner = _owner(tmp_path)
     try:
         expected = pytest.raises(StateError, match=f"already run by process {owner.pid} ")
-        with expected as caught, StateFolder(tmp_path, "app").locked():
+        with expected as caught, StateDirectory(tmp_path, "app").locked():
             pass
         assert "--state-dir" in caught.value.help
     finally:
@@ -51,7 +57,7 @@ def test_lock_dies_with_its_owner(tmp_path: Path) -> None:
     (tmp_path / "app" / "tmp" / "left").touch()
     owner.kill()
     owner.communicate()
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     with state.locked():
         assert list(state.scratch.iterdir()) == []
 
@@ -60,13 +66,13 @@ def test_unwritable_folder_is_one_clear_error(tmp_path: Path) -> None:
     """A state folder that is a file is told with its path."""
     (tmp_path / "root").write_text("")
     expected = pytest.raises(StateError, match="root/app cannot be written")
-    with expected, StateFolder(tmp_path / "root", "app").locked():
+    with expected, StateDirectory(tmp_path / "root", "app").locked():
         pass
 
 
 def test_fresh_forgets_topics_and_checkpoints_but_not_logs(tmp_path: Path) -> None:
     """Starting anew leaves empty folders and the logs."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     with state.locked():
         (state.topics / "readings").mkdir()
         (state.checkpoints / "a").mkdir()
@@ -79,7 +85,7 @@ def test_fresh_forgets_topics_and_checkpoints_but_not_logs(tmp_path: Path) -> No
 
 def test_status_is_replaced_whole(tmp_path: Path) -> None:
     """A reader never sees a part of a status, however often it is replaced."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     state.status_file.parent.mkdir(parents=True)
     write_atomically(state.status_file, '{"n": 0}')
     over = threading.Event()
@@ -101,17 +107,17 @@ def test_status_is_replaced_whole(tmp_path: Path) -> None:
 
 def test_no_status_is_none(tmp_path: Path) -> None:
     """A missing or broken status file reads as none."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     assert read_status(state) is None
     state.status_file.parent.mkdir(parents=True)
     state.status_file.write_text("{")
     assert read_status(state) is None
 
 
-def _modes(state: StateFolder) -> dict[str, int]:
+def _modes(state: StateDirectory) -> dict[str, int]:
     return {
         folder.name: stat.S_IMODE(folder.stat().st_mode)
-        for folder in (state.folder, *state.folder.iterdir()) if folder.is_dir()
+        for folder in (state.directory, *state.directory.iterdir()) if folder.is_dir()
     }  # fmt: skip
 
 
@@ -119,7 +125,7 @@ def test_nobody_else_may_read_the_state(tmp_path: Path) -> None:
     """Topics, dead letters, checkpoints, logs and status hold the users' records: only their owner reaches them. The
     directory that an older version left open is closed."""
     (tmp_path / "app" / "topics").mkdir(parents=True, mode=0o755)
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     with state.locked(ACCESS["owner"]):
         Control(state, lambda request: None).close()
         state.clear()
@@ -133,7 +139,7 @@ def test_a_group_may_read_the_state_but_give_no_orders(tmp_path: Path) -> None:
     keeps that."""
     (tmp_path / "app").mkdir(mode=0o755)
     (tmp_path / "app").chmod(0o2755)
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     for mode in (ACCESS["group"], None):
         with state.locked(mode):
             Control(state, lambda request: None).close()
@@ -142,6 +148,6 @@ def test_a_group_may_read_the_state_but_give_no_orders(tmp_path: Path) -> None:
             assert modes == dict.fromkeys(("app", "topics", "checkpoints", "status", "logs"), 0o750) | {
                 "tmp": 0o750, "control": 0o700,
             }  # fmt: skip
-            assert state.folder.stat().st_mode & stat.S_ISGID
+            assert state.directory.stat().st_mode & stat.S_ISGID
     with state.locked(ACCESS["owner"]):
         assert _modes(state)["topics"] & 0o777 == 0o700

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.runner.state_folder import reserve
-from streamlets.runner.state_folder.reserve import ReservedFile
+from streamlets.runner.state_directory import reserve
+from streamlets.runner.state_directory.reserve import ReservedFile
 
 
 @pytest.fixture

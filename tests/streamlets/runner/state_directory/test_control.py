@@ -18,15 +18,15 @@ from queue import SimpleQueue
 import pytest
 
 from streamlets.runner.orders import Orders
-from streamlets.runner.state_folder.control import Control, Request, RunnerGoneError, ask, request
-from streamlets.runner.state_folder.folder import HANDED_OVER, StateError, StateFolder
+from streamlets.runner.state_directory.control import Control, Request, RunnerGoneError, ask, request
+from streamlets.runner.state_directory.directory import HANDED_OVER, StateDirectory, StateError
 from tests.streamlets.runner.supervision.bench import Bench
 
 REFUSAL = "this will not do"
 
 
 @contextmanager
-def _orders(state: StateFolder, bench: Bench) -> Iterator[Orders]:
+def _orders(state: StateDirectory, bench: Bench) -> Iterator[Orders]:
     """A runner without Spark: what is asked is carried out in the thread that asks for it."""
     with state.locked():
         inbox: SimpleQueue[Request] = SimpleQueue()
@@ -47,7 +47,7 @@ def _orders(state: StateFolder, bench: Bench) -> Iterator[Orders]:
 
 def test_a_request_is_carried_out_and_answered(tmp_path: Path) -> None:
     """Pause and resume reach the supervisor; what is paused is kept for the next run until it is resumed."""
-    state, bench = StateFolder(tmp_path, "app"), Bench("ab")
+    state, bench = StateDirectory(tmp_path, "app"), Bench("ab")
     with _orders(state, bench):
         assert ask(state, request("pause", streamlet="a"), patience=10).refused == ""
         assert bench.supervisor.pause("x", "") == ask(state, request("pause", streamlet="x"), patience=10).refused
@@ -64,7 +64,7 @@ def test_a_request_is_carried_out_and_answered(tmp_path: Path) -> None:
 
 def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> None:
     """What does not verify is refused with the reason and the run goes on; what does drains it, and a stop wins."""
-    state, bench = StateFolder(tmp_path, "app"), Bench("a")
+    state, bench = StateDirectory(tmp_path, "app"), Bench("a")
     bench.started("a")
     with _orders(state, bench) as orders:
         assert ask(state, request("upgrade", arguments=("bad",)), patience=10).refused == REFUSAL
@@ -80,7 +80,7 @@ def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> Non
 
 def test_nobody_there_is_told_at_once(tmp_path: Path) -> None:
     """Without a runner there is nothing to wait for; a runner that never answers is named with its process."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     with pytest.raises(RunnerGoneError, match="app is not running"):
         ask(state, request("stop"), patience=10)
     with state.locked(), pytest.raises(StateError, match=rf"process {os.getpid()}\) has not answered for 1 s"):
@@ -90,7 +90,7 @@ def test_nobody_there_is_told_at_once(tmp_path: Path) -> None:
 
 def test_what_is_no_request_is_passed_over_and_the_unanswered_are_refused(tmp_path: Path) -> None:
     """Broken files and unknown commands do no harm; what was asked of an earlier run is void; the end answers all."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     taken: list[str] = []
     with state.locked():
         state.control.mkdir()
@@ -113,7 +113,7 @@ def test_what_is_no_request_is_passed_over_and_the_unanswered_are_refused(tmp_pa
 
 def test_who_only_looks_never_keeps_an_owner_out(tmp_path: Path) -> None:
     """`owner` takes the lock for an instant; a run that begins in that instant tries again."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     assert state.owner() is None
     with state.locked():
         assert state.owner() == os.getpid()
@@ -131,8 +131,8 @@ def test_who_only_looks_never_keeps_an_owner_out(tmp_path: Path) -> None:
 _LOOK = """
 import sys, threading
 from pathlib import Path
-from streamlets.runner.state_folder.folder import StateFolder
-state = StateFolder(Path(sys.argv[1]), "app")
+from streamlets.runner.state_directory.directory import StateDirectory
+state = StateDirectory(Path(sys.argv[1]), "app")
 over = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
 print("looking", flush=True)
@@ -143,7 +143,7 @@ while not over.is_set():
 
 def test_the_lock_is_handed_over_without_a_moment_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A duplicate of the lock's descriptor keeps the folder owned; the next version takes it, once."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     with state.locked() as lock:
         kept = os.dup(lock)
     assert state.owner() == os.getpid()
@@ -156,7 +156,7 @@ def test_the_lock_is_handed_over_without_a_moment_between(tmp_path: Path, monkey
 
 def test_what_the_run_was_started_with_is_its_owners_alone(tmp_path: Path) -> None:
     """Settings may be secret: the file that keeps them is for its owner's eyes."""
-    state = StateFolder(tmp_path, "app")
+    state = StateDirectory(tmp_path, "app")
     with state.locked():
         state.keep_launch(("blueprint.conf", "key=secret"))
     assert stat.S_IMODE(state.launch_file.stat().st_mode) == 0o600
