@@ -1,7 +1,7 @@
-"""What an application was when it last ran: the descriptor in its state folder, and what only a run can tell.
+"""The application as it last ran: the descriptor in its state directory, completed from checkpoints and topics.
 
-A run stores its descriptor as it begins. Which queries there are, what they read and which keep state, is read from
-their checkpoints; which schemas records were written with, from the tables of the topics. Both need no Spark.
+A run stores its descriptor when it starts. The queries, their sources and their state operators are read from the
+checkpoints, the schemas of written records from the tables of the topics. Neither needs Spark.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from streamlets.runner.state_directory.directory import StateDirectory, StateErr
 
 
 def store_descriptor(state: StateDirectory, plan: ApplicationPlan) -> None:
-    """Keep what the application is, for whoever upgrades it; to be called by the owner of the folder.
+    """Store the descriptor of an application, to compare the next version with. To be called by the directory's owner.
 
     Raises:
-        StateError: the folder cannot be written.
+        StateError: the file cannot be written.
     """
     file = state.descriptor_file
     try:
         write_atomically(file, to_json(describe_plan(plan)), durable=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StateError(f"{file} cannot be written: {reason}", "free space or correct the permissions") from error
+        raise StateError(f"cannot write {file}: {reason}", "free disk space or correct the permissions") from error
 
 
 def descriptor_text(state: StateDirectory) -> str | None:
-    """Return the descriptor in a state directory, as text; None when there is none.
+    """Return the descriptor in a state directory as text; None without one.
 
     Raises:
         OSError, UnicodeDecodeError: it cannot be read.
@@ -53,10 +53,11 @@ def descriptor_text(state: StateDirectory) -> str | None:
 
 
 def deployed(state: StateDirectory) -> Described | None:
-    """The application as it last ran, with its queries and all schemas that its topics hold; None when none ran.
+    """Return the application as it last ran, with its queries and the schemas of all records in its topics; None when
+    it has never run.
 
     Raises:
-        DescriptorError: the descriptor in the folder is none.
+        DescriptorError: the descriptor in the state directory is invalid.
         OSError, UnicodeDecodeError: it cannot be read.
     """
     text = descriptor_text(state)
@@ -67,46 +68,51 @@ def deployed(state: StateDirectory) -> Described | None:
 
 
 def holds_state(state: StateDirectory) -> bool:
-    """Whether a state directory has anything that a change could lose: a checkpoint of a query, or records."""
+    """Return whether a state directory has anything that a change could lose: a checkpoint of a query, or records."""
     return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in topics_in(state.topics))
 
 
 def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> ApplicationDescriptor:
-    """A descriptor with what a state folder knows: queries as their checkpoints tell, the schemas of written records.
+    """Return a descriptor completed with the queries and the schemas of written records from a state directory.
 
-    Queries that the descriptor has are all there are; else those of the last run are, and the checkpoints of earlier
-    ones, which stay in the folder, are not.
+    A streamlet's queries are those of the descriptor if it has any, otherwise those of the last run. Checkpoints of
+    earlier queries stay in the state directory and are ignored.
     """
-    ran = _ran(state)
+    last_run = _queries_of_last_run(state)
     streamlets = {}
-    for ref, one in descriptor.streamlets.items():
-        found = _queries(state.checkpoints / ref)
-        present = one.queries if one.queries is not None else ran.get(ref) or found
-        told = {name: found.get(name, (one.queries or {}).get(name)) for name in present}
-        known = {name: query for name, query in told.items() if query is not None}
-        streamlets[ref] = replace(one, queries=known) if found or one.queries is not None else one
+    for ref, streamlet in descriptor.streamlets.items():
+        stored = _queries_with_checkpoint(state.checkpoints / ref)
+        names = streamlet.queries if streamlet.queries is not None else last_run.get(ref) or stored
+        merged = {name: stored.get(name, (streamlet.queries or {}).get(name)) for name in names}
+        queries = {name: query for name, query in merged.items() if query is not None}
+        known = bool(stored) or streamlet.queries is not None
+        streamlets[ref] = replace(streamlet, queries=queries) if known else streamlet
     topics = {}
     for id, topic in descriptor.topics.items():
-        present = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
+        current = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
         written = _written(state.topics / topic.name) if topic.channel == "delta" else ()
-        topics[id] = replace(topic, written=tuple(one for one in written if one.fingerprint not in present))
+        earlier = tuple(contract for contract in written if contract.fingerprint not in current)
+        topics[id] = replace(topic, written=earlier)
     return replace(descriptor, streamlets=streamlets, topics=topics)
 
 
-def _ran(state: StateDirectory) -> dict[str, set[str]]:
-    """The queries of the last run by streamlet, as far as its status tells."""
-    told: Any = read_status(state) or {}
+def _queries_of_last_run(state: StateDirectory) -> dict[str, set[str]]:
+    """Return the names of the last run's queries by streamlet, from its status file."""
+    status: Any = read_status(state) or {}
     try:
-        queries = {each["ref"]: {unit["query"] for unit in each["units"]} - {""} for each in told["streamlets"]}
-    except (KeyError, TypeError):  # no run has told any, or one of another release
+        queries = {
+            streamlet["ref"]: {unit["query"] for unit in streamlet["units"]} - {""}
+            for streamlet in status["streamlets"]
+        }
+    except (KeyError, TypeError):  # there is no status, or it is of another release
         return {}
     return {ref: names for ref, names in queries.items() if names}
 
 
-def _queries(folder: Path) -> dict[str, DescribedQuery]:
-    """The queries that have a checkpoint, by name."""
-    checkpoints = sorted(one for one in folder.iterdir() if (one / "metadata").is_file()) if folder.is_dir() else []
-    return {one.name: _query(one) for one in checkpoints}
+def _queries_with_checkpoint(directory: Path) -> dict[str, DescribedQuery]:
+    """Return the queries that have a checkpoint, by name."""
+    entries = sorted(directory.iterdir()) if directory.is_dir() else []
+    return {entry.name: _query(entry) for entry in entries if (entry / "metadata").is_file()}
 
 
 def _query(checkpoint: Path) -> DescribedQuery:
@@ -116,19 +122,19 @@ def _query(checkpoint: Path) -> DescribedQuery:
 
 
 def _sources(checkpoint: Path) -> tuple[str, ...] | None:
-    """The names of a query's sources, read from the last batch that it planned; None when they have none."""
+    """Return the names of a query's sources, read from the last batch that it planned; None if they have no names."""
     offsets = checkpoint / "offsets"
     batch = latest(offsets)
     if batch is None:
         return None
     version, *lines = (offsets / str(batch)).read_text(encoding="utf-8").splitlines() or [""]
-    if version != "v2":  # by their order, without names
+    if version != "v2":  # older versions list the sources by their order, without names
         return None
-    return tuple(sorted(line.partition(":")[0] for line in lines[1:] if line))  # the first is about the batch
+    return tuple(sorted(line.partition(":")[0] for line in lines[1:] if line))  # the first line describes the batch
 
 
 def _written(topic: Path) -> tuple[Contract, ...]:
     try:
         return contracts(topic)
-    except (TopicLostError, OSError):  # nothing has been written yet, or the topic is gone
+    except (TopicLostError, OSError):  # nothing has been written yet, or the topic was deleted
         return ()

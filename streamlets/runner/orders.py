@@ -1,4 +1,4 @@
-"""Carries out what other terminals ask of a run, and keeps which streamlets are paused."""
+"""Carries out the requests of other terminals to a run, and stores which streamlets are paused."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from streamlets.runner.supervision.facts import Drain, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 
 CheckUpgrade = Callable[[tuple[str, ...]], str]
-"""Says why a version cannot take the place of the running one, empty when it can; may take a second."""
+"""Returns why a version with these arguments cannot replace the running one, empty when it can; may take a second."""
 
 
 class Orders:
-    """The requests of a run. `carry_out` is called where the supervisor is; it never blocks.
+    """The requests to a run.
 
     Arguments:
-        put: takes requests to where the supervisor is.
-        check_upgrade: asked in a thread of its own before an upgrade is put there.
+        put: passes a request to the supervisor's thread, which calls `carry_out`.
+        check_upgrade: called in a thread of its own before an upgrade is passed on.
 
     Attributes:
-        upgrade: the request whose version is to take over when the run is over; None for none.
+        upgrade: the request for the version that takes over when the run is over; None without one.
     """
 
     def __init__(self, state: StateDirectory, put: Callable[[Request], None], check_upgrade: CheckUpgrade) -> None:
@@ -31,29 +31,31 @@ class Orders:
         self._put = put
         self._check_upgrade = check_upgrade
         self._control = Control(state, self._take)
-        self.paused = _read(state)
+        self.paused = _read_paused(state)
         self.upgrade: Request | None = None
 
     def carry_out(self, wanted: Request, supervisor: Supervisor) -> None:
-        """Do what is wanted, or refuse it; answers either way."""
+        """Carry out or refuse a request, and answer it; never blocks. To be called in the supervisor's thread."""
         try:
-            refused = self._done(wanted, supervisor)
+            refused = self._command(wanted, supervisor)
         except OSError as error:
-            refused = f"{self._state.paused_file} cannot be written: {error.strerror or error}"
+            refused = f"cannot write {self._state.paused_file}: {error.strerror or error}"
         self._control.answer(wanted.id, refused)
 
     def return_to(self, arguments: tuple[str, ...], cause: str, within: float | None, supervisor: Supervisor) -> None:
-        """Drain the run and put the version before this one in its place.
+        """Drain the run and return to the previous version.
 
         Arguments:
-            arguments: of that version's `flow run`; within: seconds that the drain may take.
+            arguments: the arguments of `flow run` of the previous version.
+            cause: why the run returns to it.
+            within: seconds that the drain may take.
         """
         self.upgrade = Request("", "upgrade", "its trial", arguments=arguments)
         if not supervisor.done:
             supervisor.handle(Drain(cause, within))
 
     def close(self) -> None:
-        """Take no more requests."""
+        """Receive no more requests."""
         self._control.close()
 
     def _take(self, wanted: Request) -> None:
@@ -70,7 +72,8 @@ class Orders:
 
         threading.Thread(target=check, name="check-upgrade", daemon=True).start()
 
-    def _done(self, wanted: Request, supervisor: Supervisor) -> str:
+    def _command(self, wanted: Request, supervisor: Supervisor) -> str:
+        """Pass a request's command to the supervisor; return the reason for a refusal."""
         match wanted.command:
             case "stop":
                 self.upgrade = None
@@ -79,9 +82,9 @@ class Orders:
                 self.upgrade = None
                 supervisor.handle(StopNow(wanted.cause))
             case "pause":
-                return supervisor.pause(wanted.streamlet, wanted.cause) or self._keep(wanted.streamlet, wanted.cause)
+                return supervisor.pause(wanted.streamlet, wanted.cause) or self._store(wanted.streamlet, wanted.cause)
             case "resume":
-                return supervisor.resume(wanted.streamlet, wanted.cause) or self._keep(wanted.streamlet, None)
+                return supervisor.resume(wanted.streamlet, wanted.cause) or self._store(wanted.streamlet, None)
             case "restart":
                 return supervisor.restart(wanted.streamlet, wanted.cause)
             case "upgrade":
@@ -91,16 +94,18 @@ class Orders:
                 supervisor.handle(Drain(wanted.cause, wanted.within))
         return ""
 
-    def _keep(self, streamlet: str, cause: str | None) -> str:
-        kept = {ref: why for ref, why in self.paused.items() if ref != streamlet}
-        self.paused = kept if cause is None else kept | {streamlet: cause}
+    def _store(self, streamlet: str, cause: str | None) -> str:
+        """Store that a streamlet is paused for a cause, or with None that it is not; return no refusal."""
+        others = {ref: why for ref, why in self.paused.items() if ref != streamlet}
+        self.paused = others if cause is None else others | {streamlet: cause}
         write_atomically(self._state.paused_file, json.dumps(self.paused, indent=1) + "\n")
         return ""
 
 
-def _read(state: StateDirectory) -> Mapping[str, str]:
+def _read_paused(state: StateDirectory) -> Mapping[str, str]:
+    """Return the stored cause of each paused streamlet."""
     try:
-        found = json.loads(state.paused_file.read_text(encoding="utf-8"))
+        paused = json.loads(state.paused_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {str(ref): str(why) for ref, why in found.items()} if isinstance(found, dict) else {}
+    return {str(ref): str(cause) for ref, cause in paused.items()} if isinstance(paused, dict) else {}

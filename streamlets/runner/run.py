@@ -38,7 +38,7 @@ from streamlets.spark.failure import text_of
 ALL_ENDED = 0
 FAILED = 1
 
-# The loop wakes at least this often, to look whether the JVM lives and whether the end of a query went unheard.
+# The loop wakes at least this often (seconds), to check the JVM and to notice the end of a query that was not reported.
 _LOOK_EVERY = 5.0
 
 _ENDING = ("stop", "stop-now", "upgrade")
@@ -49,23 +49,23 @@ _Inbox = SimpleQueue[Fact | Request]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run.
+    """The options of a run.
 
     Arguments:
-        state: the application's folder.
+        state: the application's state directory.
         master: Spark's master; None for this machine.
-        isolation: whether streamlets run on one Spark or in processes of their own; None as the plan says.
-        bounded: work off what there is in topological order, then end.
-        fresh: forget topics and checkpoints first.
-        drain_within: seconds after which a drain becomes a stop at once; None for never.
-        fail_fast: end as soon as one streamlet has failed for good.
-        json_log: whether the log file is JSON lines.
-        arguments: what names the application on a command line, kept for an upgrade.
+        isolation: whether streamlets run on one Spark or in driver processes; None for the plan's setting.
+        bounded: process all available data in topological order, then exit.
+        fresh: delete topics and checkpoints first.
+        drain_within: seconds after which a drain becomes an immediate stop; None for never.
+        fail_fast: drain the run as soon as one streamlet has failed for good.
+        json_log: write the log file as JSON lines.
+        arguments: the arguments of `flow run` that identify the application, stored for an upgrade.
         compared: the descriptor in the state directory that the plan was compared with, as text; None without one.
-        reset: the queries that start again with a new checkpoint, as `streamlet.query`; only `streamlet` for all of it.
-        taken_over: whether the version before this one has compared and reset them.
-        check_upgrade: says why a version with these arguments cannot take over, empty when it can.
-        check_return: the same of the version before this one, with what this one has written.
+        reset: the queries that start again with a new checkpoint, as `streamlet.query`, or `streamlet` for all of its.
+        taken_over: whether the previous version, in this process, has already compared and reset them.
+        check_upgrade: returns why a version with these arguments cannot take over, empty when it can.
+        check_return: the same for a return to the previous version, which must be able to read the new records.
     """
 
     state: StateDirectory
@@ -86,11 +86,11 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The version that is to take over in this process.
+    """The version that takes over in this process.
 
     Arguments:
-        arguments: of its `flow run`.
-        lock: a descriptor that holds the state folder's lock for it.
+        arguments: the arguments of its `flow run`.
+        lock: a file descriptor that keeps the lock of the state directory for it.
     """
 
     arguments: tuple[str, ...]
@@ -100,22 +100,24 @@ class Upgrade:
 def run(
     plan: ApplicationPlan, options: RunOptions, view: Callable[[Event], None], print_line: Callable[[str], None]
 ) -> tuple[int, Upgrade | None]:
-    """Run an application until all its streamlets have ended, or somebody asks for it; gives the exit code, and what is
-    to be run in its place when it was ended for that.
+    """Run an application until all its streamlets have ended or it is stopped.
 
     Arguments:
         view: takes every event, in this thread.
         print_line: takes each line that Spark prints, from any thread.
 
+    Returns:
+        The exit code, and the version that takes over if the run was ended by an upgrade.
+
     Raises:
-        StateError: the state folder is owned by another run or cannot be written.
+        StateError: the state directory is owned by another run or cannot be written.
         SessionError: Spark cannot be started.
     """
     inbox: _Inbox = SimpleQueue()
     supervising = threading.Event()
 
     def stop_now(name: str) -> None:
-        if not supervising.is_set():  # nobody reads the inbox yet
+        if not supervising.is_set():  # the inbox is not read yet
             raise _StoppedTwiceError
         inbox.put(StopNow(f"stopped at once by {name}"))
 
@@ -126,7 +128,7 @@ def run(
         if options.fresh:
             options.state.clear()
         elif not options.taken_over:
-            _make_sure_unchanged(options.state, options.compared)
+            _require_unchanged(options.state, options.compared)
         secrets = secrets_of(plan)
         log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
         status = StatusFile(options.state.status_file)
@@ -145,7 +147,7 @@ def run(
                 view(shown)
 
         emit(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
-        code, reason = FAILED, "it could not be started"
+        code, reason = FAILED, "the run could not be started"
         try:
             topics = _topics(plan, options.state, log)
             emit(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in plan.streamlets)))
@@ -154,9 +156,9 @@ def run(
                 master=options.master, bounded=options.bounded, resting=orders.paused,
                 report=inbox.put, log=log.failure, print_line=print_line,
             )  # fmt: skip
-            take_signals()  # Spark has put its own handler
+            take_signals()  # Spark has installed its own handler
             try:
-                reason = _end_asked(inbox)
+                reason = _early_stop(inbox)
                 if reason:
                     code = ALL_ENDED
                 else:
@@ -167,64 +169,69 @@ def run(
             finally:
                 drivers.stop()
         except _StoppedTwiceError:
-            code, reason = ALL_ENDED, "stopped while Spark started"
+            code, reason = ALL_ENDED, "stopped while Spark was starting"
         finally:
             orders.close()
             emit(RunEnded(time.time(), code, reason))
             log.close()
         if orders.upgrade is None:
             return code, None
-        _forget(options.state, orders.upgrade.reset, channels_of(plan, options.state).values())
+        _reset(options.state, orders.upgrade.reset, channels_of(plan, options.state).values())
         if orders.upgrade.id:
-            # A query that was reset has lost its state, and code that was replaced in its place is no longer there.
-            there = not orders.upgrade.reset and orders.upgrade.arguments != options.arguments
-            write_outcome(options.state, UpgradeOutcome(orders.upgrade.id, options.arguments if there else ()))
+            # No return is possible when queries were reset (their state is lost) or the code was replaced in place.
+            returnable = not orders.upgrade.reset and orders.upgrade.arguments != options.arguments
+            write_outcome(options.state, UpgradeOutcome(orders.upgrade.id, options.arguments if returnable else ()))
         return code, Upgrade(orders.upgrade.arguments, os.dup(lock))
 
 
-def _make_sure_unchanged(state: StateDirectory, compared: str | None) -> None:
-    """Make sure that no other version has run since the comparison, which was made without the lock.
+def _require_unchanged(state: StateDirectory, compared: str | None) -> None:
+    """Require that no other version has run since the comparison, which was made without the lock.
 
     Raises:
-        StateError: one has.
+        StateError: another version has run.
     """
     if descriptor_text(state) != compared:
         raise StateError(
-            f"another version of {state.application} has run on {state.directory} in the meantime",
-            "start again to compare with that one",
+            f"another version of {state.application} has run on {state.directory} since the comparison",
+            "run the command again to compare with that version",
         )
 
 
 def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mapping[str, TopicResource]:
-    """The topics, made.
+    """Create the topics of an application.
 
     Raises:
-        StateError: they cannot be made.
+        StateError: a topic cannot be created.
     """
     try:
         return make_topics(plan, state)
     except (TopicLostError, TopicWriteError, OSError) as error:
         log.failure(UnitId(plan.name, ""), text_of(error))
-        raise StateError(f"the topics cannot be made: {error}", "free space or correct the permissions") from error
+        raise StateError(f"cannot create the topics: {error}", "free disk space or correct the permissions") from error
 
 
-def _forget(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
-    """Reset the checkpoints that cannot be carried over, as somebody has allowed.
+def _reset(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
+    """Reset the checkpoints of queries or streamlets, for a change whose loss of state was accepted.
 
     Raises:
-        StateError: the folder cannot be written.
+        StateError: the state directory cannot be written.
     """
-    found = [each for each in checkpoints_in(state.checkpoints) if each.name in names or each.streamlet in names]
+    checkpoints = [
+        checkpoint
+        for checkpoint in checkpoints_in(state.checkpoints)
+        if checkpoint.name in names or checkpoint.streamlet in names
+    ]
     try:
-        reset(state, found, channels)
+        reset(state, checkpoints, channels)
     except OSError as error:
         raise StateError(
-            f"the checkpoints cannot be reset: {error}", "`flow checkpoints reset` does it by hand"
+            f"cannot reset the checkpoints: {error}",
+            "free disk space or correct the permissions, then reset them with `flow checkpoints reset`",
         ) from error
 
 
-def _end_asked(inbox: _Inbox) -> str:
-    """Why the run ends before it has begun; empty when it does not. What else was asked meanwhile stays there."""
+def _early_stop(inbox: _Inbox) -> str:
+    """Return why the run was stopped while Spark was starting, empty if it was not. The inbox keeps everything."""
     waiting: list[Fact | Request] = []
     while not inbox.empty():
         waiting.append(inbox.get())
@@ -234,7 +241,7 @@ def _end_asked(inbox: _Inbox) -> str:
 
 
 class _StoppedTwiceError(BaseException):
-    """A second signal while Spark starts: leave whatever this thread is waiting for."""
+    """A second signal while Spark is starting; raised in the signal handler to interrupt the main thread."""
 
 
 def _supervised(
@@ -249,8 +256,8 @@ def _supervised(
     status: StatusFile,
     trial: Trial,
 ) -> tuple[int, str]:
-    """Everything between the start of Spark and its end; gives the exit code and why it ended."""
-    _forget(options.state, options.reset, channels_of(plan, options.state).values())
+    """Supervise the streamlets from the start of Spark to its end; return the exit code and the reason for the end."""
+    _reset(options.state, options.reset, channels_of(plan, options.state).values())
     store_descriptor(options.state, plan)
     supervisor = Supervisor(
         drivers.units,
@@ -272,16 +279,16 @@ def _supervised(
     ):
         observer = Observer(plan, options.state, lambda: status.status, inbox.put, time.time)
         with observing(observer, lambda error: log.failure(UnitId(plan.name, "observer"), text_of(error))):
-            asked = _watch(
+            reason = _watch(
             supervisor, inbox, orders, status, SetBack(time.time, time.monotonic), trial, options.drain_within
         )  # fmt: skip
     if options.bounded:
-        last = {unit: status.status.units[unit] for unit in supervisor.units}
-        for event in drivers.held({unit: each.held if each.batch is not None else None for unit, each in last.items()}):
+        last = {id: status.status.units[id] for id in supervisor.units}
+        for event in drivers.held({id: unit.held if unit.batch is not None else None for id, unit in last.items()}):
             emit(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
-    return ALL_ENDED, asked
+    return ALL_ENDED, reason
 
 
 def _watch(
@@ -293,8 +300,8 @@ def _watch(
     trial: Trial,
     drain_within: float | None,
 ) -> str:
-    """Feed facts to the supervisor until all has ended; why somebody asked for the end, empty when nobody did."""
-    asked = ""
+    """Pass facts to the supervisor until all units have ended; return why the run was stopped, empty if it was not."""
+    reason = ""
     looked = time.monotonic()
     while not supervisor.done:
         due = supervisor.tick()
@@ -304,20 +311,20 @@ def _watch(
             pass
         else:
             if isinstance(fact, Request):
-                asked = asked or (fact.cause if fact.command in _ENDING else "")
+                reason = reason or (fact.cause if fact.command in _ENDING else "")
                 orders.carry_out(fact, supervisor)
             else:
                 if isinstance(fact, (Drain, StopNow)):  # a signal
-                    asked, orders.upgrade = asked or fact.cause, None
+                    reason, orders.upgrade = reason or fact.cause, None
                 supervisor.handle(fact)
-        previous = () if asked else trial.look(status.status.units)
+        previous = () if reason else trial.look(status.status.units)
         if previous:
-            asked = "the new version failed"
-            orders.return_to(previous, asked, drain_within, supervisor)
+            reason = "the new version failed"
+            orders.return_to(previous, reason, drain_within, supervisor)
         if time.monotonic() - looked >= _LOOK_EVERY:
             looked = time.monotonic()
             status.write(time.time())
             supervisor.check()
-            if back := set_back.seconds():  # a query would wait as much longer for its trigger
-                supervisor.rouse(f"the clock was set back by {back:.0f} s")
-    return asked
+            if seconds := set_back.seconds():  # a query would wait that much longer for its trigger
+                supervisor.rouse(f"the clock was set back by {seconds:.0f} s")
+    return reason

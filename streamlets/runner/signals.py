@@ -1,4 +1,4 @@
-"""What SIGINT and SIGTERM mean while an application runs: the first asks for a drain, the second for the end."""
+"""SIGINT and SIGTERM while an application runs: the first one drains it, the second one stops it at once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ _WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stopping_on_signals(drain: Callable[[str], None], stop: Callable[[str], None]) -> Iterator[Callable[[], None]]:
-    """Call `drain` at the first signal and `stop` at each later one, with its name; both must be quick and safe in a
-    handler.
+    """Call `drain` at the first signal and `stop` at each later one, with the signal's name.
 
-    Gives a function that takes the signals back after somebody else (Spark) has put its own handlers.
-    To be entered in the main thread, before anything that may take long.
+    Both must be quick and safe in a signal handler. Yields a function that installs the handlers again after others
+    (Spark) have replaced them. To be entered in the main thread, before anything that may take long.
     """
     count = 0
 

@@ -1,4 +1,4 @@
-"""From a plan to the channels and topics that its streamlets share, wherever they run."""
+"""The channels and topics of a plan, which its streamlets share wherever they run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def channels_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, Channel]:
-    """The channels that the plan's topics lie on, by name."""
+    """Return the channels that store the plan's topics, by name."""
     from streamlets.channels.delta import DeltaChannel
 
     known: dict[str, Callable[[], Channel]] = {"delta": lambda: DeltaChannel(state.topics)}
@@ -23,10 +23,10 @@ def channels_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, Chann
 
 
 def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, TopicResource]:
-    """Make the topics of an application, as far as they are not there; gives their resources by id.
+    """Create the topics of an application that do not exist yet, and return the resources of all by id.
 
     Raises:
-        TopicLostError, TopicWriteError, OSError: a topic cannot be made.
+        TopicLostError, TopicWriteError, OSError: a topic cannot be created.
     """
     channels = channels_of(plan, state)
     topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
@@ -36,7 +36,7 @@ def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, To
 
 
 def _contracts(plan: ApplicationPlan, topic: str) -> tuple[Contract, ...]:
-    """The contracts of a topic's writers."""
+    """Return the contracts of a topic's writers."""
     written = [
         outlet.contract for streamlet in plan.streamlets for outlet in streamlet.outlets if outlet.topic == topic
     ]

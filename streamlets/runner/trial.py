@@ -1,7 +1,7 @@
-"""`Trial`: whether a new version that has taken over works, so that the run can return to the version before it.
+"""The trial of a new version after an upgrade, which decides whether the run returns to the previous version.
 
 A query that is up may still fail for good when its first batch loads the state. So a version is on trial until each
-query that keeps state has committed a batch, for a bounded time.
+stateful query has committed a batch, for a bounded time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from streamlets.runner.events.status import UnitStatus
 from streamlets.runner.state_directory.directory import StateDirectory, write_atomically
 
 PATIENCE = 60.0
-"""Seconds that a new version has, once it starts its queries, to commit a batch of each that keeps state."""
+"""Seconds that a new version has, from the start of its queries, to commit a batch of each stateful query."""
 
 _UP = ("running", "completed")
 
@@ -26,15 +26,16 @@ Result = Literal["", "works", "untried", "unwell", "failed", "rolled-back"]
 
 @dataclass(frozen=True, slots=True)
 class UpgradeOutcome:
-    """What became of the last upgrade.
+    """The outcome of the last upgrade.
 
     Arguments:
-        id: of its request.
-        previous: arguments of the `flow run` before it; () when it cannot be returned to.
-        result: "" while the new version is on trial.
-        about: the queries that the result is about: those that had no data to try their state with, that are not up, or
-            that failed.
-        cause: why it failed; kept: why the run did not return to the version before.
+        id: the id of its request.
+        previous: the arguments of `flow run` of the previous version; () when no return to it is possible.
+        result: `works`; `untried` when queries had no data to try their state with; `unwell` when queries are not up;
+            `failed`, or `rolled-back` after a return to the previous version; "" while the new version is on trial.
+        about: the queries that the result is about.
+        cause: why the new version failed.
+        kept: why the run did not return to the previous version.
     """
 
     id: str
@@ -46,7 +47,7 @@ class UpgradeOutcome:
 
 
 def write_outcome(state: StateDirectory, outcome: UpgradeOutcome) -> None:
-    """Write what became of an upgrade, for whoever asked for it; on a full disk nobody is told."""
+    """Write the outcome of an upgrade for the command that requested it; an error, such as a full disk, is ignored."""
     try:
         write_atomically(state.upgrade_file, json.dumps(asdict(outcome)) + "\n", private=True)
     except OSError:
@@ -54,7 +55,7 @@ def write_outcome(state: StateDirectory, outcome: UpgradeOutcome) -> None:
 
 
 def read_outcome(state: StateDirectory) -> UpgradeOutcome | None:
-    """Read what became of the last upgrade; None when there was none, or it is not known to this user."""
+    """Return the outcome of the last upgrade; None without one, or when this user cannot read it."""
     try:
         outcome = UpgradeOutcome(**json.loads(state.upgrade_file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -66,10 +67,10 @@ class Trial:
     """The trial of a version.
 
     Arguments:
-        state: the application's.
-        outcome: of the upgrade; one without an id, or with a result, is not tried.
-        check: says why a version with these arguments cannot take over, empty when it can.
-        timer: seconds of a clock that is never set.
+        state: the application's state directory.
+        outcome: the outcome of the upgrade so far; without an id, or with a result, there is no trial.
+        check: returns why a version with these arguments cannot take over, empty when it can.
+        timer: a monotonic clock, in seconds.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Trial:
         self._over = not outcome.id or bool(outcome.result)
 
     def look(self, units: Mapping[UnitId, UnitStatus]) -> tuple[str, ...]:
-        """Look how the version does; gives the arguments of the version to return to, () when it is to go on."""
+        """Check the units of the version; return the arguments of the version to return to, () to keep this one."""
         if self._over or not units:
             return ()
         failed = {unit: status for unit, status in units.items() if status.state == "failed"}
@@ -110,7 +111,7 @@ class Trial:
     def _return(self, failed: Mapping[UnitId, UnitStatus]) -> tuple[str, ...]:
         cause = next(iter(failed.values())).cause
         previous = self._outcome.previous
-        refused = self._check(previous) if previous else "the version before it is no longer there to return to"
+        refused = self._check(previous) if previous else "the previous version no longer exists"
         if refused:
             self._end("failed", failed, cause, refused)
             return ()

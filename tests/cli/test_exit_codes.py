@@ -100,7 +100,7 @@ def test_flow_run_1(flow: Flow, app: Path) -> None:
     """The state belongs to another run."""
     with _state(app).locked():
         said = flow("run")
-    assert (said.code, "is already run by process" in said.err) == (1, True)
+    assert (said.code, "is already running" in said.err) == (1, True)
 
 
 def test_flow_run_2(flow: Flow, app: Path) -> None:

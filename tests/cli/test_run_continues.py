@@ -224,7 +224,7 @@ def test_a_running_application_is_left_alone(shop: Shop) -> None:
     with shop.state.locked():
         said = shop.run()
     assert said.code == 1
-    assert "is already run by process" in said.err
+    assert "is already running" in said.err
     assert "change-" not in said.err
 
 

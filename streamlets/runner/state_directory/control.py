@@ -1,6 +1,6 @@
-"""What other terminals ask of a runner: each request is a file in the state folder, and so is its answer.
+"""Requests from other terminals to a runner: each request is a file in the state directory, and so is its answer.
 
-Who may write to the state folder may command its runner, and nobody else. It works wherever the folder does: in
+Only users who can write to the state directory can control its runner. This works wherever the state directory does: in
 containers, on shared file systems, under paths that are too long for a socket.
 """
 
@@ -23,7 +23,7 @@ from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, 
 Command = Literal["stop", "stop-now", "pause", "resume", "restart", "upgrade"]
 
 LOOK_EVERY = 0.2
-"""Seconds between two looks for requests; a look at an empty folder takes some ten microseconds."""
+"""Seconds between two checks for requests; checking an empty directory takes some ten microseconds."""
 
 _REQUEST = ".request"
 _ANSWER = ".answer"
@@ -32,15 +32,16 @@ _COMMANDS: tuple[str, ...] = get_args(Command)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody wants of a runner.
+    """A request to a runner.
 
     Arguments:
-        id: of this request, unlike any other.
-        command: what is to be done; by: who wants it.
-        streamlet: with which one; empty where a command is about the application.
-        within: for `stop`, the seconds a drain may take.
-        arguments: for `upgrade`, those of the new version's `flow run`: path, `--conf` and settings.
-        reset: for `upgrade`, queries (or streamlets) whose checkpoints are forgotten before the new version starts.
+        id: a unique id.
+        command: what the runner is to do.
+        by: the user who sent the request.
+        streamlet: the streamlet that the command is about; empty for the whole application.
+        within: for `stop`, the seconds that the drain may take.
+        arguments: for `upgrade`, the arguments of `flow run` of the new version: path, `--conf` and settings.
+        reset: for `upgrade`, queries (or streamlets) whose checkpoints are reset before the new version starts.
     """
 
     id: str
@@ -53,18 +54,18 @@ class Request:
 
     @property
     def cause(self) -> str:
-        """The request as the cause of what follows."""
-        done = {"stop": "stopped", "stop-now": "stopped at once"}.get(self.command, _past(self.command))
+        """The request as the cause of an event: `paused by ann`."""
+        done = {"stop": "stopped", "stop-now": "stopped at once"}.get(self.command, _past_tense(self.command))
         return f"{done} by {self.by}"
 
 
-def _past(command: str) -> str:
+def _past_tense(command: str) -> str:
     return command + ("d" if command.endswith("e") else "ed")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the runner says: `refused` says why it will not, and is empty when it will."""
+    """The runner's answer: `refused` is the reason for a refusal, empty when the request is carried out."""
 
     refused: str = ""
 
@@ -77,10 +78,10 @@ def request(
     arguments: tuple[str, ...] = (),
     reset: tuple[str, ...] = (),
 ) -> Request:
-    """A request of this user's."""
+    """Return a request of the current user; see `Request` for the arguments."""
     try:
         by = getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
+    except (KeyError, OSError):  # the user of a container may have no name
         by = f"user {os.getuid()}"
     return Request(uuid.uuid4().hex, command, by, streamlet, within, arguments, reset)
 
@@ -95,11 +96,12 @@ def ask(
     """Send a request to the application's runner and wait for its answer.
 
     Arguments:
-        patience: seconds to wait; a runner that starts Spark or verifies an upgrade answers after that.
+        patience: seconds to wait for the answer. It must allow for a runner that is starting Spark or verifying an
+            upgrade.
 
     Raises:
-        RunnerGoneError: there is no runner, or it ends without an answer.
-        StateError: the request cannot be written, or no answer comes.
+        RunnerGoneError: there is no runner, or it exits without an answer.
+        StateError: the request cannot be written, or there is no answer in time.
     """
     if state.owner() is None:
         raise RunnerGoneError(f"{state.application} is not running")
@@ -110,53 +112,53 @@ def ask(
         write_atomically(asked, json.dumps(asdict(wanted)))
     except OSError as error:
         raise StateError(
-            f"{state.control} cannot be written: {error.strerror or error}",
-            f"correct that; SIGTERM to process {state.owner()} stops the run, too",
+            f"cannot write to {state.control}: {error.strerror or error}",
+            f"free disk space or correct the permissions; to stop the run, send SIGTERM to process {state.owner()}",
         ) from error
     try:
         for _ in range(max(1, round(patience / LOOK_EVERY))):
             with contextlib.suppress(FileNotFoundError):
                 return Answer(**json.loads(answered.read_text(encoding="utf-8")))
             if state.owner() is None:
-                raise RunnerGoneError(f"{state.application} ended before it answered")
+                raise RunnerGoneError(f"{state.application} exited before it answered")
             sleep(LOOK_EVERY)
     finally:
         asked.unlink(missing_ok=True)
         answered.unlink(missing_ok=True)
     raise StateError(
         f"the runner of {state.application} (process {state.owner()}) has not answered for {patience:g} s",
-        f"see {state.logs / 'run.log'}; SIGTERM to the process stops the run, too",
+        f"see {state.logs / 'run.log'}; to stop the run, send SIGTERM to the process",
     )
 
 
 class Control:
-    """The runner's side: hands requests over as they come. To be made by the owner of the state folder.
+    """The runner's side: receives the requests. To be created by the owner of the state directory.
 
     Arguments:
-        take: gets each request, in a thread of its own; somebody must `answer` it.
+        take: takes each request, in a thread of `Control`; every request must be answered with `answer`.
     """
 
     def __init__(self, state: StateDirectory, take: Callable[[Request], None]) -> None:
-        self._folder = state.control
+        self._directory = state.control
         self._take = take
         self._over = threading.Event()
         self._open: set[str] = set()
-        with contextlib.suppress(OSError):  # what was asked of an earlier run is void
-            self._folder.mkdir(mode=ACCESS["owner"], exist_ok=True)
-            self._folder.chmod(ACCESS["owner"])  # an order runs code: the group may only read
-            for left in self._folder.iterdir():
-                left.unlink()
+        with contextlib.suppress(OSError):
+            self._directory.mkdir(mode=ACCESS["owner"], exist_ok=True)
+            self._directory.chmod(ACCESS["owner"])  # requests can run code, so the group may not send any
+            for file in self._directory.iterdir():  # requests to an earlier run
+                file.unlink()
         self._thread = threading.Thread(target=self._listen, name="control", daemon=True)
         self._thread.start()
 
     def answer(self, id: str, refused: str = "") -> None:
-        """Answer a request; who asked may be gone."""
+        """Answer a request; its sender may have exited."""
         self._open.discard(id)
         with contextlib.suppress(OSError):
-            write_atomically(self._folder / f"{id}{_ANSWER}", json.dumps(asdict(Answer(refused))))
+            write_atomically(self._directory / f"{id}{_ANSWER}", json.dumps(asdict(Answer(refused))))
 
     def close(self) -> None:
-        """Take no more; what is unanswered is refused, for the run is over."""
+        """Receive no more requests, and refuse the unanswered ones because the run is over."""
         self._over.set()
         self._thread.join()
         for id in list(self._open):
@@ -164,25 +166,25 @@ class Control:
 
     def _listen(self) -> None:
         while not self._over.wait(LOOK_EVERY):
-            for asked in self._asked():
-                self._open.add(asked.id)
-                self._take(asked)
+            for request in self._new_requests():
+                self._open.add(request.id)
+                self._take(request)
 
-    def _asked(self) -> list[Request]:
+    def _new_requests(self) -> list[Request]:
         try:
-            files = sorted(file for file in self._folder.iterdir() if file.name.endswith(_REQUEST))
+            files = sorted(file for file in self._directory.iterdir() if file.name.endswith(_REQUEST))
         except OSError:
             return []
-        return [found for file in files if (found := _read(file)) is not None]
+        return [request for file in files if (request := _take_request(file)) is not None]
 
 
-def _read(file: Path) -> Request | None:
-    """The request of a file, which is gone then; None when it is none."""
+def _take_request(file: Path) -> Request | None:
+    """Read and delete the file of a request; None when it is not a valid request."""
     try:
         text = file.read_text(encoding="utf-8")
         file.unlink()
-        found = json.loads(text)
-        asked = Request(**found | {key: tuple(found[key]) for key in ("arguments", "reset")})
+        fields = json.loads(text)
+        request = Request(**fields | {key: tuple(fields[key]) for key in ("arguments", "reset")})
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return asked if asked.command in _COMMANDS and file.name == f"{asked.id}{_REQUEST}" else None
+    return request if request.command in _COMMANDS and file.name == f"{request.id}{_REQUEST}" else None

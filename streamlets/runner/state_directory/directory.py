@@ -1,4 +1,4 @@
-"""The folder in which an application keeps what must outlive a run, and the lock that gives it one owner."""
+"""The directory with everything of an application that outlives a run, and the lock that gives it a single owner."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STATE_DIRECTORY = ".flow"
-"""Beside the blueprint, unless `--state-dir` says otherwise."""
+"""The name of the default state directory, next to the blueprint; `--state-dir` sets another one."""
 
 DESCRIPTOR = "descriptor.json"
-"""What the application was when it last ran, in its folder."""
+"""The file with the descriptor of the application as of its last run."""
 
 LOCK = "lock"
-"""The file whose lock the owner of an application's folder holds."""
+"""The file that is locked by the owner of an application's directory."""
 
 HANDED_OVER = "STREAMLETS_STATE_LOCK"
-"""The environment variable that gives the next version of a runner, in the same process, the lock's descriptor."""
+"""The environment variable that passes the lock's file descriptor to the next version of a runner, in the same
+process."""
 
 ACCESS: Mapping[str, int] = {"owner": 0o700, "group": 0o750}
-"""The mode of an application's directories, by who may read them. What is below has the modes that Spark, Python and
-the umask give it: nobody reaches it whom these do not let through."""
+"""The mode of an application's directories for each value of `flow.state-access`. Files below them have the modes that
+Spark, Python and the umask set; only users who may enter the directories can reach them."""
 
-# Who only looks whether the folder is owned holds its lock for an instant; so long an owner-to-be tries again.
+# A process that only checks for an owner takes the lock for an instant. A new owner retries for this many seconds.
 _LOCK_PATIENCE = 0.5
 _LOCK_PAUSE = 0.02
 
 
 class StateError(Exception):
-    """The state folder cannot be used; `help` says what to do."""
+    """The state directory cannot be used; `help` is what to do about it."""
 
     def __init__(self, message: str, help: str) -> None:
         super().__init__(message)
@@ -45,71 +46,71 @@ class StateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StateDirectory:
-    """`<root>/<application>/` with `topics`, `checkpoints`, `status` and `logs`; nothing is made before `locked`."""
+    """The paths below `<root>/<application>/`; nothing is created before `locked`."""
 
     root: Path
     application: str
 
     @property
     def directory(self) -> Path:
-        """All of the application's."""
+        """The directory of the application; all others are below it."""
         return self.root / self.application
 
     @property
     def topics(self) -> Path:
-        """A folder per topic of the embedded channel."""
+        """The directory with a directory for each topic of the embedded channel."""
         return self.directory / "topics"
 
     @property
     def checkpoints(self) -> Path:
-        """`<streamlet>/<query>` below it is Spark's checkpoint of one query."""
+        """The directory with Spark's checkpoint of each query, `<streamlet>/<query>`."""
         return self.directory / "checkpoints"
 
     @property
     def status_file(self) -> Path:
-        """The run's status as JSON, replaced atomically."""
+        """The file with the run's status as JSON, which is replaced atomically."""
         return self.directory / "status" / "status.json"
 
     @property
     def descriptor_file(self) -> Path:
-        """What the application was when it last ran, for whoever upgrades it."""
+        """The file with the descriptor of the application as of its last run, to compare the next version with."""
         return self.directory / DESCRIPTOR
 
     @property
     def logs(self) -> Path:
-        """`run.log` is the runner's, `spark.log` Spark's."""
+        """The directory of the log files: `run.log` of the runner, `spark.log` of Spark."""
         return self.directory / "logs"
 
     @property
     def scratch(self) -> Path:
-        """What no run needs after its end: emptied when the next one begins, as a killed one could not."""
+        """The directory for temporary files. It is emptied when a run ends, and when one starts after a killed one."""
         return self.directory / "tmp"
 
     @property
     def control(self) -> Path:
-        """Requests to the runner and its answers."""
+        """The directory of the requests to the runner and its answers."""
         return self.directory / "control"
 
     @property
     def paused_file(self) -> Path:
-        """The paused streamlets, with the reason: they stay down in the next run, too."""
+        """The file with the paused streamlets and the cause of each; they stay paused in the next run."""
         return self.directory / "status" / "paused.json"
 
     @property
     def launch_file(self) -> Path:
-        """What the run was started with, for an upgrade; only its owner may read it, for settings may be secret."""
+        """The file with the arguments of the run, for an upgrade; private to the user, as settings may be secret."""
         return self.directory / "status" / "launch.json"
 
     @property
     def upgrade_file(self) -> Path:
-        """What became of the last upgrade; only its owner may read it, for settings may be secret."""
+        """The file with the outcome of the last upgrade; private to the user, as settings may be secret."""
         return self.directory / "status" / "upgrade.json"
 
     def keep_launch(self, arguments: tuple[str, ...]) -> None:
-        """Note what the run was started with.
+        """Write the arguments that the run was started with.
 
         Raises:
-            StateError: the folder cannot be written.
+            StateError: the directory cannot be written.
         """
         with _writing(self.directory):
             self.launch_file.unlink(missing_ok=True)
@@ -118,15 +119,15 @@ class StateDirectory:
                 json.dump(arguments, text)
 
     def launched(self) -> tuple[str, ...]:
-        """What the last run was started with; () when that is not known to this user."""
+        """Return the arguments of the last run; () when this user cannot read them."""
         try:
-            found = json.loads(self.launch_file.read_text(encoding="utf-8"))
+            arguments = json.loads(self.launch_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return ()
-        return tuple(str(each) for each in found) if isinstance(found, list) else ()
+        return tuple(str(argument) for argument in arguments) if isinstance(arguments, list) else ()
 
     def owner(self) -> int | None:
-        """The process that owns the folder; None when none does, 0 when it does not say."""
+        """Return the id of the process that owns the directory; None without an owner, 0 when its id is unknown."""
         try:
             lock = os.open(self._lock_file, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -147,15 +148,15 @@ class StateDirectory:
 
     @contextmanager
     def locked(self, mode: int | None = None) -> Iterator[int]:
-        """Own the folder; the operating system takes the lock back when the owner dies, however it dies.
+        """Own the directory until the context is left; the operating system releases the lock when the owner exits.
 
-        Gives the lock's descriptor: the lock is held as long as a duplicate of it is open.
+        Yields the lock's file descriptor. The lock is held as long as a duplicate of it is open.
 
         Arguments:
-            mode: of the application's directories, out of `ACCESS`; None leaves them as they are.
+            mode: the mode of the application's directories, from `ACCESS`; None leaves them as they are.
 
         Raises:
-            StateError: another process owns it, or it cannot be written.
+            StateError: another process owns the directory, or it cannot be written.
         """
         with _writing(self.directory):
             known = self.directory.is_dir()
@@ -167,20 +168,20 @@ class StateDirectory:
             if lock is None:
                 lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if not _taken(lock):
+            if not _take(lock):
                 raise StateError(
-                    f"the application `{self.application}` is already run by process {self.owner() or 'unknown'} on "
-                    f"{self.directory}",
-                    "`flow status` says how it is and `flow stop` ends it; or give this run a state folder of its own "
-                    "with `--state-dir`",
+                    f"the application `{self.application}` is already running on {self.directory}, as process "
+                    f"{self.owner() or 'unknown'}",
+                    "show it with `flow status`, stop it with `flow stop`, or choose another state directory for this "
+                    "run with `--state-dir`",
                 )
             with _writing(self.directory):
                 os.truncate(lock, 0)
                 os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
                 shutil.rmtree(self.scratch, ignore_errors=True)
-                for folder in (self.topics, self.checkpoints, self.status_file.parent, self.logs, self.scratch):
-                    folder.mkdir(parents=True, exist_ok=True)
-                    _restrict(folder, mode)
+                for directory in (self.topics, self.checkpoints, self.status_file.parent, self.logs, self.scratch):
+                    directory.mkdir(parents=True, exist_ok=True)
+                    _restrict(directory, mode)
             yield lock
             shutil.rmtree(self.scratch, ignore_errors=True)
         finally:
@@ -188,11 +189,11 @@ class StateDirectory:
 
     @property
     def taken_over(self) -> bool:
-        """Whether this process takes over from the version that ran in it, and has not locked the folder yet."""
+        """Whether this process takes over from the version that ran in it, and has not locked the directory yet."""
         return HANDED_OVER in os.environ
 
     def _handed_over(self) -> int | None:
-        """The lock's descriptor as the version before this one left it to this process."""
+        """Return the lock's file descriptor if the previous version passed it to this process, else None."""
         text = os.environ.pop(HANDED_OVER, "")
         try:
             lock = int(text)
@@ -204,55 +205,57 @@ class StateDirectory:
         return lock
 
     def holds_anything(self) -> bool:
-        """Whether an earlier run left topics or checkpoints."""
-        return any(folder.is_dir() and any(folder.iterdir()) for folder in (self.topics, self.checkpoints))
+        """Return whether an earlier run left topics or checkpoints."""
+        return any(directory.is_dir() and any(directory.iterdir()) for directory in (self.topics, self.checkpoints))
 
     def clear(self) -> None:
-        """Delete topics, checkpoints, status and descriptor; to be called by the owner. Directories vanish whole first.
+        """Delete topics, checkpoints, status and descriptor. To be called by the owner.
+
+        Each directory is moved away before it is deleted, so that a kill never leaves half of one.
 
         Raises:
-            StateError: the folder cannot be written.
+            StateError: the directory cannot be written.
         """
         with _writing(self.directory):
             grave = Path(tempfile.mkdtemp(prefix="cleared-", dir=self.scratch))
             # Checkpoints first: topics without checkpoints are read again, checkpoints without topics cannot go on.
-            for folder in (self.checkpoints, self.topics, self.status_file.parent):
-                mode = stat.S_IMODE(folder.stat().st_mode)
-                folder.rename(grave / folder.name)
-                folder.mkdir(mode=ACCESS["owner"])
-                _restrict(folder, mode)
-            self.descriptor_file.unlink(missing_ok=True)  # last: checkpoints without it cannot be compared with
+            for directory in (self.checkpoints, self.topics, self.status_file.parent):
+                mode = stat.S_IMODE(directory.stat().st_mode)
+                directory.rename(grave / directory.name)
+                directory.mkdir(mode=ACCESS["owner"])
+                _restrict(directory, mode)
+            self.descriptor_file.unlink(missing_ok=True)  # last: no comparison is possible without the descriptor
             shutil.rmtree(grave, ignore_errors=True)
 
 
-def is_application(folder: Path) -> bool:
-    """Whether a directory holds the state of an application: the lock that a run makes before anything else, or, where
-    only a part was copied, a topic or a checkpoint."""
-    return (folder / LOCK).is_file() or any(
-        True for pattern in ("topics/*/*/_delta_log", "checkpoints/*/*/offsets") for _ in folder.glob(pattern)
+def is_application(directory: Path) -> bool:
+    """Return whether a directory has the state of an application: the lock, which a run creates before anything else,
+    or, in a partial copy, a topic or a checkpoint."""
+    return (directory / LOCK).is_file() or any(
+        True for pattern in ("topics/*/*/_delta_log", "checkpoints/*/*/offsets") for _ in directory.glob(pattern)
     )
 
 
 def applications_in(root: Path) -> tuple[str, ...]:
-    """The names of the applications that keep their state in a directory, sorted; other directories may lie there."""
+    """Return the names of the applications with their state in a directory, sorted; others in it are ignored."""
     try:
-        return tuple(sorted(folder.name for folder in root.iterdir() if is_application(folder)))
+        return tuple(sorted(directory.name for directory in root.iterdir() if is_application(directory)))
     except OSError:
         return ()
 
 
-def _restrict(folder: Path, mode: int) -> None:
-    """Give a directory a mode, and leave it the group that what is made in it inherits. One of another user's keeps its
-    own: who shares a directory with others may not change it."""
-    now = stat.S_IMODE(folder.stat().st_mode)
-    wanted = mode | (now & stat.S_ISGID)
-    if now != wanted:
+def _restrict(directory: Path, mode: int) -> None:
+    """Set the mode of a directory but keep its setgid bit. A directory of another user is left as it is, since only its
+    owner may change the mode."""
+    current = stat.S_IMODE(directory.stat().st_mode)
+    wanted = mode | (current & stat.S_ISGID)
+    if current != wanted:
         with suppress(PermissionError):
-            folder.chmod(wanted)
+            directory.chmod(wanted)
 
 
-def _taken(lock: int) -> bool:
-    """Take the lock; False when another process keeps it."""
+def _take(lock: int) -> bool:
+    """Take the lock; return False when another process keeps it."""
     for _ in range(round(_LOCK_PATIENCE / _LOCK_PAUSE)):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -264,11 +267,11 @@ def _taken(lock: int) -> bool:
 
 
 def write_atomically(file: Path, text: str, *, durable: bool = False, private: bool = False) -> None:
-    """Replace a file's text; a reader sees the old or the new one, never a part.
+    """Replace the content of a file atomically: a reader sees the old or the new text, never a part.
 
     Arguments:
-        durable: whether that holds after a power cut, too; it takes a write to the disk.
-        private: whether only its owner may read it.
+        durable: whether the new text also survives a power cut, which costs a sync.
+        private: whether only the user may read the file.
     """
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -286,20 +289,21 @@ def write_atomically(file: Path, text: str, *, durable: bool = False, private: b
 
 
 def read_status(state: StateDirectory) -> Mapping[str, object] | None:
-    """The last status that a run of the application wrote; None when there is none."""
+    """Return the last status that a run of the application wrote; None without one."""
     try:
-        found = json.loads(state.status_file.read_text(encoding="utf-8"))
+        status = json.loads(state.status_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return status if isinstance(status, dict) else None
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def _writing(directory: Path) -> Iterator[None]:
+    """Raise a `StateError` for an `OSError` in the context."""
     try:
         yield
     except OSError as error:
         raise StateError(
-            f"the state folder {folder} cannot be written: {error.strerror or error}",
-            "free space, correct the permissions, or choose another folder with `--state-dir`",
+            f"cannot write to the state directory {directory}: {error.strerror or error}",
+            "free disk space, correct the permissions, or choose another state directory with `--state-dir`",
         ) from error

@@ -1,4 +1,4 @@
-"""Room on the disk for a file that must still be told when the disk is full."""
+"""Reserved disk space for a file that must be written even when the disk is full."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _LEAST = 16 * 1024
 
 
 class ReservedFile:
-    """A text file that is replaced over and over, also on a full disk.
+    """A text file that can be replaced again and again, also on a full disk.
 
-    Two files of the same folder hold its room. While there is space the text goes to a file of its own and
-    the room is only made large enough; when there is none the text is written into the one and the other of them,
-    in blocks that they have, and the file becomes a second name of it. What is left of the room is filled with blanks.
-    File systems that never write in place (Btrfs, ZFS) give no such room: there the old text stays.
+    Two reserve files in the same directory keep disk blocks for it. While the disk has space, the text is written to a
+    new file, and the reserve files only grow with it. When the disk is full, the text is written in place into one of
+    the reserve files, alternately, and padded with blanks; the file then becomes a hard link to it.
+    File systems that never write in place (Btrfs, ZFS) cannot reserve space: on a full disk the old text stays.
 
     Arguments:
-        file: the file; its folder is there by the first writing.
+        file: the file; its directory must exist when it is first written.
     """
 
     def __init__(self, file: Path) -> None:
@@ -30,10 +30,10 @@ class ReservedFile:
         self._rooms = [file.with_name(f".{file.name}.room{n}") for n in (1, 2)]
 
     def write(self, text: str) -> None:
-        """Replace the text; a reader sees the old or the new one, never a part.
+        """Replace the text atomically: a reader sees the old or the new text, never a part.
 
         Raises:
-            OSError: it cannot be written, nor is there room enough; the old text stays.
+            OSError: the text cannot be written and does not fit in the reserve; the old text stays.
         """
         try:
             write_atomically(self._file, text)

@@ -1,4 +1,4 @@
-"""What a state folder tells of an application: its descriptor, its checkpoints' queries, the schemas in topics."""
+"""The application as it last ran: its descriptor, the queries of its checkpoints, the schemas of its records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAVED = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}, "s
 
 @pytest.fixture
 def state(tmp_path: Path) -> StateDirectory:
-    """The folder of an application that was described before it ran."""
+    """The state directory of an application whose descriptor has no queries."""
     state = StateDirectory(tmp_path, "weather")
     state.directory.mkdir(parents=True)
     state.descriptor_file.write_text(to_json(unknown_queries(application())), encoding="utf-8")
@@ -32,7 +32,7 @@ def state(tmp_path: Path) -> StateDirectory:
 
 
 def checkpoint(state: StateDirectory, streamlet: str, query: str, offsets: str, *, saved: bool = False) -> None:
-    """A checkpoint as Spark lays it out, with its last planned batch and an operator that keeps state."""
+    """Write a checkpoint as Spark does, with its last planned batch and a stateful operator."""
     folder = state.checkpoints / streamlet / query
     (folder / "offsets").mkdir(parents=True)
     (folder / "metadata").write_text('{"id": "1"}', encoding="utf-8")
@@ -44,8 +44,8 @@ def checkpoint(state: StateDirectory, streamlet: str, query: str, offsets: str, 
         (folder / "state" / "0" / "_metadata" / "metadata").write_text(f"v1\n{json.dumps(SAVED)}", encoding="utf-8")
 
 
-def test_nothing_has_run_where_no_descriptor_lies(tmp_path: Path) -> None:
-    """A folder without one is nothing to compare with; a broken one is said to be broken."""
+def test_a_state_directory_without_a_descriptor_has_no_last_version(tmp_path: Path) -> None:
+    """A broken descriptor is an error."""
     state = StateDirectory(tmp_path, "weather")
     assert deployed(state) is None
     state.directory.mkdir()
@@ -54,8 +54,9 @@ def test_nothing_has_run_where_no_descriptor_lies(tmp_path: Path) -> None:
         deployed(state)
 
 
-def test_checkpoints_tell_queries_sources_and_state(state: StateDirectory) -> None:
-    """The last planned batch names the sources, Spark's notes the operators; without names there are no sources."""
+def test_queries_sources_and_operators_are_read_from_checkpoints(state: StateDirectory) -> None:
+    """The last planned batch has the names of the sources, Spark's metadata those of the operators. Checkpoints of
+    older versions have no names of sources."""
     checkpoint(state, "mean", "out", 'v2\n{}\nin:{"topic": "x"}\nclock:7', saved=True)
     checkpoint(state, "archive", "files", "v1\n{}\n7")
     read = deployed(state)
@@ -68,8 +69,8 @@ def test_checkpoints_tell_queries_sources_and_state(state: StateDirectory) -> No
     assert streamlets["archive"].stateful is False
 
 
-def test_topics_tell_with_which_schemas_their_records_were_written(state: StateDirectory) -> None:
-    """A schema of an earlier writer counts as long as its records are there; the present writer's is not repeated."""
+def test_the_schemas_of_written_records_are_read_from_topics(state: StateDirectory) -> None:
+    """The schema of an earlier writer counts as long as its records exist; the current one is not repeated."""
     plan = TopicPlan("readings", "readings", "delta", True, (), (), {})
     topic = DeltaChannel(state.topics).topic(plan)
     topic.create()
@@ -83,8 +84,8 @@ def test_topics_tell_with_which_schemas_their_records_were_written(state: StateD
     assert (added.code, added.needs.value) == ("change-streamlet-added", "breaking")
 
 
-def test_checkpoints_of_queries_that_are_gone_are_not_told(state: StateDirectory) -> None:
-    """A checkpoint stays when its query goes; what the last run had, or the descriptor says, tells which are left."""
+def test_checkpoints_of_removed_queries_are_ignored(state: StateDirectory) -> None:
+    """It stays in the state directory; the descriptor, or the status of the last run, has the current queries."""
     checkpoint(state, "mean", "out", "v2\n{}\nin:7", saved=True)
     checkpoint(state, "mean", "before", "v2\n{}\nin:7")
     read = deployed(state)
@@ -97,6 +98,6 @@ def test_checkpoints_of_queries_that_are_gone_are_not_told(state: StateDirectory
     assert read is not None
     assert read.descriptor.streamlets["mean"].queries == {"out": DescribedQuery(("in",), ("stateStoreSave",))}
     state.status_file.write_text("{", encoding="utf-8")
-    built = application()  # its queries are known: `out` of `mean`, of which the checkpoint tells, and `files`
+    built = application()  # its queries are known: `out` of `mean`, which has a checkpoint, and `files`
     assert as_run(built, state).streamlets["mean"].queries == {"out": DescribedQuery(("in",), ("stateStoreSave",))}
     assert as_run(built, state).streamlets["archive"].queries == built.streamlets["archive"].queries

@@ -1,4 +1,4 @@
-"""The runner looks after topics: retention by what checkpoints have committed, and readers told what they missed."""
+"""Maintenance of topics by the runner: retention by committed positions, and reports of missed records."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tests.streamlets.channels.topics import add, ids_of, made, topic_plan
 
 
 def run(topics: list[TopicResource], readers: list[Reader], rounds: int = 1) -> tuple[list[Missed], list[str]]:
-    """What some rounds of maintenance tell: missed records, errors."""
-    told: list[Missed] = []
+    """Return the missed records and the errors that some rounds of maintenance report."""
+    reported: list[Missed] = []
     errors: list[str] = []
     counted = Rounds(rounds)
     with maintaining(
         [*topics, counted],  # type: ignore[list-item]
         lambda topic: readers,
-        told.append,
+        reported.append,
         lambda topic, error: errors.append(f"{topic.plan.id}: {error}"),
     ):
         assert counted.over.wait(20)
-    return told, errors
+    return reported, errors
 
 
 class Rounds:
-    """A topic without records that counts how often somebody looks after it.
+    """A topic without records that counts the rounds of maintenance.
 
     Arguments:
-        wanted: how many rounds are waited for.
+        wanted: after how many rounds `over` is set.
     """
 
     plan = topic_plan("rounds")
@@ -52,13 +52,13 @@ class Rounds:
             self.over.set()
 
     def missed(self) -> tuple[Missed, ...]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
 
-def test_rounds_drop_what_is_old_and_tell_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round applies retention with the readers as they are, tells once what a forced purge took from one while
-    nothing ran, and goes on with the other topics when one is broken."""
+def test_rounds_apply_retention_and_report_missed_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that a forced purge dropped while nothing ran are reported once. A broken topic does not keep the others
+    from being maintained."""
     monkeypatch.setattr(maintenance, "EVERY", 0.01)
     made(tmp_path)
     plan = topic_plan("readings")
@@ -74,7 +74,7 @@ def test_rounds_drop_what_is_old_and_tell_what_was_missed(tmp_path: Path, monkey
     made(tmp_path).purge([reader_at(made(tmp_path), 0, 5, "slow.in")], force=True)
     for number in (5, 6):  # versions 7 and 8: the purge was one, too
         add(made(tmp_path), number, range(number * 10, number * 10 + 10))
-    told, errors = run(topics, [reader_at(made(tmp_path), 7)], rounds=3)
-    assert [(missed.reader, missed.records) for missed in told] == [("slow.in", 45)]
+    reported, errors = run(topics, [reader_at(made(tmp_path), 7)], rounds=3)
+    assert [(missed.reader, missed.records) for missed in reported] == [("slow.in", 45)]
     assert ids_of(topic.scan()) == list(range(60, 70))
     assert {error.partition(":")[0] for error in errors} == {"broken"}

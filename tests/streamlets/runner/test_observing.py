@@ -1,4 +1,4 @@
-"""What is known of queries from outside: how far they are behind, whatever their state, and batches that do not end."""
+"""Backlog and batch age of queries, measured from outside whatever their state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OUT = UnitId("mean", "out")
 
 @dataclass
 class Run:
-    """The run of a streamlet `mean` on the topic `readings`, of which three commits of ten records are there."""
+    """The run of a streamlet `mean` on the topic `readings`, which has three commits of ten records."""
 
     state: StateDirectory
     topic: DeltaTopic
@@ -55,15 +55,15 @@ class Run:
         self.observer = Observer(plan, self.state, lambda: self.status, self.facts.append, lambda: self.now)
 
     def fold(self, event: Event) -> None:
-        """Something happened."""
+        """Add an event to the status."""
         self.status = fold(self.status, event)
 
     def is_in(self, state: State, unit: UnitId = OUT, time: float = 1000.0) -> None:
-        """A unit has entered a state."""
+        """Put a unit into a state."""
         self.fold(UnitChanged(time, unit, state))
 
     def look(self, unit: UnitId = OUT) -> UnitStatus:
-        """What is known of a unit after a look."""
+        """Measure, and return the status of a unit."""
         self.facts.clear()
         self.observer.look()
         for fact in self.facts:
@@ -74,14 +74,14 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """A run on an empty state directory but for the topic."""
+    """A run on a state directory with nothing but the topic."""
     state = StateDirectory(tmp_path, "plant")
     return Run(state, made(state.topics))
 
 
 @pytest.mark.parametrize("state", ["starting", "running", "backing-off", "stopped", "failed"])
-def test_lag_grows_with_the_topic_in_every_state(run: Run, state: State) -> None:
-    """A query that hangs, waits, is paused or has failed commits nothing, and what comes is counted all the same."""
+def test_the_backlog_grows_with_the_topic_in_every_state(run: Run, state: State) -> None:
+    """New records are also counted for a query that hangs, waits, is paused or has failed."""
     written(run.state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, 0)
     run.is_in(state)
     assert run.look().backlog == {"in": 20}
@@ -91,14 +91,14 @@ def test_lag_grows_with_the_topic_in_every_state(run: Run, state: State) -> None
     assert run.facts == []  # nothing has changed
 
 
-def test_lag_of_what_has_never_read(run: Run) -> None:
-    """Without a checkpoint it is all that the inlet will read; nothing is known of one that begins with the latest."""
+def test_the_backlog_without_a_checkpoint_is_the_whole_topic(run: Run) -> None:
+    """These are the records that the inlet will read."""
     run.is_in("failed", UnitId("mean", ""))
     assert run.look(UnitId("mean", "")).backlog == {"in": 30}
 
 
-def test_lag_of_what_begins_with_the_latest(tmp_path: Path) -> None:
-    """What was there before it began is none of its backlog."""
+def test_the_backlog_of_an_inlet_that_starts_with_the_latest_records(tmp_path: Path) -> None:
+    """It is unknown until the first batch is planned, and has no records from before that."""
     state = StateDirectory(tmp_path, "plant")
     run = Run(state, made(state.topics), starting="latest")
     run.is_in("backing-off")
@@ -108,7 +108,7 @@ def test_lag_of_what_begins_with_the_latest(tmp_path: Path) -> None:
 
 
 def test_a_running_batch_has_an_age(run: Run) -> None:
-    """From its plan on; where an earlier run had planned it, from the restart on. It is over once it is committed."""
+    """Counted from when it was planned, or from the restart if an earlier run planned it, until it is committed."""
     folder = written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)  # planned at 1001
     run.is_in("running", time=1000.5)
     assert run.look().running == (1, 1001.0)
@@ -125,7 +125,7 @@ def test_a_running_batch_has_an_age(run: Run) -> None:
 
 
 def test_a_batch_that_takes_too_long_is_located_once(run: Run) -> None:
-    """Where it is, is asked when `stuck-after` is over, once for each run of it, and shown until it is committed."""
+    """It is located when `stuck-after` has passed, once per run of it, and shown as stuck until it is committed."""
     written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)
     run.is_in("running", time=1000.0)
     run.now = 1600.9
@@ -141,12 +141,12 @@ def test_a_batch_that_takes_too_long_is_located_once(run: Run) -> None:
     assert run.status.streamlets[0].stuck
     run.fold(UnitProgressed(1700.0, OUT, 1, 10))
     assert not run.status.streamlets[0].stuck
-    run.fold(UnitMeasured(1700.0, OUT, {"in": 0}, (1, 1001.0)))  # a look before the commit, told behind it
+    run.fold(UnitMeasured(1700.0, OUT, {"in": 0}, (1, 1001.0)))  # measured before the commit, reported after it
     assert run.status.units[OUT].running is None
 
 
-def test_a_topic_that_was_deleted_has_no_lag(run: Run) -> None:
-    """Nothing is made up, and the observer goes on."""
+def test_the_backlog_in_a_deleted_topic_is_unknown(run: Run) -> None:
+    """The observer goes on."""
     written(run.state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, 0)
     run.is_in("running")
     run.topic.delete()

@@ -1,4 +1,4 @@
-"""Signals: the first drains, the second stops, and afterwards all is as before."""
+"""Signals: the first one drains, the second one stops; afterwards the former handlers are installed again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamlets.runner.signals import stopping_on_signals
 
 
 def test_first_drains_second_stops() -> None:
-    """SIGTERM, then SIGINT: a drain, then a stop, each told the signal; the former handlers come back."""
+    """Both callbacks get the name of the signal."""
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     asked: list[str] = []
     with stopping_on_signals(

@@ -1,4 +1,4 @@
-"""A new version that has taken over is on trial until it has loaded its state; if it fails, the one before returns."""
+"""A new version is on trial until it has loaded its state; if it fails, the run returns to the previous version."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def state(tmp_path: Path) -> StateDirectory:
 
 
 class Clock:
-    """Time in hand."""
+    """A clock that is set by hand."""
 
     now = 0.0
 
@@ -50,13 +50,13 @@ class Clock:
 
 
 def looked(trial: Trial, mean: State, batch: int | None = None, **more: Any) -> tuple[str, ...]:
-    """A look at `mean` in this state while the sink runs."""
+    """Check the trial while `mean` is in a state and the sink runs."""
     statuses = (UnitStatus(MEAN, mean, 0.0, batch=batch, **more), UnitStatus(SINK, "running", 0.0))
     return trial.look({status.unit: status for status in statuses})
 
 
 def result(state: StateDirectory) -> tuple[str, tuple[str, ...]]:
-    """What is told of the upgrade, and of which queries."""
+    """Return the stored result of the upgrade, and the queries that it is about."""
     outcome = read_outcome(state)
     assert outcome is not None
     assert (outcome.id, outcome.previous) == (ASKED.id, ASKED.previous)
@@ -64,7 +64,7 @@ def result(state: StateDirectory) -> tuple[str, tuple[str, ...]]:
 
 
 def test_a_version_works_once_its_state_was_loaded(state: StateDirectory) -> None:
-    """That a query is up says nothing of it; its first committed batch does."""
+    """A query that is up has not loaded its state yet; one that has committed a batch has."""
     trial = Trial(state, ASKED, lambda arguments: "", Clock())
     for mean, batch in (("starting", None), ("running", None), ("backing-off", None), ("backing-off", 7)):
         assert looked(trial, mean, batch) == ()  # type: ignore[arg-type]
@@ -75,8 +75,8 @@ def test_a_version_works_once_its_state_was_loaded(state: StateDirectory) -> Non
 
 
 def test_the_trial_is_bounded(state: StateDirectory) -> None:
-    """A query without data is not waited for without end, nor one that does not come up; a paused one not at all."""
-    for mean, said in (("running", ("untried", ("mean.out",))), ("backing-off", ("unwell", ("mean.out",)))):
+    """It ends after a while without data, or when a query does not start; paused queries are not waited for."""
+    for mean, expected in (("running", ("untried", ("mean.out",))), ("backing-off", ("unwell", ("mean.out",)))):
         clock = Clock()
         trial = Trial(state, ASKED, lambda arguments: "", clock)
         write_outcome(state, ASKED)
@@ -84,20 +84,20 @@ def test_the_trial_is_bounded(state: StateDirectory) -> None:
         assert result(state) == ("", ())
         clock.now = PATIENCE
         looked(trial, mean)  # type: ignore[arg-type]
-        assert result(state) == said
+        assert result(state) == expected
     write_outcome(state, ASKED)
     looked(Trial(state, ASKED, lambda arguments: "", Clock()), "stopped", paused=True)
     assert result(state) == ("works", ())
 
 
-def test_a_failure_for_good_brings_back_the_version_before(state: StateDirectory) -> None:
-    """When that verifies and can read what the new one wrote; else the new one stays, and it is told why."""
+def test_a_failure_for_good_returns_to_the_previous_version(state: StateDirectory) -> None:
+    """If that verifies and can read the records of the new one; otherwise the new one stays, and the reason is kept."""
     trial = Trial(state, ASKED, lambda arguments: "", Clock())
     assert looked(trial, "failed", cause="STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE") == ("/old",)
     assert result(state) == ("rolled-back", ("mean.out",))
     for asked, refused, kept in (
         (ASKED, "it does not verify", "it does not verify"),
-        (replace(ASKED, previous=()), "", "no longer there"),
+        (replace(ASKED, previous=()), "", "no longer exists"),
     ):
         assert looked(Trial(state, asked, lambda arguments, why=refused: why, Clock()), "failed", cause="broken") == ()  # type: ignore[misc]
         outcome = read_outcome(state)
@@ -106,22 +106,22 @@ def test_a_failure_for_good_brings_back_the_version_before(state: StateDirectory
         assert kept in outcome.kept
 
 
-def test_what_did_not_take_over_is_not_on_trial(state: StateDirectory) -> None:
-    """Neither a run that somebody started nor a version that came back."""
+def test_a_run_that_did_not_take_over_is_not_on_trial(state: StateDirectory) -> None:
+    """Neither a run that was started as usual nor a version that the run returned to."""
     for outcome in (UpgradeOutcome(""), replace(ASKED, result="rolled-back")):
         assert looked(Trial(state, outcome, lambda arguments: "", Clock()), "failed") == ()
 
 
-def test_only_its_owner_may_read_what_was_asked_for(state: StateDirectory) -> None:
-    """Arguments of a run may hold secrets."""
+def test_only_the_user_can_read_the_arguments_of_an_upgrade(state: StateDirectory) -> None:
+    """Arguments of a run may contain secrets."""
     assert state.upgrade_file.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(("refused", "expected"), [("", ("/old",)), ("it is gone", None)])
-def test_a_run_returns_to_the_version_before(
+@pytest.mark.parametrize(("refused", "expected"), [("", ("/old",)), ("it was deleted", None)])
+def test_a_run_returns_to_the_previous_version(
     state: StateDirectory, monkeypatch: pytest.MonkeyPatch, refused: str, expected: tuple[str, ...] | None
 ) -> None:
-    """Also when every query failed, which ends a run; while it can, it runs until the drain is over."""
+    """Also when every query failed, which ends a run; otherwise it runs until it is drained."""
 
     class Breaking(Fake):
         def start(self, run: int) -> None:

@@ -1,4 +1,4 @@
-"""Requests of other terminals reach the owner of the state folder and come back answered: carried out or refused."""
+"""Requests from other terminals reach the owner of the state directory, which carries them out or refuses them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFUSAL = "this will not do"
 
 @contextmanager
 def _orders(state: StateDirectory, bench: Bench) -> Iterator[Orders]:
-    """A runner without Spark: what is asked is carried out in the thread that asks for it."""
+    """A runner without Spark that carries out requests in a thread."""
     with state.locked():
         inbox: SimpleQueue[Request] = SimpleQueue()
         orders = Orders(state, inbox.put, lambda arguments: REFUSAL if "bad" in arguments else "")
@@ -46,14 +46,14 @@ def _orders(state: StateDirectory, bench: Bench) -> Iterator[Orders]:
 
 
 def test_a_request_is_carried_out_and_answered(tmp_path: Path) -> None:
-    """Pause and resume reach the supervisor; what is paused is kept for the next run until it is resumed."""
+    """Pause and resume reach the supervisor; a paused streamlet stays paused in the next run until it is resumed."""
     state, bench = StateDirectory(tmp_path, "app"), Bench("ab")
     with _orders(state, bench):
         assert ask(state, request("pause", streamlet="a"), patience=10).refused == ""
         assert bench.supervisor.pause("x", "") == ask(state, request("pause", streamlet="x"), patience=10).refused
-        kept = json.loads(state.paused_file.read_text())
-        assert list(kept) == ["a"]
-        assert kept["a"].startswith("paused by ")
+        paused = json.loads(state.paused_file.read_text())
+        assert list(paused) == ["a"]
+        assert paused["a"].startswith("paused by ")
         assert ask(state, request("resume", streamlet="a"), patience=10).refused == ""
         assert json.loads(state.paused_file.read_text()) == {}
         assert ask(state, request("pause", streamlet="b"), patience=10).refused == ""
@@ -63,7 +63,8 @@ def test_a_request_is_carried_out_and_answered(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> None:
-    """What does not verify is refused with the reason and the run goes on; what does drains it, and a stop wins."""
+    """A version that does not verify is refused with the reason, and the run goes on; one that does drains the run. A
+    later stop cancels the upgrade."""
     state, bench = StateDirectory(tmp_path, "app"), Bench("a")
     bench.started("a")
     with _orders(state, bench) as orders:
@@ -78,8 +79,8 @@ def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> Non
         assert orders.upgrade is None
 
 
-def test_nobody_there_is_told_at_once(tmp_path: Path) -> None:
-    """Without a runner there is nothing to wait for; a runner that never answers is named with its process."""
+def test_a_request_without_a_runner_fails_at_once(tmp_path: Path) -> None:
+    """A runner that does not answer in time is an error with its process id."""
     state = StateDirectory(tmp_path, "app")
     with pytest.raises(RunnerGoneError, match="app is not running"):
         ask(state, request("stop"), patience=10)
@@ -88,8 +89,8 @@ def test_nobody_there_is_told_at_once(tmp_path: Path) -> None:
     assert list(state.control.iterdir()) == []
 
 
-def test_what_is_no_request_is_passed_over_and_the_unanswered_are_refused(tmp_path: Path) -> None:
-    """Broken files and unknown commands do no harm; what was asked of an earlier run is void; the end answers all."""
+def test_invalid_requests_are_ignored_and_unanswered_ones_are_refused_at_the_end(tmp_path: Path) -> None:
+    """Broken files, unknown commands and requests to an earlier run are deleted without effect."""
     state = StateDirectory(tmp_path, "app")
     taken: list[str] = []
     with state.locked():
@@ -111,8 +112,8 @@ def test_what_is_no_request_is_passed_over_and_the_unanswered_are_refused(tmp_pa
         assert list(state.control.glob("*.request")) == []
 
 
-def test_who_only_looks_never_keeps_an_owner_out(tmp_path: Path) -> None:
-    """`owner` takes the lock for an instant; a run that begins in that instant tries again."""
+def test_a_check_for_the_owner_does_not_keep_a_new_owner_out(tmp_path: Path) -> None:
+    """`owner` takes the lock for an instant; a run that starts in that instant retries."""
     state = StateDirectory(tmp_path, "app")
     assert state.owner() is None
     with state.locked():
@@ -141,8 +142,10 @@ while not over.is_set():
 """
 
 
-def test_the_lock_is_handed_over_without_a_moment_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A duplicate of the lock's descriptor keeps the folder owned; the next version takes it, once."""
+def test_the_lock_is_held_without_a_gap_while_it_is_handed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A duplicate of the lock's file descriptor keeps the directory locked; the next version takes it over, once."""
     state = StateDirectory(tmp_path, "app")
     with state.locked() as lock:
         kept = os.dup(lock)
@@ -154,8 +157,8 @@ def test_the_lock_is_handed_over_without_a_moment_between(tmp_path: Path, monkey
     assert state.owner() is None
 
 
-def test_what_the_run_was_started_with_is_its_owners_alone(tmp_path: Path) -> None:
-    """Settings may be secret: the file that keeps them is for its owner's eyes."""
+def test_only_the_user_can_read_the_arguments_of_a_run(tmp_path: Path) -> None:
+    """They may contain secrets."""
     state = StateDirectory(tmp_path, "app")
     with state.locked():
         state.keep_launch(("blueprint.conf", "key=secret"))

@@ -1,4 +1,4 @@
-"""The state folder: one owner, atomic status, starting anew."""
+"""The state directory: a single owner, an atomic status file, deletion of the state, access."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def _owner(root: Path) -> subprocess.Popen[str]:
     return owner
 
 
-def test_second_owner_is_told_of_the_first(tmp_path: Path) -> None:
-    """Who comes second gets an error that names the first one's process and a remedy."""
+def test_a_second_owner_gets_an_error_with_the_process_of_the_first(tmp_path: Path) -> None:
+    """The error names the process that owns the directory, and a way out."""
     owner = _owner(tmp_path)
     try:
-        expected = pytest.raises(StateError, match=f"already run by process {owner.pid} ")
+        expected = pytest.raises(StateError, match=f"already running on .*app, as process {owner.pid}$")
         with expected as caught, StateDirectory(tmp_path, "app").locked():
             pass
         assert "--state-dir" in caught.value.help
@@ -51,8 +51,8 @@ def test_second_owner_is_told_of_the_first(tmp_path: Path) -> None:
         owner.communicate()
 
 
-def test_lock_dies_with_its_owner(tmp_path: Path) -> None:
-    """After `kill -9` of the owner the folder can be had at once, and what it left in scratch is gone."""
+def test_the_lock_is_released_when_its_owner_is_killed(tmp_path: Path) -> None:
+    """After `kill -9` of the owner the directory can be locked at once, and its temporary files are deleted."""
     owner = _owner(tmp_path)
     (tmp_path / "app" / "tmp" / "left").touch()
     owner.kill()
@@ -62,16 +62,16 @@ def test_lock_dies_with_its_owner(tmp_path: Path) -> None:
         assert list(state.scratch.iterdir()) == []
 
 
-def test_unwritable_folder_is_one_clear_error(tmp_path: Path) -> None:
-    """A state folder that is a file is told with its path."""
+def test_a_directory_that_cannot_be_written_is_an_error_with_its_path(tmp_path: Path) -> None:
+    """A state directory below a file cannot be created."""
     (tmp_path / "root").write_text("")
-    expected = pytest.raises(StateError, match="root/app cannot be written")
+    expected = pytest.raises(StateError, match=r"cannot write to the state directory .*root/app")
     with expected, StateDirectory(tmp_path / "root", "app").locked():
         pass
 
 
-def test_fresh_forgets_topics_and_checkpoints_but_not_logs(tmp_path: Path) -> None:
-    """Starting anew leaves empty folders and the logs."""
+def test_clear_deletes_topics_and_checkpoints_but_not_logs(tmp_path: Path) -> None:
+    """Empty directories and the logs remain."""
     state = StateDirectory(tmp_path, "app")
     with state.locked():
         (state.topics / "readings").mkdir()
@@ -83,7 +83,7 @@ def test_fresh_forgets_topics_and_checkpoints_but_not_logs(tmp_path: Path) -> No
         assert (state.logs / "run.log").read_text() == "kept"
 
 
-def test_status_is_replaced_whole(tmp_path: Path) -> None:
+def test_the_status_file_is_replaced_atomically(tmp_path: Path) -> None:
     """A reader never sees a part of a status, however often it is replaced."""
     state = StateDirectory(tmp_path, "app")
     state.status_file.parent.mkdir(parents=True)
@@ -105,8 +105,8 @@ def test_status_is_replaced_whole(tmp_path: Path) -> None:
     assert seen > 0
 
 
-def test_no_status_is_none(tmp_path: Path) -> None:
-    """A missing or broken status file reads as none."""
+def test_a_missing_or_broken_status_file_reads_as_none(tmp_path: Path) -> None:
+    """Neither is an error."""
     state = StateDirectory(tmp_path, "app")
     assert read_status(state) is None
     state.status_file.parent.mkdir(parents=True)
@@ -116,14 +116,14 @@ def test_no_status_is_none(tmp_path: Path) -> None:
 
 def _modes(state: StateDirectory) -> dict[str, int]:
     return {
-        folder.name: stat.S_IMODE(folder.stat().st_mode)
-        for folder in (state.directory, *state.directory.iterdir()) if folder.is_dir()
+        directory.name: stat.S_IMODE(directory.stat().st_mode)
+        for directory in (state.directory, *state.directory.iterdir()) if directory.is_dir()
     }  # fmt: skip
 
 
-def test_nobody_else_may_read_the_state(tmp_path: Path) -> None:
-    """Topics, dead letters, checkpoints, logs and status hold the users' records: only their owner reaches them. The
-    directory that an older version left open is closed."""
+def test_only_the_user_can_read_the_state_by_default(tmp_path: Path) -> None:
+    """Topics, dead letters, checkpoints, logs and status contain records. Directories that an older version left
+    accessible to others are closed."""
     (tmp_path / "app" / "topics").mkdir(parents=True, mode=0o755)
     state = StateDirectory(tmp_path, "app")
     with state.locked(ACCESS["owner"]):
@@ -134,9 +134,8 @@ def test_nobody_else_may_read_the_state(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
-def test_a_group_may_read_the_state_but_give_no_orders(tmp_path: Path) -> None:
-    """When settings say so. A command that takes the lock later leaves it so, and a directory whose group is inherited
-    keeps that."""
+def test_the_group_can_read_the_state_but_not_send_requests_if_so_configured(tmp_path: Path) -> None:
+    """A command that locks the directory later keeps the modes, and the setgid bit is kept, too."""
     (tmp_path / "app").mkdir(mode=0o755)
     (tmp_path / "app").chmod(0o2755)
     state = StateDirectory(tmp_path, "app")
