@@ -38,7 +38,7 @@ from streamlets.project.catalog import ProjectCatalog
 from streamlets.runner import run as runner
 from streamlets.runner.events.model import Event, UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
-from streamlets.spark import launching
+from streamlets.spark import launch
 from streamlets.spark.session import Spark
 from streamlets.spark.settings import SessionPlan
 
@@ -112,7 +112,7 @@ def start(folder: Path, data: Path | None) -> Spark:
     """Start Spark as the runner does."""
     path = tuple(str(each) for each in (data, APPLICATION) if each)
     sys.path.insert(0, str(APPLICATION))
-    return launching.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
+    return launch.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +198,12 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
         working_directory=Path.cwd(),
     ).plan
     assert plan is not None
-    launching.start, start_ = lambda *_: _Lent(spark.session, spark.process), launching.start
+    launch.start, start_ = lambda *_: _Lent(spark.session, spark.process), launch.start
     try:
         options = runner.RunOptions(StateDirectory(root / "state", plan.name), bounded=True)
         code, _ = runner.run(plan, options, view, print)
     finally:
-        launching.start = start_
+        launch.start = start_
     assert code == 0, code
     return changes
 

@@ -29,8 +29,8 @@ from streamlets.plans.places import Places
 from streamlets.plans.watching import Watch
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.project.modules import project_at
-from streamlets.runner.checkpoints.state_columns import note_windows
-from streamlets.runner.deployed import deployed, store_descriptor
+from streamlets.runner.checkpoints.state_columns import write_windows
+from streamlets.runner.deployment import deployed, store_descriptor
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.failure import failure_of
 from streamlets.spark.session import active, child_session
@@ -226,7 +226,7 @@ class Ran:
             assert not refused, refused
         self._feed(2)
         store_descriptor(state, self._plan)
-        note_windows(
+        write_windows(
             state.checkpoints / "s" / version.name, verification.queries["s"][version.name].described.windows or ()
         )
 

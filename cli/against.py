@@ -36,7 +36,7 @@ def against(path: Path, allow: str) -> Against:
     described: Described | None
     try:
         if state is not None:
-            from streamlets.runner.deployed import deployed
+            from streamlets.runner.deployment import deployed
 
             described = deployed(state)
         else:

@@ -61,8 +61,8 @@ class Continuation:
         from blueprint.comparison import ChangeClass, DescriptorError
         from blueprint.comparison.findings import Against
         from blueprint.hocon import shown_name
-        from streamlets.runner.checkpoints.reading import checkpoints_in
-        from streamlets.runner.deployed import deployed, descriptor_text, holds_state
+        from streamlets.runner.checkpoints.checkpoint import checkpoints_in
+        from streamlets.runner.deployment import deployed, descriptor_text, holds_state
 
         state = self.state(plan)
         if self._fresh or state.taken_over or state.owner() is not None:  # an owner refuses this run

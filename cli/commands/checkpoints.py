@@ -17,7 +17,7 @@ from cli.state import path_argument, state_directories, state_directory, state_o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamlets.runner.checkpoints.reading import Checkpoint
+    from streamlets.runner.checkpoints.checkpoint import Checkpoint
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -36,7 +36,7 @@ def checkpoints() -> None:
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """List the checkpoints: last batch, what lies before it, watermark, rows of state, size."""
     from cli.output.checkpoints import as_data, print_list
-    from streamlets.runner.checkpoints.reading import checkpoints_in
+    from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 
     states = state_directories(path, state_dir, application)
     if form == "json":
@@ -80,7 +80,7 @@ def reset(name: str, path: Path, state_dir: Path | None, application: str | None
     writes again what it has written before. Refused while the application runs.
     """
     from streamlets.channels.delta import DeltaChannel
-    from streamlets.runner.checkpoints.resetting import reset as forget
+    from streamlets.runner.checkpoints.reset import reset as forget
     from streamlets.runner.state_directory.directory import StateError
 
     state = state_directory(path, state_dir, application)
@@ -122,7 +122,7 @@ def _named(name: str, state: StateDirectory) -> list[Checkpoint]:
         click.UsageError: there is none.
     """
     from blueprint.spelling import suggestion
-    from streamlets.runner.checkpoints.reading import checkpoints_in
+    from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 
     there = checkpoints_in(state.checkpoints)
     found = [each for each in there if name in (each.streamlet, each.name, f"{each.streamlet}/{each.query}")]

@@ -18,8 +18,8 @@ from cli.state import path_argument, state_directories, state_directory, state_o
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
     from streamlets.channels.delta import DeltaTopic
-    from streamlets.runner.dead_letters.reading import DeadLetter
-    from streamlets.runner.dead_letters.replaying import Outlets, Replayed
+    from streamlets.runner.dead_letters.letters import DeadLetter
+    from streamlets.runner.dead_letters.replay import Outlets, Replayed
     from streamlets.runner.state_directory.directory import StateDirectory
 
 _NAME = click.argument("name", metavar="STREAMLET[.OUTLET]")
@@ -40,7 +40,7 @@ def dead_letters() -> None:
 @format_option()
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
     """Count dead letters by outlet and reason: how many wait, how many were replayed, when the last one came."""
-    from streamlets.runner.dead_letters.reading import tallies
+    from streamlets.runner.dead_letters.letters import tallies
 
     found = {state.application: tallies(_all(state)) for state in state_directories(path, state_dir, application)}
     if form == "json":
@@ -134,7 +134,7 @@ def replay(
     meanwhile. The others stay, with today's reason; then the exit code is 1.
     """
     from streamlets.channels.base import TopicLostError, TopicWriteError
-    from streamlets.runner.dead_letters.replaying import replay as send
+    from streamlets.runner.dead_letters.replay import replay as send
 
     state = state_directory(path, state_dir, application)
     outlets = _outlets(_plan(path, conf), state)
@@ -195,7 +195,7 @@ def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
 def _outlets(plan: ApplicationPlan, state: StateDirectory) -> Outlets:
     from blueprint.plan import TopicPlan
     from streamlets.channels.delta import DeltaChannel
-    from streamlets.runner.dead_letters.replaying import Outlets
+    from streamlets.runner.dead_letters.replay import Outlets
 
     channel = DeltaChannel(state.topics)
     plans = {
@@ -212,13 +212,13 @@ def _outlets(plan: ApplicationPlan, state: StateDirectory) -> Outlets:
 
 
 def _letter_topics(state: StateDirectory) -> list[DeltaTopic]:
-    from streamlets.runner.dead_letters.reading import holds_dead_letters
+    from streamlets.runner.dead_letters.letters import holds_dead_letters
 
     return [topic for topic in topics_of(state) if holds_dead_letters(topic)]
 
 
 def _all(state: StateDirectory) -> Iterator[DeadLetter]:
-    from streamlets.runner.dead_letters.reading import letters_in
+    from streamlets.runner.dead_letters.letters import letters_in
 
     for topic in _letter_topics(state):
         yield from letters_in(topic)

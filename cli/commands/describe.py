@@ -35,7 +35,7 @@ def describe(
     """
     from blueprint.comparison import describe_plan, to_json
     from cli.verifying import refuse, with_logic
-    from streamlets.runner.deployed import as_run
+    from streamlets.runner.deployment import as_run
     from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory
 
     app = application(given, conf)

@@ -12,8 +12,8 @@ from blueprint.hocon import shown_name
 from cli.output.quantities import count, moment, size
 from cli.output.tables import print_table
 from cli.state import topics_of
-from streamlets.runner.checkpoints.positions import Standing, standings
-from streamlets.runner.checkpoints.reading import Batch, Checkpoint
+from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
+from streamlets.runner.checkpoints.positions import SourcePosition, source_positions
 from streamlets.runner.state_directory.directory import StateDirectory, read_status
 
 
@@ -128,8 +128,8 @@ def _batch(batch: Batch | None) -> dict[str, object] | None:
     return {"number": batch.number, "time": batch.time} if batch is not None else None
 
 
-def _standings(found: Checkpoint, state: StateDirectory) -> tuple[Standing, ...]:
-    return standings(found, topics_of(state))
+def _standings(found: Checkpoint, state: StateDirectory) -> tuple[SourcePosition, ...]:
+    return source_positions(found, topics_of(state))
 
 
 def _state_rows(found: Checkpoint, state: StateDirectory) -> int | None:

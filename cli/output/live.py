@@ -17,7 +17,7 @@ from cli.output.batches import long_batch
 from streamlets.runner.events.lines import json_line, line, lines
 from streamlets.runner.events.model import (
     BatchStuck,
-    CheckpointMended,
+    CheckpointRepaired,
     Event,
     RecordsMissed,
     RowsLate,
@@ -126,7 +126,7 @@ class LineView:
                 self._print(event.time, first)
                 for text in more:
                     click.echo(f"            {text}")
-            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointMended() | RunStopping() | RunEnded():
+            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointRepaired() | RunStopping() | RunEnded():
                 self._print(event.time, line(event))
 
     def print_line(self, text: str) -> None:
@@ -185,7 +185,7 @@ class TableView:
                 self._print_lines(lines(event), _COLOURS[state])
             case BatchStuck():
                 self._print_lines(lines(event), _COLOURS["backing-off"])
-            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointMended() | RunStopping() | RunEnded():
+            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointRepaired() | RunStopping() | RunEnded():
                 self._print(line(event))
 
     def print_line(self, text: str) -> None:

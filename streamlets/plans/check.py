@@ -12,7 +12,7 @@ from blueprint.logic import BuildableApplication, BuiltLogic
 from streamlets.plans.checker import LogicChecker
 from streamlets.plans.warming import warm_up
 from streamlets.project.modules import project_at
-from streamlets.spark.launching import start
+from streamlets.spark.launch import start
 from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan
 

@@ -20,7 +20,7 @@ from streamlets.plans.quiet import quiet
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watching import Watch
 from streamlets.project.modules import Project, project_at
-from streamlets.runner.drivers.grouping import session_settings
+from streamlets.runner.drivers.groups import session_settings
 from streamlets.spark.session import SessionError, active, child_session
 
 if TYPE_CHECKING:

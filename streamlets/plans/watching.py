@@ -13,7 +13,7 @@ from streamlets.api.errors import StreamletError
 from streamlets.plans.lineage import traced
 from streamlets.plans.places import Places
 from streamlets.plans.standin import StreamingQuery
-from streamlets.spark.patching import COMMAND, WRITING, WRITING_TABLES, patched
+from streamlets.spark.patches import COMMAND, WRITING, WRITING_TABLES, patched
 from streamlets.spark.stream_writer import with_arguments
 
 if TYPE_CHECKING:

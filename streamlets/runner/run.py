@@ -13,23 +13,23 @@ from queue import Empty, SimpleQueue
 from blueprint.plan import ApplicationPlan, Isolation
 from blueprint.settings.secrets import secrets_of
 from streamlets.channels.base import Channel, TopicLostError, TopicResource, TopicWriteError
+from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
-from streamlets.runner.checkpoints.reading import checkpoints_in
-from streamlets.runner.checkpoints.resetting import reset
-from streamlets.runner.deployed import descriptor_text, store_descriptor
+from streamlets.runner.checkpoints.reset import reset
+from streamlets.runner.deployment import descriptor_text, store_descriptor
 from streamlets.runner.drivers.isolation import Drivers, drivers_of
 from streamlets.runner.events.late import LateRows
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, SparkStarting, UnitId
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
-from streamlets.runner.observing import Observer, observing
+from streamlets.runner.observer import Observer, observing
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
+from streamlets.runner.supervision.clock_check import ClockCheck
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
-from streamlets.runner.supervision.set_back import SetBack
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.runner.topics import channels_of, make_topics
 from streamlets.runner.trial import Trial, UpgradeOutcome, read_outcome, write_outcome
@@ -280,7 +280,7 @@ def _supervised(
         observer = Observer(plan, options.state, lambda: status.status, inbox.put, time.time)
         with observing(observer, lambda error: log.failure(UnitId(plan.name, "observer"), text_of(error))):
             reason = _watch(
-            supervisor, inbox, orders, status, SetBack(time.time, time.monotonic), trial, options.drain_within
+            supervisor, inbox, orders, status, ClockCheck(time.time, time.monotonic), trial, options.drain_within
         )  # fmt: skip
     if options.bounded:
         last = {id: status.status.units[id] for id in supervisor.units}
@@ -296,7 +296,7 @@ def _watch(
     inbox: _Inbox,
     orders: Orders,
     status: StatusFile,
-    set_back: SetBack,
+    clock_check: ClockCheck,
     trial: Trial,
     drain_within: float | None,
 ) -> str:
@@ -325,6 +325,6 @@ def _watch(
             looked = time.monotonic()
             status.write(time.time())
             supervisor.check()
-            if seconds := set_back.seconds():  # a query would wait that much longer for its trigger
+            if seconds := clock_check.seconds():  # a query would wait that much longer for its trigger
                 supervisor.rouse(f"the clock was set back by {seconds:.0f} s")
     return reason

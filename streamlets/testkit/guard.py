@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from streamlets.spark.patching import COMMAND, WRITING, WRITING_TABLES, patched
+from streamlets.spark.patches import COMMAND, WRITING, WRITING_TABLES, patched
 from streamlets.spark.stream_writer import FILES, facts, rows_of, with_arguments
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.outside import Outside

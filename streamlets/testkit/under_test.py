@@ -17,7 +17,7 @@ from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.egress.capabilities import SINKS
 from streamlets.egress.sink import Sink, spark_options
 from streamlets.runner.units.binding import TopicBinding, context_of
-from streamlets.runner.units.counting import rows_read
+from streamlets.runner.units.record_counts import rows_read
 from streamlets.spark.session import active
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.guard import Guard

@@ -11,7 +11,7 @@ import pytest
 
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.streamlets.channels.topics import add, ids_of, made
-from tests.streamlets.runner.checkpoints.test_reading import position, written
+from tests.streamlets.runner.checkpoints.test_checkpoint import position, written
 
 if TYPE_CHECKING:
     from streamlets.channels.delta import DeltaTopic
@@ -114,7 +114,7 @@ def test_a_running_application_is_not_reset(flow: Flow, state: tuple[str, str], 
     with StateDirectory(tmp_path, "app").locked():
         said = flow("checkpoints", "reset", "average", "--yes", *state)
     assert said.code == 1
-    assert f"already run by process {os.getpid()}" in said.err
+    assert f"already running on {tmp_path / 'app'}, as process {os.getpid()}" in " ".join(said.err.split())
     assert (tmp_path / "app" / "checkpoints" / "average" / "averages").exists()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.streamlets.channels.topics import ids_of, made
-from tests.streamlets.runner.dead_letters.test_replaying import bury
+from tests.streamlets.runner.dead_letters.test_replay import bury
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamlets.channels.base import Position, TopicLostError, TopicResource
-from streamlets.runner.checkpoints.reading import Checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SourcePosition:
     """A source of a query.
 
     Arguments:
@@ -26,7 +26,7 @@ class Standing:
     behind: int | None
 
 
-def standings(checkpoint: Checkpoint, topics: Iterable[TopicResource]) -> tuple[Standing, ...]:
+def source_positions(checkpoint: Checkpoint, topics: Iterable[TopicResource]) -> tuple[SourcePosition, ...]:
     """Where a query stands in each of its sources, in the checkpoint's order."""
     topics = tuple(topics)
     latest, committed = checkpoint.latest, checkpoint.committed
@@ -36,12 +36,12 @@ def standings(checkpoint: Checkpoint, topics: Iterable[TopicResource]) -> tuple[
     )
 
 
-def _standing(source: str, begun: str, committed: str | None, topics: Iterable[TopicResource]) -> Standing:
+def _standing(source: str, begun: str, committed: str | None, topics: Iterable[TopicResource]) -> SourcePosition:
     topic = next((topic for topic in topics if topic.owns(Position(begun))), None)
     if topic is None:
-        return Standing(source, None, committed, None)
+        return SourcePosition(source, None, committed, None)
     try:
         behind = topic.lag(Position(committed) if committed else None).records
     except TopicLostError:
-        return Standing(source, None, committed, None)
-    return Standing(source, topic.plan.name, committed, behind)
+        return SourcePosition(source, None, committed, None)
+    return SourcePosition(source, topic.plan.name, committed, behind)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blueprint.plan import InletPlan
 from streamlets.channels.base import Position, Reader, TopicResource
-from streamlets.runner.checkpoints.reading import Checkpoint, checkpoints_in
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, checkpoints_in
 
 
 def readers_of(topic: TopicResource, checkpoints: Sequence[Checkpoint], inlets: Iterable[InletPlan]) -> list[Reader]:

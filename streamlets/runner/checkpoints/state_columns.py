@@ -34,7 +34,7 @@ def windows_of(checkpoint: Path) -> tuple[str, ...] | None:
     return tuple(str(window) for window in windows) if isinstance(windows, list) else None
 
 
-def note_windows(checkpoint: Path, windows: tuple[str, ...]) -> None:
+def write_windows(checkpoint: Path, windows: tuple[str, ...]) -> None:
     """Note the windows of a query in its checkpoint, which is made when it is not there.
 
     Raises:

@@ -10,7 +10,7 @@ from pathlib import Path
 from blueprint.plan import ApplicationPlan
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, held_rows
-from streamlets.runner.events.model import CheckpointMended, SparkStarting, SparkUp, UnitHeld, UnitId
+from streamlets.runner.events.model import CheckpointRepaired, SparkStarting, SparkUp, UnitHeld, UnitId
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Lost, Seen, Unit
 from streamlets.runner.supervision.workers import Workers
@@ -18,8 +18,8 @@ from streamlets.runner.topics import channels_of
 from streamlets.runner.units.host import SparkHost
 from streamlets.runner.units.site import Site
 from streamlets.runner.units.units import Log, QueryUnit, StreamletUnit
-from streamlets.spark import launching
-from streamlets.spark.listening import Listening
+from streamlets.spark import launch
+from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
 from streamlets.spark.settings import SessionPlan
 
@@ -64,7 +64,7 @@ class Driver:
         def start() -> Spark:
             if next(starts):  # that it starts at first the run reports
                 report(Seen(SparkStarting(time.time(), here)))
-            spark = launching.start(session, print_line)
+            spark = launch.start(session, print_line)
             started(spark.process.pid)
             report(Seen(SparkUp(time.time(), here)))
             return spark
@@ -79,7 +79,7 @@ class Driver:
         )
         channels = channels_of(plan, state)
         topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
-        listening = Listening()
+        listener = QueryListener()
         self._sites = {
             streamlet.ref: Site(
                 plan.name,
@@ -89,7 +89,7 @@ class Driver:
                 topics=topics,
                 channels=channels,
                 checkpoints=state.checkpoints,
-                listening=listening,
+                listener=listener,
                 bounded=bounded,
                 told=_teller(streamlet.ref, report),
                 print_line=print_line,
@@ -149,4 +149,4 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
 
 
 def _teller(ref: str, report: Callable[[Fact], None]) -> Callable[[str, str], None]:
-    return lambda query, what: report(Seen(CheckpointMended(time.time(), UnitId(ref, query), what)))
+    return lambda query, what: report(Seen(CheckpointRepaired(time.time(), UnitId(ref, query), what)))

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from blueprint.plan import ApplicationPlan, Isolation
 from streamlets.runner.drivers.driver import Driver, session_plan
-from streamlets.runner.drivers.grouping import driver_plans
+from streamlets.runner.drivers.groups import driver_plans
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess

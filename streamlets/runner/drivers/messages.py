@@ -69,7 +69,7 @@ class LocateBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class TellHeld:
+class ReportHeld:
     """Say what the state of units still holds, given the rows that each held after its last batch, where known; to be
     answered by `Held`."""
 
@@ -131,9 +131,9 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The answer to `TellHeld`."""
+    """The answer to `ReportHeld`."""
 
     events: tuple[UnitHeld, ...]
 
 
-Order = Assignment | StartUnit | DrainUnit | StopUnit | CheckUnit | LocateBatch | TellHeld | End
+Order = Assignment | StartUnit | DrainUnit | StopUnit | CheckUnit | LocateBatch | ReportHeld | End

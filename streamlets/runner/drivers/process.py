@@ -34,7 +34,7 @@ _WORDS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Demise:
+class ProcessEnd:
     """The end of a process.
 
     Arguments:
@@ -50,7 +50,7 @@ class Begin(Protocol):
     """Begins a life of a driver process."""
 
     def __call__(
-        self, *, hear: Callable[[object], None], gone: Callable[[Demise], None], print_line: Callable[[str], None]
+        self, *, hear: Callable[[object], None], gone: Callable[[ProcessEnd], None], print_line: Callable[[str], None]
     ) -> Process: ...
 
 
@@ -77,7 +77,7 @@ class Process:
         *,
         turn: threading.Semaphore,
         hear: Callable[[object], None],
-        gone: Callable[[Demise], None],
+        gone: Callable[[ProcessEnd], None],
         print_line: Callable[[str], None],
     ) -> None:
         self._hear, self._gone = hear, gone
@@ -158,7 +158,7 @@ class Process:
         self._complaints.join(_DYING)
         self._orders.put(None)
         self._wire.close()
-        self._gone(Demise(why or how_it_ended(code), "\n".join(self._words)))
+        self._gone(ProcessEnd(why or how_it_ended(code), "\n".join(self._words)))
         self._over.set()
 
     def _watch(self) -> None:

@@ -28,9 +28,9 @@ from streamlets.runner.drivers.messages import (
     Part,
     Parted,
     Printed,
+    ReportHeld,
     StartUnit,
     StopUnit,
-    TellHeld,
     Up,
 )
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
@@ -81,7 +81,7 @@ class Program:
                 self._unit(unit).check()
             case LocateBatch(unit, batch, since):
                 self._unit(unit).locate(batch, since)
-            case TellHeld(rows):
+            case ReportHeld(rows):
                 self._tell(Held(tuple(self._driver.held(rows))))
 
     def end(self) -> None:

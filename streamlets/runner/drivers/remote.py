@@ -27,12 +27,12 @@ from streamlets.runner.drivers.messages import (
     Order,
     Parted,
     Printed,
+    ReportHeld,
     StartUnit,
     StopUnit,
-    TellHeld,
     Up,
 )
-from streamlets.runner.drivers.process import Begin, Demise, Process
+from streamlets.runner.drivers.process import Begin, Process, ProcessEnd
 from streamlets.runner.events.model import SparkStarting, UnitHeld, UnitId
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Lost, Progressed, Seen, Started
 from streamlets.runner.units.units import Log
@@ -153,7 +153,7 @@ class DriverProcess:
                 return ()
             answer: SimpleQueue[tuple[UnitHeld, ...]] = SimpleQueue()
             self._held = answer
-            self._process.send(TellHeld(rows))
+            self._process.send(ReportHeld(rows))
         try:
             return answer.get(timeout=patience)
         except Empty:  # it hangs: the end of a run does not wait for what would only be told
@@ -216,7 +216,7 @@ class DriverProcess:
             case Held(events):
                 self._held.put(events)
 
-    def _gone(self, demise: Demise) -> None:
+    def _gone(self, demise: ProcessEnd) -> None:
         shutil.rmtree(self._assignment.session.scratch, ignore_errors=True)
         with self._lock:
             failure, text = self._why(demise), self._not_up.text if self._not_up else demise.words
@@ -229,7 +229,7 @@ class DriverProcess:
             self._log(unit, f"{failure.cause}\n{text}".rstrip())
             self._report(Ended(unit, run, failure))
 
-    def _why(self, demise: Demise) -> Failure:
+    def _why(self, demise: ProcessEnd) -> Failure:
         if self._not_up is not None:  # settings that were right once are right
             return replace(self._not_up.failure, fatal="") if self._was_up else self._not_up.failure
         if self._up:

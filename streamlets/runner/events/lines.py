@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from streamlets.runner.events.model import (
     BatchStuck,
-    CheckpointMended,
+    CheckpointRepaired,
     Event,
     RecordsMissed,
     RowsLate,
@@ -63,7 +63,7 @@ def line(event: Event) -> str:
         case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
             told = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
             return f"{told}, dropped by {cause} before it had committed them"
-        case CheckpointMended(unit=unit, what=what):
+        case CheckpointRepaired(unit=unit, what=what):
             return f"{unit}: {what}"
 
 

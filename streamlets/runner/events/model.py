@@ -196,7 +196,7 @@ class RunStopping:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointMended:
+class CheckpointRepaired:
     """Damaged files of a unit's checkpoint were put aside before it started; `what` says which, and what follows."""
 
     time: float
@@ -224,7 +224,7 @@ Event = (
     | UnitHeld
     | RowsLate
     | RecordsMissed
-    | CheckpointMended
+    | CheckpointRepaired
     | RunStopping
     | RunEnded
 )

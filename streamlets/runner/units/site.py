@@ -13,12 +13,12 @@ from blueprint.plan import AvailableNow, StreamletPlan, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.channels.base import BatchWritten, Channel, TopicResource
-from streamlets.runner.checkpoints.fitting import fit, note
-from streamlets.runner.checkpoints.mending import mend
-from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
+from streamlets.runner.checkpoints.compatibility import fit, note
+from streamlets.runner.checkpoints.repair import mend
 from streamlets.runner.units.binding import TopicBinding, context_of
-from streamlets.runner.units.counting import backlog, rows_read
 from streamlets.runner.units.host import SparkHost
+from streamlets.runner.units.record_counts import backlog, rows_read
 from streamlets.spark.failure import Failure
 from streamlets.spark.plan_tree import plan_tree
 from streamlets.spark.session import Spark
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from streamlets.spark.listening import Listening
+    from streamlets.spark.listener import QueryListener
 
 
 # Of a batch whose report Spark has dropped nobody asks what it brought: only so many are remembered.
@@ -63,7 +63,7 @@ class Site:
         topics: Mapping[str, TopicResource],
         channels: Mapping[str, Channel],
         checkpoints: Path,
-        listening: Listening,
+        listener: QueryListener,
         bounded: bool,
         told: Callable[[str, str], None] = lambda query, what: None,
         print_line: Callable[[str], None] = print,
@@ -72,7 +72,7 @@ class Site:
         self.application = application
         self.plan = plan
         self.bounded = bounded
-        self.listening = listening
+        self.listener = listener
         self._folder = folder
         self._host = host
         self._spark: Spark | None = None
@@ -144,7 +144,7 @@ class Site:
         return backlog(report, self.plan.inlets, self._topics)
 
     def rows_read(self, report: Mapping[str, Any], executions: int) -> int:
-        """Records that a batch has read; see `counting.rows_read`."""
+        """Records that a batch has read; see `record_counts.rows_read`."""
         return rows_read(report, self.plan.inlets, self._topics, executions)
 
     @property
@@ -175,7 +175,7 @@ class Site:
         self._activate(session)  # first: Spark looks for sources of a name in the active session, too
         for channel in self._channels.values():
             channel.prepare(session)
-        self.listening.attach(session)
+        self.listener.attach(session)
         return TopicBinding(
             self.plan,
             session,

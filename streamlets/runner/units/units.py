@@ -18,10 +18,10 @@ from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed,
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.progress import progressed
 from streamlets.runner.units.site import LoadError, Site
-from streamlets.runner.units.whereabouts import authors_frames, sparks_frames
-from streamlets.spark.draining import drain, is_down
+from streamlets.runner.units.stack_frames import authors_frames, sparks_frames
+from streamlets.spark.drain import drain, is_down
 from streamlets.spark.failure import Failure, failure_of, failure_of_text, text_of
-from streamlets.spark.listening import Claim, reports_after
+from streamlets.spark.listener import Claim, reports_after
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -87,7 +87,7 @@ class _SparkUnit:
             if up.seen_down:  # for the second time: the event had its chance
                 error = up.query.exception()
                 self._over(run_id, self._run, str(error) if error else None)
-                self._site.listening.release(run_id)
+                self._site.listener.release(run_id)
             up.seen_down = True
 
     def locate(self, batch: int, since: float) -> None:
@@ -95,7 +95,7 @@ class _SparkUnit:
 
         def work() -> None:
             now, up = time.time(), [(run_id, up.query) for run_id, up in list(self._queries.items()) if up.alive]
-            frames = tuple(at for run_id, _ in up for at in authors_frames(self._site.listening.thread(run_id)))
+            frames = tuple(at for run_id, _ in up for at in authors_frames(self._site.listener.thread(run_id)))
             stack: tuple[str, ...] = ()
             if not frames:
                 with contextlib.suppress(Exception):  # Spark may be gone, which is told to all
@@ -128,7 +128,7 @@ class _SparkUnit:
         run_id, up = str(query.runId), _Up(query, name)
         with self._lock:
             self._queries[run_id] = up
-        self._site.listening.claim(
+        self._site.listener.claim(
             run_id, Claim(lambda report: self._progress(report, run, up), lambda text: self._over(run_id, run, text))
         )
 

@@ -245,7 +245,7 @@ def test_a_dead_letter_is_replayed_as_it_was(bench: Bench) -> None:
     it, as it was: to the microsecond, the last digit and the byte."""
     from pyspark.sql import functions as F
 
-    from streamlets.runner.dead_letters.replaying import Outlets, Replayed, replay
+    from streamlets.runner.dead_letters.replay import Outlets, Replayed, replay
 
     part = {"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}]}
 

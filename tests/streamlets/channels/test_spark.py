@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import Position, Txn
 from streamlets.contract.types import arrow_schema
-from streamlets.spark.draining import drain
+from streamlets.spark.drain import drain
 from tests.streamlets.channels.conftest import Bench
 from tests.streamlets.channels.topics import READING, add, batch, contract, ids_of, inlet, outlet
 

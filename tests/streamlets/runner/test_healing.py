@@ -18,7 +18,7 @@ from streamlets.runner.supervision.facts import Fact, StopNow
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.site import Site
 from streamlets.runner.units.units import StreamletUnit
-from streamlets.spark.listening import Listening
+from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
 from tests.streamlets.runner.supervision.bench import real_time, supervise
 
@@ -85,7 +85,7 @@ class Run:
         host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
         self.site = Site(
             "app", str(folder), plan, host=host, topics={}, channels={}, checkpoints=folder / "checkpoints",
-            listening=Listening(), bounded=False,
+            listener=QueryListener(), bounded=False,
         )  # fmt: skip
         self.inbox: SimpleQueue[Fact] = SimpleQueue()
         self.events: list[Event] = []

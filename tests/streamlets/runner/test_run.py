@@ -42,7 +42,7 @@ def test_failure_upgrade_and_drain(tmp_path: Path) -> None:
     _wait(ledger, endless, "failed")
     second = subprocess.run(ledger.command(), capture_output=True, text=True, check=False)
     assert second.returncode == 1
-    assert f"already run by process {endless.pid} " in second.stderr
+    assert f", as process {endless.pid}" in second.stderr
     assert "Traceback" not in second.stderr
     members = started_by(endless.pid)
     status = ledger.flow("status", str(APP.parent), "--format", "json")

@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql.utils import ForeachBatchFunction
 
 from streamlets.spark.callbacks import Callbacks
-from streamlets.spark.listening import Claim, Listening
+from streamlets.spark.listener import Claim, QueryListener
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ def test_what_a_function_raised_goes_with_its_query(monkeypatch: pytest.MonkeyPa
     function = ForeachBatchFunction(session, batch)
     function.error = RuntimeError("it failed")
     pool.put(function)
-    pool.put(Listening())
+    pool.put(QueryListener())
     gateway = SimpleNamespace(gateway_property=SimpleNamespace(pool=pool))
     monkeypatch.setattr(SparkContext, "_gateway", gateway)
     callbacks = Callbacks()
@@ -48,8 +48,8 @@ def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tm
     """However often a query runs, whether its batches succeed or fail, what its calls needed goes with it, and so does
     what they raised."""
     session = spark.newSession()
-    listening = Listening()
-    listening.attach(session)
+    listener = QueryListener()
+    listener.attach(session)
     gateway: Any = spark.sparkContext._gateway
     proxies = gateway.gateway_property.pool
     java = psutil.Process(gateway.proc.pid)
@@ -65,7 +65,7 @@ def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tm
 
         writer = session.readStream.name("rate").format("rate").load().writeStream.foreachBatch(batch)
         query = writer.option("checkpointLocation", str(tmp_path / str(number))).start()
-        listening.claim(str(query.runId), Claim(lambda report: None, lambda text: ended.set()))
+        listener.claim(str(query.runId), Claim(lambda report: None, lambda text: ended.set()))
         before = time.monotonic()
         while not serving:
             assert time.monotonic() - before < PATIENCE

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from blueprint.comparison import DescribedOperator, DescribedStore
-from streamlets.runner.checkpoints.fitting import CheckpointMisfitError, fit, note
-from streamlets.runner.checkpoints.reading import read_checkpoint
-from streamlets.runner.checkpoints.state_columns import note_windows, state_of, windows_of
+from streamlets.runner.checkpoints.checkpoint import read_checkpoint
+from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, fit, note
+from streamlets.runner.checkpoints.state_columns import state_of, windows_of, write_windows
 from streamlets.spark.plan_tree import parse_tree
-from tests.streamlets.runner.checkpoints.test_fitting import AGGREGATE, PLAIN, checkpoint
+from tests.streamlets.runner.checkpoints.test_compatibility import AGGREGATE, PLAIN, checkpoint
 
 
 def field(name: str, type: object) -> dict[str, object]:
@@ -96,7 +96,7 @@ def test_windows_are_noted_when_a_query_begins_and_stay(tmp_path: Path) -> None:
     note(found, parse_tree(windowed(10_000_000)))
     assert windows_of(found.folder) == ("window 10000000 10000000 0",)
     begun = checkpoint(tmp_path / "begun", "stateStoreSave")
-    note_windows(begun.folder, ("window 10000000 10000000 0",))
+    write_windows(begun.folder, ("window 10000000 10000000 0",))
     fit(begun, parse_tree(windowed(10_000_000)), source_evolution=True)
     note(begun, parse_tree(windowed(60_000_000)))
     assert windows_of(begun.folder) == ("window 10000000 10000000 0",)

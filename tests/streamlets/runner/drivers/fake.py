@@ -20,9 +20,9 @@ from streamlets.runner.drivers.messages import (
     Part,
     Parted,
     Printed,
+    ReportHeld,
     StartUnit,
     StopUnit,
-    TellHeld,
     Up,
 )
 from streamlets.runner.drivers.wire import Wire
@@ -86,7 +86,7 @@ class FakeDriver:
                 self.wire.send(Ended(unit, self.runs[unit]))
             case LocateBatch(unit, batch, since):
                 self.wire.send(Seen(BatchStuck(0.0, unit, batch, since, 0.0, ("app.py:1 in each",))))
-            case TellHeld(rows) if not any(unit.streamlet == "stubborn" for unit in rows):
+            case ReportHeld(rows) if not any(unit.streamlet == "stubborn" for unit in rows):
                 self.wire.send(Held(tuple(UnitHeld(0.0, unit, "join", 7) for unit in rows)))
 
 

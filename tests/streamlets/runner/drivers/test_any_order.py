@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
 from streamlets.runner.drivers.messages import Assignment, Order, Part, Parted, StartUnit, Up
-from streamlets.runner.drivers.process import Demise
+from streamlets.runner.drivers.process import ProcessEnd
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import Event, UnitChanged, UnitId
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -29,7 +29,7 @@ class Life:
     """A life of a driver process, as far as the runner sees it."""
 
     def __init__(
-        self, *, hear: Callable[[object], None], gone: Callable[[Demise], None], print_line: Callable[[str], None]
+        self, *, hear: Callable[[object], None], gone: Callable[[ProcessEnd], None], print_line: Callable[[str], None]
     ) -> None:
         self.hear, self.gone = hear, gone
         self.live: dict[UnitId, int] = {}
@@ -58,7 +58,7 @@ class Life:
     def die(self) -> None:
         """From now on nobody sends it anything."""
         self.dead = True
-        self.gone(Demise("killed by signal 9", ""))
+        self.gone(ProcessEnd("killed by signal 9", ""))
 
 
 class Drivers(RuleBasedStateMachine):

@@ -24,9 +24,9 @@ from streamlets.runner.drivers.messages import (
     Part,
     Parted,
     Printed,
+    ReportHeld,
     StartUnit,
     StopUnit,
-    TellHeld,
     Up,
 )
 from streamlets.runner.drivers.process import PROGRAM
@@ -104,7 +104,7 @@ def test_what_units_tell_reaches_the_runner(program: Any, told: list[object]) ->
     program._driver.report(Started(a, 3))
     program._driver.log(a, "all of it")
     program._driver.print_line("a line")
-    program.carry_out(TellHeld({a: None}))
+    program.carry_out(ReportHeld({a: None}))
     assert told[1:] == [
         Started(a, 3),
         Logged(a, "all of it"),

@@ -8,7 +8,7 @@ from typing import Any
 from blueprint.plan import Retry, StreamletPlan
 from streamlets.channels.base import BatchWritten
 from streamlets.runner.units.site import Site
-from streamlets.spark.listening import Listening
+from streamlets.spark.listener import QueryListener
 
 
 def test_what_a_batch_brought_is_told_once_and_not_kept_for_ever(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_what_a_batch_brought_is_told_once_and_not_kept_for_ever(tmp_path: Path)
     plan = StreamletPlan("s", "m.S", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     host: Any = None
     site = Site(
-        "app", str(tmp_path), plan, host=host, topics={}, channels={}, checkpoints=tmp_path, listening=Listening(),
+        "app", str(tmp_path), plan, host=host, topics={}, channels={}, checkpoints=tmp_path, listener=QueryListener(),
         bounded=False,
     )  # fmt: skip
     for batch in range(10_000):

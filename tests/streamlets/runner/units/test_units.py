@@ -17,13 +17,13 @@ import pytest
 from blueprint.plan import Retry, StreamletPlan
 from streamlets.api.context import StreamingWrite
 from streamlets.channels.base import BatchWritten
-from streamlets.runner.checkpoints.reading import latest
+from streamlets.runner.checkpoints.checkpoint import latest
 from streamlets.runner.events.model import BatchStuck, UnitId
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.site import Site
 from streamlets.runner.units.units import QueryUnit, StreamletUnit
-from streamlets.spark.listening import Listening
+from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
 
 PATIENCE = 120.0
@@ -64,7 +64,7 @@ class FakeSite:
 
     query: FakeQuery
     told: dict[int, BatchWritten]
-    listening: Listening = field(default_factory=Listening)
+    listener: QueryListener = field(default_factory=QueryListener)
     bounded: bool = True
     alive: bool = True
     output_modes: dict[str, str] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def test_batches_that_the_bus_dropped_are_counted_once() -> None:
     unit.start(1)
     _next(facts, Started)
     for _ in range(2):
-        site.listening.onQueryProgress(
+        site.listener.onQueryProgress(
             SimpleNamespace(progress=lambda: SimpleNamespace(json=lambda: json.dumps(_report(0, 10))))
         )
     query.isActive = False
@@ -206,7 +206,7 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
     host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
     made = Site(
         "app", str(tmp_path), plan, host=host, topics={}, channels={},
-        checkpoints=tmp_path / "checkpoints", listening=Listening(), bounded=False,
+        checkpoints=tmp_path / "checkpoints", listener=QueryListener(), bounded=False,
     )  # fmt: skip
     yield made
     if made._context is not None:

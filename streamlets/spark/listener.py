@@ -53,7 +53,7 @@ def reports_after(query: StreamingQuery, batch: int) -> list[Mapping[str, Any]]:
         return []
 
 
-class Listening:
+class QueryListener:
     """A listener at Spark's own interface: each event crosses from the JVM as one text.
 
     Events of a query that nobody has claimed yet are kept: a fast query may end before `start()` has returned.

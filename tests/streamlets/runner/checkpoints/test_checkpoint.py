@@ -9,8 +9,8 @@ import pytest
 
 from streamlets.channels.base import Position
 from streamlets.channels.delta import DeltaTopic
+from streamlets.runner.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from streamlets.runner.checkpoints.readers import readers_below
-from streamlets.runner.checkpoints.reading import checkpoints_in, read_checkpoint
 from tests.streamlets.channels.topics import READING, add, inlet, made
 
 CONF = {"spark.sql.shuffle.partitions": "2"}

@@ -13,14 +13,14 @@ import pytest
 from blueprint.plan import Retry, StreamletPlan
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import StreamingWrite
-from streamlets.runner.checkpoints.fitting import CheckpointMisfitError, fit
-from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
+from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, fit
 from streamlets.runner.units.site import Site
 from streamlets.spark.fatal import fatal
-from streamlets.spark.listening import Listening
+from streamlets.spark.listener import QueryListener
 from streamlets.spark.plan_tree import PlanNode, parse_tree
 from streamlets.spark.session import Spark
-from tests.streamlets.runner.checkpoints.test_reading import CONF, written
+from tests.streamlets.runner.checkpoints.test_checkpoint import CONF, written
 
 SOURCE = "+- ~StreamingRelationV2 rate, [timestamp#0, value#1L]"
 AGGREGATE = f"~Aggregate [value#1L], [value#1L, count(1) AS count#4L]\n{SOURCE}"
@@ -115,7 +115,7 @@ def test_nothing_is_started_on_a_checkpoint_that_does_not_fit(spark: Any, tmp_pa
     plan = StreamletPlan("s", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     site = Site(
         "app", str(tmp_path), plan, host=host, topics={}, channels={},
-        checkpoints=tmp_path / "checkpoints", listening=Listening(), bounded=False,
+        checkpoints=tmp_path / "checkpoints", listener=QueryListener(), bounded=False,
     )  # fmt: skip
     (write,) = site.build()
     assert isinstance(write, StreamingWrite)

@@ -20,8 +20,8 @@ from streamlets.channels.base import TopicLostError, Txn
 from streamlets.channels.delta import DeltaTopic
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import JsonValues, RecordError
-from streamlets.runner.dead_letters.reading import DeadLetter, holds_dead_letters, letters_in, tallies
-from streamlets.runner.dead_letters.replaying import Outlets, Replayed, replay
+from streamlets.runner.dead_letters.letters import DeadLetter, holds_dead_letters, letters_in, tallies
+from streamlets.runner.dead_letters.replay import Outlets, Replayed, replay
 from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import add, contract, ids_of, made, outlet
 
@@ -206,7 +206,7 @@ def test_two_who_replay_at_once_write_once(tmp_path: Path, monkeypatch: pytest.M
 REPLAY = """
 import sys
 from pathlib import Path
-from tests.streamlets.runner.dead_letters.test_replaying import coloured, every, made, outlets, replay
+from tests.streamlets.runner.dead_letters.test_replay import coloured, every, made, outlets, replay
 root = Path(sys.argv[1])
 replay(made(root, "dead"), outlets(root, coloured("GREEN")), every, at_once=3)
 """

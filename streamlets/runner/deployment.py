@@ -23,7 +23,7 @@ from blueprint.hocon import shown_name
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.inspection import contracts, topics_in
-from streamlets.runner.checkpoints.reading import checkpoints_in, latest
+from streamlets.runner.checkpoints.checkpoint import checkpoints_in, latest
 from streamlets.runner.checkpoints.state_columns import state_of, windows_of
 from streamlets.runner.state_directory.directory import StateDirectory, StateError, read_status, write_atomically
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from streamlets.spark.listening import Claim, Listening
+from streamlets.spark.listener import Claim, QueryListener
 
 
 def progress(run_id: str, batch: int) -> SimpleNamespace:
@@ -34,38 +34,38 @@ class Heard:
 
 def test_a_query_that_ended_before_it_was_claimed_is_told_in_order() -> None:
     """Its batches, then its end; whoever claimed it is not kept for events that cannot come."""
-    listening, heard = Listening(), Heard()
+    listener, heard = QueryListener(), Heard()
     for batch in range(3):
-        listening.onQueryProgress(progress("fast", batch))
-    listening.onQueryTerminated(terminated("fast"))
-    listening.claim("fast", heard.claim)
+        listener.onQueryProgress(progress("fast", batch))
+    listener.onQueryTerminated(terminated("fast"))
+    listener.claim("fast", heard.claim)
     assert heard.told == [0, 1, 2, "ended"]
-    listening.onQueryProgress(progress("fast", 3))
+    listener.onQueryProgress(progress("fast", 3))
     assert heard.told == [0, 1, 2, "ended"]
 
 
 def test_events_reach_the_claim_until_the_end() -> None:
     """Also those from before the claim; after the end, or once it is released, nothing does."""
-    listening, ended, released = Listening(), Heard(), Heard()
+    listener, ended, released = QueryListener(), Heard(), Heard()
     for run_id, heard in (("a", ended), ("b", released)):
-        listening.onQueryProgress(progress(run_id, 0))
-        listening.claim(run_id, heard.claim)
-        listening.onQueryProgress(progress(run_id, 1))
-    listening.onQueryTerminated(terminated("a"))
-    listening.release("b")
+        listener.onQueryProgress(progress(run_id, 0))
+        listener.claim(run_id, heard.claim)
+        listener.onQueryProgress(progress(run_id, 1))
+    listener.onQueryTerminated(terminated("a"))
+    listener.release("b")
     for run_id in ("a", "b"):
-        listening.onQueryProgress(progress(run_id, 2))
+        listener.onQueryProgress(progress(run_id, 2))
     assert (ended.told, released.told) == ([0, 1, "ended"], [0, 1])
 
 
 def test_a_query_that_nobody_claims_is_remembered_in_part() -> None:
     """However long it runs, and however many there are: the last events of the last ones."""
-    listening, late, gone = Listening(), Heard(), Heard()
+    listener, late, gone = QueryListener(), Heard(), Heard()
     for run in range(100):
-        listening.onQueryProgress(progress(f"run-{run}", 0))
+        listener.onQueryProgress(progress(f"run-{run}", 0))
     for batch in range(1000):
-        listening.onQueryProgress(progress("endless", batch))
-    listening.claim("endless", late.claim)
-    listening.claim("run-0", gone.claim)
+        listener.onQueryProgress(progress("endless", batch))
+    listener.claim("endless", late.claim)
+    listener.claim("run-0", gone.claim)
     assert late.told == list(range(900, 1000))
     assert gone.told == []

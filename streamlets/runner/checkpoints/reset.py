@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streamlets.channels.base import Channel
-from streamlets.runner.checkpoints.reading import Checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint
 from streamlets.runner.state_directory.directory import StateDirectory
 
 

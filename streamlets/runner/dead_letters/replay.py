@@ -17,7 +17,7 @@ from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.replays import Replay, runs
 from streamlets.contract.values import JsonValues, RecordError
-from streamlets.runner.dead_letters.reading import DeadLetter, letters_in
+from streamlets.runner.dead_letters.letters import DeadLetter, letters_in
 
 if TYPE_CHECKING:
     import pyarrow as pa

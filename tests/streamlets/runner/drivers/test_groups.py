@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
-from streamlets.runner.drivers.grouping import driver_plans
+from streamlets.runner.drivers.groups import driver_plans
 from streamlets.spark.session import SessionError
 
 

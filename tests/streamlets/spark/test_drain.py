@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from streamlets.runner.checkpoints.reading import latest
-from streamlets.spark.draining import drain, is_down
+from streamlets.runner.checkpoints.checkpoint import latest
+from streamlets.spark.drain import drain, is_down
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.channels.base import Position, TopicLostError
-from streamlets.runner.checkpoints.reading import Checkpoint, latest, read_checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
 from streamlets.runner.events.model import UnitMeasured
 from streamlets.runner.events.status import RunStatus, UnitStatus
 from streamlets.runner.periodic import repeating

@@ -10,11 +10,11 @@ from blueprint.avro.model import Contract
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
-from streamlets.runner.checkpoints.mending import DamagedCheckpointError, mend
-from streamlets.runner.checkpoints.reading import Checkpoint, read_checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
+from streamlets.runner.checkpoints.repair import DamagedCheckpointError, mend
 from streamlets.spark.fatal import fatal
 from tests.streamlets.channels.topics import READING, batch, made
-from tests.streamlets.runner.checkpoints.test_reading import written
+from tests.streamlets.runner.checkpoints.test_checkpoint import written
 
 BATCHES = {2: {"a": "{}"}, 3: {"a": "{}"}}
 

@@ -16,7 +16,7 @@ _SECRET = "hunter2 = \\ü: #x "
 _START = """
 import sys
 from pathlib import Path
-from streamlets.spark import launching
+from streamlets.spark import launch
 from streamlets.spark.settings import SessionPlan
 
 folder, password = Path(sys.argv[1]), sys.argv[2]
@@ -29,7 +29,7 @@ settings = {
     "spark.driver.memory": "600m",
 }
 plan = SessionPlan("a", folder / "logs", scratch, "local[1]", settings=settings)
-spark = launching.start(plan, print)
+spark = launch.start(plan, print)
 arguments = Path(f"/proc/{spark.process.pid}/cmdline").read_bytes()
 assert b"hunter2" not in arguments, arguments
 java = spark.session._jvm.java.lang
@@ -104,7 +104,7 @@ _KILLED = """
 import contextlib, os, signal, sys, threading, time
 from pathlib import Path
 import psutil
-from streamlets.spark import launching
+from streamlets.spark import launch
 from streamlets.spark.session import SessionError
 from streamlets.spark.settings import SessionPlan
 
@@ -120,7 +120,7 @@ def kill():
 threading.Thread(target=kill, daemon=True).start()
 folder = Path(sys.argv[1])
 try:
-    launching.start(SessionPlan("a", folder / "logs", folder / "tmp", "local[1]"), print)
+    launch.start(SessionPlan("a", folder / "logs", folder / "tmp", "local[1]"), print)
 except SessionError as error:
     print(error)
 """

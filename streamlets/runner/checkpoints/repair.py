@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from streamlets.api.errors import StreamletError
-from streamlets.runner.checkpoints.reading import Checkpoint, latest, read_checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
 
 ASIDE = "_damaged"
 

@@ -22,11 +22,11 @@ from streamlets.runner.events.model import (
     UnitProgressed,
 )
 from streamlets.runner.events.status import RunStatus, UnitStatus, fold, to_json
-from streamlets.runner.observing import Observer
+from streamlets.runner.observer import Observer
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
 from tests.streamlets.channels.topics import READING, add, made, topic_plan
-from tests.streamlets.runner.checkpoints.test_reading import position, written
+from tests.streamlets.runner.checkpoints.test_checkpoint import position, written
 
 OUT = UnitId("mean", "out")
 

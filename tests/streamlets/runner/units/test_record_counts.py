@@ -10,9 +10,9 @@ import pytest
 
 from blueprint.plan import InletPlan
 from streamlets.channels.delta import DeltaTopic
-from streamlets.runner.units.counting import backlog, rows_read
+from streamlets.runner.units.record_counts import backlog, rows_read
 from tests.streamlets.channels.topics import READING, add, made
-from tests.streamlets.runner.checkpoints.test_reading import position
+from tests.streamlets.runner.checkpoints.test_checkpoint import position
 
 
 @pytest.fixture

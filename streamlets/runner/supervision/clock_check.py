@@ -1,4 +1,4 @@
-"""`SetBack`: notices that the machine's clock was set back, by which Spark's triggers wait."""
+"""`ClockCheck`: notices that the machine's clock was set back, by which Spark's triggers wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 _NOTICED = 10.0
 
 
-class SetBack:
+class ClockCheck:
     """Compares two clocks.
 
     Arguments:

@@ -9,8 +9,8 @@ from blueprint.comparison.state import window_phrases
 from blueprint.comparison.stateful_operators import STATEFUL_OPERATORS, stateful_operator
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.errors import StreamletError
-from streamlets.runner.checkpoints.reading import Checkpoint
-from streamlets.runner.checkpoints.state_columns import note_windows, windows_of
+from streamlets.runner.checkpoints.checkpoint import Checkpoint
+from streamlets.runner.checkpoints.state_columns import windows_of, write_windows
 from streamlets.spark.plan_windows import windows
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def note(checkpoint: Checkpoint, plan: PlanNode) -> None:
         OSError: it cannot be written.
     """
     if (checkpoint.committed is None or windows_of(checkpoint.folder) is None) and _kinds_wanted(plan) != set():
-        note_windows(checkpoint.folder, windows(plan))
+        write_windows(checkpoint.folder, windows(plan))
 
 
 def _kinds_held(checkpoint: Checkpoint) -> set[str] | None:

@@ -14,7 +14,7 @@ from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_js
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel
-from streamlets.runner.deployed import as_run, deployed
+from streamlets.runner.deployment import as_run, deployed
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.blueprint.comparison.described import application, unknown_queries
 
