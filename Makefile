@@ -2,14 +2,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-matrix check bench clean
+.PHONY: help setup demo test-fast test test-full test-matrix check pre-commit bench clean
 
 BIN := .venv/bin
 READY := .venv/.ready
 # Spark and its workers get the Java that .ci/java finds or installs, and this environment's Python.
 RUN := JAVA_HOME="$$(.ci/java)" && export JAVA_HOME PATH="$(CURDIR)/$(BIN):$$PATH" &&
+# Several processes side by side; tests/conftest.py chooses how many. `ARGS=-n0` runs all tests in one.
+PYTEST := pytest -n auto --dist loadgroup --no-loadscope-reorder --durations 30 --durations-min 1
 
-help:  ## Say what there is (this list)
+help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Make .venv with all that is needed, and see to Java 17 or newer
@@ -19,17 +21,35 @@ setup: $(READY)  ## Make .venv with all that is needed, and see to Java 17 or ne
 demo: $(READY)  ## Verify and run the flights example on 336,776 real flights
 	@$(RUN) examples/flights/demo
 
-test: $(READY)  ## Run the tests (ARGS="tests/cli -k word" for some of them)
-	@$(RUN) pytest $(ARGS)
+test-fast: $(READY)  ## Run the tests that need no Spark: under 2 minutes on 2 cores (ARGS="tests/cli -k word" for some of them)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTEST) -m "not spark and not full" $(ARGS)
 
-test-matrix: $(READY)  ## Run them on every supported Python here (without Spark), and on the lowest and the newest PySpark
+test: $(READY)  ## Run all tests of the gate, with Spark (ARGS="tests/cli -k word" for some of them)
+	@$(RUN) $(PYTEST) -m "not full" $(ARGS)
+
+# The benchmarks that kill runs, longer than in `make bench`.
+LEDGERS = "kill_ledger --each 2 --kills 5" "kill_shop --each 2 --kills 5" "drains --drains 3 --kills 2" java_kills
+
+test-full: $(READY)  ## Run everything: the gate, tests of many minutes, ten times the random examples, test-matrix, kill ledgers
+	@$(RUN) { failed=0; \
+	  $(PYTEST) --hypothesis-profile long -o timeout=3600 $(ARGS) || failed=1; \
+	  .ci/matrix || failed=1; \
+	  for ledger in $(LEDGERS); do \
+	    echo; echo "== $$ledger"; python -m benchmarks.$$ledger || failed=1; \
+	  done; exit $$failed; }
+
+test-matrix: $(READY)  ## Run the tests on every supported Python here (without Spark), and on the lowest and the newest PySpark
 	@.ci/matrix $(ARGS)
 
 check: $(READY)  ## Lint, formatting, types, layers
 	@$(RUN) { failed=0; \
-	  for each in "ruff check ." "ruff format --check ." mypy lint-imports; do \
-	    echo "== $$each"; $$each || failed=1; \
+	  for tool in "ruff check ." "ruff format --check ." mypy lint-imports; do \
+	    echo "== $$tool"; $$tool || failed=1; \
 	  done; exit $$failed; }
+
+pre-commit: $(READY)  ## Check each commit before it is made, from now on (CONTRIBUTING.md)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "pre-commit>=4"
+	@$(BIN)/pre-commit install
 
 # The small version of each benchmark; its first lines say how to run the large one.
 SMALL = "verify --small" "plans --rounds 1" "verify_scale --small" hocon "accidents 200" "fixes 300" avro_resolution conform topic_growth small_batches "chain 1000000 --rounds 1" \

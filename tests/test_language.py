@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-COVERED = ("README.md", "benchmarks", "blueprint", "cli", "docs", "examples", "streamlets", "tests")
+COVERED = ("CONTRIBUTING.md", "README.md", "benchmarks", "blueprint", "cli", "docs", "examples", "streamlets", "tests")
 
 NOT_YET = (
     "README.md",

@@ -12,7 +12,7 @@ _PATIENCE = 400.0
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(900)
+@pytest.mark.slow
 def test_streamlets_that_hold_objects_of_spark_process_again(tmp_path: Path) -> None:
     """Their modules keep functions, columns, schemas, a broadcast variable, an accumulator and a table that were made
     with a Java process; each reads and writes again with the next one, without being asked to."""

@@ -84,6 +84,7 @@ def truth() -> Truth:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_whole_year_comes_out_exactly(spark: SparkSession, tmp_path: Path) -> None:
     """Every flight is flown, cancelled or invalid; emitted, still held and too late make up all; figures are exact."""
     expected = truth()

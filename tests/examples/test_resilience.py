@@ -48,6 +48,7 @@ def _events_with_a_kill(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_whatever_fails_nothing_is_lost_and_only_the_egress_that_appends_doubles(tmp_path: Path) -> None:
     """The run heals itself, also when Spark's Java process is killed, and ends with 0; Parquet has every order once,
     the appending egress some twice."""

@@ -32,6 +32,7 @@ from blueprint.settings.secrets import SECRET
 from blueprint.verification.verify import verify
 from tests.blueprint.comparison.described import APPS, READING, application, contract, with_streamlet, with_topics
 from tests.blueprint.paper import PaperCatalog, at, record, streamlet
+from tests.random_examples import examples
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ APPLICATIONS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(APPLICATIONS)
 def test_what_is_written_is_read_again(described: ApplicationDescriptor) -> None:
     """A descriptor, read back, gives the same text, and no change against itself."""
@@ -79,7 +80,7 @@ def test_what_is_written_is_read_again(described: ApplicationDescriptor) -> None
     assert compare(described, described) == ()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(APPLICATIONS, APPLICATIONS)
 def test_any_two_can_be_compared(old: ApplicationDescriptor, new: ApplicationDescriptor) -> None:
     """Whatever they are: no exception, the same answer twice, the worst first, each change with a place."""
@@ -145,7 +146,7 @@ def test_what_is_no_descriptor_is_one_finding_in_its_place(text: str) -> None:
     assert raised.value.diagnostic.primary.span.file == "old.json"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_a_descriptor_with_anything_in_any_place_is_read_or_refused(data: st.DataObject) -> None:
     """Some value of the file replaced by another: it is read, or refused with a finding, and never fails otherwise."""

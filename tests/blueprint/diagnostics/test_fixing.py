@@ -12,6 +12,7 @@ from blueprint.diagnostics import Diagnostic, Edit, Fix, FixKind, Span, finding
 from blueprint.diagnostics.fixing import MisfitError, apply, choose
 from blueprint.verification.verify import Verification, verify
 from tests.blueprint.paper import PaperCatalog, record, streamlet
+from tests.random_examples import examples
 
 READING = record("Reading", src="string")
 CATALOG = PaperCatalog(
@@ -86,7 +87,7 @@ def written(slips: frozenset[int], noise: list[str], *, crlf: bool, mark: bool) 
     return ("\ufeff" if mark else "") + (text.replace("\n", "\r\n") if crlf else text)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.frozensets(st.sampled_from(range(len(SLIPS))), min_size=1), NOISE, st.booleans(), st.booleans())
 def test_fixed_is_what_would_have_been_written(
     tmp_path: Path, slips: frozenset[int], noise: list[str], crlf: bool, mark: bool

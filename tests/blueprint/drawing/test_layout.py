@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from blueprint.drawing import Edge, Layout, Node, Picture, layout, terminal
 from blueprint.drawing.layout import Line, Size
+from tests.random_examples import examples
 
 Edges = list[tuple[str, str]]
 
@@ -37,7 +38,7 @@ def box_cells(drawn: Layout, node: str) -> set[tuple[int, int]]:
 
 
 @given(graphs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_boxes_never_overlap_and_lie_inside_the_drawing(graph: tuple[dict[str, Size], Edges]) -> None:
     """No two boxes share a cell, and none sticks out."""
     drawn = layout(*graph)
@@ -48,7 +49,7 @@ def test_boxes_never_overlap_and_lie_inside_the_drawing(graph: tuple[dict[str, S
 
 
 @given(graphs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_wires_keep_out_of_boxes_and_only_cross_each_other(graph: tuple[dict[str, Size], Edges]) -> None:
     """A wire touches no box but those it joins, at their rim; two wires never run along the same cells."""
     drawn = layout(*graph)
@@ -65,7 +66,7 @@ def test_wires_keep_out_of_boxes_and_only_cross_each_other(graph: tuple[dict[str
 
 
 @given(graphs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_forward_edges_lead_to_their_targets(graph: tuple[dict[str, Size], Edges]) -> None:
     """The tips of all wires, taken together, are exactly the edges; an upward wire's tip is where its edge ends."""
     sizes, edges = graph
@@ -138,7 +139,7 @@ def _targets(
 
 
 @given(graphs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_every_edge_can_be_read_off_the_drawn_characters(graph: tuple[dict[str, Size], Edges]) -> None:
     """Following the drawn lines from box to box finds every edge once, and no other."""
     sizes, edges = graph
@@ -146,7 +147,7 @@ def test_every_edge_can_be_read_off_the_drawn_characters(graph: tuple[dict[str, 
 
 
 @given(graphs())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_drawing_is_the_same_every_time(graph: tuple[dict[str, Size], Edges]) -> None:
     """Drawing is deterministic, so drawings can be kept in files and compared."""
     sizes, edges = graph

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from pyhocon import ConfigFactory
 
 from blueprint.hocon import parse_text, plain, resolve
+from tests.random_examples import examples
 
 logging.getLogger("pyhocon").setLevel(logging.CRITICAL)
 
@@ -87,14 +88,14 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(objects(VALUES, braces=False))
 def test_documents_have_the_same_values(text: str) -> None:
     """Objects, lists, texts, numbers, separators and comments mean what they mean to pyhocon."""
     assert ours(text) == theirs(text)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(objects(st.one_of(WORDS, NUMBERS)), min_size=2, max_size=3))
 def test_objects_merge_alike(objects: list[str]) -> None:
     """Objects of one key, set in turn, merge, whatever their keys."""
@@ -115,7 +116,7 @@ def _pythons(value: str) -> str:
     return str(int(value)) if value.lstrip("-").isdigit() else str(number)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), SIMPLE), min_size=1, max_size=4), st.data())
 def test_substitutions_mean_the_same(fields: list[tuple[str, str]], data: st.DataObject) -> None:
     """Substitutions keep the type alone, and make text among words, wherever their target stands."""

@@ -10,6 +10,7 @@ from blueprint.hocon import parse_json, parse_text, resolve
 from blueprint.hocon.source import Source
 from blueprint.hocon.values import plain
 from blueprint.hocon.yaml import parse_yaml
+from tests.random_examples import examples
 
 
 def codes(text: str) -> list[str]:
@@ -132,7 +133,7 @@ def test_multiplying_aliases_are_refused() -> None:
     assert [each.code for each in parse_yaml(Source("t", "\n".join(lines))).diagnostics] == ["too-large"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.sampled_from('abc01.{}[],:=+"#/$?\\\n\t -*@`<>&!|%é\u2028include'), max_size=60))
 def test_no_text_breaks_a_reader(text: str) -> None:
     """Whatever the text, every reader answers with a value or a finding, and all places lie inside the text."""

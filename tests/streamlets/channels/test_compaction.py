@@ -25,6 +25,7 @@ from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices
 from streamlets.channels.delta.segments import Segment, Segments
 from streamlets.channels.delta.table import Table, open_table
+from tests.random_examples import examples
 from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, ids_of, made
 
@@ -107,7 +108,7 @@ def test_partitions_are_merged_apart() -> None:
     assert [len(run) for run in runs] == [32, 32]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     commits=st.lists(st.tuples(st.sampled_from([READING, WIDER]), st.integers(0, 6)), min_size=2, max_size=14),
     rounds=st.sets(st.integers(0, 13), min_size=1, max_size=4),

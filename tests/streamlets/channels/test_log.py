@@ -24,6 +24,7 @@ from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, last_checkpoint, maintain_topic
 from streamlets.channels.delta.offsets import Offset, Place
 from streamlets.channels.delta.table import LOG, open_table
+from tests.random_examples import examples
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made, topic_plan
 
 EAGER = Upkeep(checkpoint_every=3, keep_log=-1e12, keep_orphans=-1e12, sweep_every=-1)
@@ -185,7 +186,7 @@ def test_a_writer_left_behind_by_cleaning_finds_its_transactions(tmp_path: Path)
     assert not slow.append([], Txn("w", 9), Clock())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     commits=st.lists(st.tuples(st.sampled_from([READING, WIDER]), st.integers(0, 6)), min_size=1, max_size=12),
     limits=st.lists(st.integers(1, 9), min_size=1, max_size=6),

@@ -19,6 +19,7 @@ from blueprint.avro import Contract, parse_contract
 from blueprint.avro.model import Array, Enum, Fixed, Map, Record, Schema, Union
 from blueprint.avro.spark_types import member, optional
 from streamlets.contract import arrow_schema, conformance, spark_schema
+from tests.random_examples import examples
 from tests.streamlets.contract.avro_values import plain
 from tests.streamlets.contract.schemas import schemas, values
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from blueprint.avro import check, parse_contract
 from streamlets.contract import arrow_schema, resolver
+from tests.random_examples import examples
 from tests.streamlets.contract.avro_values import fastavro_reads, plain
 from tests.streamlets.contract.schemas import readers, schemas, values
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_what_was_written_is_read_as_fastavro_reads_it(data: st.DataObject) -> None:
     """For compatible schemas, the values are the same as fastavro's, in the reader's Arrow schema."""
@@ -31,7 +32,7 @@ def test_what_was_written_is_read_as_fastavro_reads_it(data: st.DataObject) -> N
         assert plain(read, reader.record, reader) == fastavro_reads(written, writer, reader)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_reading_with_the_writers_schema_changes_nothing(data: st.DataObject) -> None:
     """A reader with the same schema reads each record as it was written."""

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.kill_ledger import Ledger, expected
 from benchmarks.processes import command_line, java_processes, left_behind, started_by
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 HEAD, TAIL = ("numbers", "double"), ("sums", "archive")
 

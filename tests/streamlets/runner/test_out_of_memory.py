@@ -15,7 +15,7 @@ from benchmarks.processes import command_line, events, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 _MODULE = '''
 from pathlib import Path

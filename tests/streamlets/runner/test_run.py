@@ -13,7 +13,7 @@ import pytest
 from benchmarks.kill_ledger import REPOSITORY, Ledger, differences, expected, rounds
 from benchmarks.processes import command_line, left_behind, started_by
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 APP = REPOSITORY / "tests" / "streamlets" / "runner" / "app" / "ledger.py"
 

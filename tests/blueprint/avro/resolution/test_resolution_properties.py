@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.blueprint.avro.claims import Claims
 from tests.blueprint.avro.schemas import Generator
+from tests.random_examples import examples
 
-EXAMPLES = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+EXAMPLES = settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 seeds = st.integers(0, 2**63)
 
 

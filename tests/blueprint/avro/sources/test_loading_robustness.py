@@ -14,9 +14,10 @@ from blueprint.avro import load_contract, parse_contract
 from blueprint.avro.spark_problems import spark_problems
 from blueprint.avro.spark_types import spark_ddl
 from blueprint.diagnostics import Severity, Span
+from tests.random_examples import examples
 
 HERE = Span("ports.py", 7, 5, 7, 30)
-EXAMPLES = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+EXAMPLES = settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 keys = st.sampled_from(
     [
@@ -124,7 +125,7 @@ def test_any_text(text: str) -> None:
     check_outcome(text)
 
 
-@settings(EXAMPLES, max_examples=150)
+@settings(EXAMPLES, max_examples=examples(150))
 @given(st.binary(max_size=60) | named.map(lambda one: json.dumps(one).encode()))
 def test_any_file(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     """Any bytes in an `.avsc`."""

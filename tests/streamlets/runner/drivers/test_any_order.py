@@ -23,6 +23,7 @@ from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Starte
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
 from streamlets.spark.settings import SessionPlan
+from tests.random_examples import examples
 
 
 class Life:
@@ -197,4 +198,4 @@ class Drivers(RuleBasedStateMachine):
 
 
 TestDrivers = Drivers.TestCase
-TestDrivers.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestDrivers.settings = settings(max_examples=examples(100), stateful_step_count=40, deadline=None)

@@ -14,6 +14,7 @@ from blueprint.quantities import Duration
 from streamlets.runner.events.model import UnitChanged, UnitId
 from streamlets.runner.supervision.facts import Became, Drain, Ended, Lost, Started, StopNow
 from streamlets.spark.failure import Failure
+from tests.random_examples import examples
 from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake
 
 
@@ -352,4 +353,4 @@ class _Machine(RuleBasedStateMachine):
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestMachine.settings = settings(max_examples=examples(150), stateful_step_count=30, deadline=None)
