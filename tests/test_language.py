@@ -34,7 +34,6 @@ NOT_YET = (
     "docs/diagnostics-json.md",
     "docs/diagnostics.md",
     "docs/exit-codes.md",
-    "docs/running.md",
     "docs/streamlets.md",
     "docs/supervision.md",
     "docs/topics.md",
