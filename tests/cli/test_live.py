@@ -61,7 +61,7 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
         "delays.out: starting",
         "delays: 2,000 rows in, 1,800 to out, 4 dead letters, 3 late, 4,000 behind",
         "delays.out: completed",
-        "delays.out: aggregation still holds 9 rows (windows open)",
+        "delays.out: 9 rows remain in state: aggregation (windows open)",
         f"delays.out: {LATE}",
         "ended: all done (exit code 0)",
         "from the console sink",

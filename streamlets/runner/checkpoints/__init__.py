@@ -1,1 +1,1 @@
-"""Checkpoints of queries, read from Spark's own files: what they tell, whether they fit, mending, resetting."""
+"""Checkpoints of queries, read from Spark's own files: content, compatibility, repair, reset."""

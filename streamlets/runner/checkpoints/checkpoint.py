@@ -1,5 +1,4 @@
-"""Checkpoints of queries, read from Spark's own files without Spark: what was begun, what was committed, what state
-there is, and whether the files are whole."""
+"""Checkpoints of queries, read from Spark's files without Spark: planned and committed batches, state, damage."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ class Batch:
     """A batch as Spark planned it.
 
     Arguments:
-        number: Spark's.
+        number: Spark's number of the batch.
         time: when it was planned, in seconds since the epoch.
-        positions: where it ends in each source, as JSON text by the source's name (its number where sources have no
-            names); a source that had not begun is left out.
-        settings: Spark settings that hold for the checkpoint whatever the session says.
+        positions: its end in each source, as JSON text by the name of the source (by its number if sources have no
+            names), without sources that had no data yet.
+        settings: the Spark settings stored in the checkpoint, which override those of the session.
     """
 
     number: int
@@ -32,11 +31,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A stateful operator. What its files tell is read when it is asked for: they may be many.
+    """A stateful operator. Its properties are read from its files on access, as there may be many files.
 
     Arguments:
-        number, name: Spark's.
-        folder: of its state.
+        number, name: Spark's number and name of the operator.
+        folder: the directory of its state.
     """
 
     number: int
@@ -45,45 +44,45 @@ class Operator:
 
     @property
     def version(self) -> int | None:
-        """Of its state: the number of batches that went into it; None when none has."""
+        """The version of its state, which is the number of batches in it; None without any."""
         versions = (
             int(head)
             for partition in self._partitions()
             for _, _, files in os.walk(partition)
             for file in files
-            if (head := file.partition(".")[0].partition("_")[0]).isdigit() and file.endswith(_STATES)
+            if (head := file.partition(".")[0].partition("_")[0]).isdigit() and file.endswith(_STATE_FILES)
         )
         return max(versions, default=None)
 
     @property
     def partitions(self) -> int:
-        """Into how many it is divided."""
+        """The number of its partitions."""
         return len(self._partitions())
 
     @property
     def bytes(self) -> int:
-        """Of all its files."""
+        """The size of all its files."""
         return _size(self.folder)
 
     def _partitions(self) -> list[Path]:
         try:
             return [entry for entry in self.folder.iterdir() if entry.name.isdigit()]
-        except OSError:  # it has none yet, or they are being forgotten
+        except OSError:  # it has none yet, or the checkpoint is being reset
             return []
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The checkpoint of one query, as of one moment; sizes are read when they are asked for.
+    """A snapshot of the checkpoint of a query; sizes are read on access.
 
     Arguments:
-        folder: its own.
-        id: Spark's id of the query, "" when none was made or it cannot be read.
-        committed: the last batch that is done; None when none is.
-        planned: the batch that was begun and is not done, which the next start replays; None when there is none.
-        watermark: of the next batch, in seconds since the epoch; None when the query has none (yet).
-        operators: its stateful ones, by number.
-        damage: what is wrong with its files, one sentence each.
+        folder: the directory of the checkpoint.
+        id: Spark's id of the query, "" when it does not exist or cannot be read.
+        committed: the last committed batch; None without one.
+        planned: the batch that was planned but not committed, which the next start replays; None without one.
+        watermark: the watermark of the next batch, in seconds since the epoch; None when the query has none (yet).
+        operators: the stateful operators, by number.
+        damage: the damage of its files, one sentence each.
     """
 
     streamlet: str
@@ -98,28 +97,28 @@ class Checkpoint:
 
     @property
     def name(self) -> str:
-        """As people say it: `streamlet.query`."""
+        """The name of the query with its streamlet, `streamlet.query`."""
         return f"{self.streamlet}.{self.query}"
 
     @property
     def latest(self) -> Batch | None:
-        """The last batch that is known at all."""
+        """The planned batch, or else the committed one."""
         return self.planned or self.committed
 
     @property
     def bytes(self) -> int:
-        """Of all its files."""
+        """The size of all its files."""
         return _size(self.folder)
 
 
 def checkpoints_in(root: Path) -> tuple[Checkpoint, ...]:
-    """The checkpoints below an application's folder of checkpoints, `<streamlet>/<query>`, sorted."""
+    """Return the checkpoints `<streamlet>/<query>` below an application's directory of checkpoints, sorted."""
     folders = sorted(root.glob("*/*")) if root.is_dir() else []
     return tuple(read_checkpoint(folder) for folder in folders if folder.is_dir())
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """Read the checkpoint in a folder named `<streamlet>/<query>`; damage is told, not raised."""
+    """Read the checkpoint in a directory `<streamlet>/<query>`; damage does not raise but is in `Checkpoint.damage`."""
     damage: list[str] = []
     metadata = _json(folder / "metadata", damage, line=0) if (folder / "metadata").exists() else {}
     offsets, commits = latest(folder / "offsets"), latest(folder / "commits")
@@ -129,9 +128,9 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     if offsets is not None and offsets != commits:
         planned = _batch(folder, offsets, damage)
     if commits is not None and (offsets is None or offsets < commits):
-        damage.append(f"batch {commits} is committed, but offsets/{commits}, which says what it read, is not there")
-    done = _json(folder / "commits" / str(commits), damage, line=1) if commits is not None else {}
-    watermark = done.get("nextBatchWatermarkMs")
+        damage.append(f"batch {commits} is committed, but offsets/{commits}, the positions that it read, is missing")
+    commit = _json(folder / "commits" / str(commits), damage, line=1) if commits is not None else {}
+    watermark = commit.get("nextBatchWatermarkMs")
     return Checkpoint(
         streamlet=folder.parent.name,
         query=folder.name,
@@ -146,23 +145,23 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def latest(folder: Path) -> int | None:
-    """The highest number that a file of Spark's log in a folder has; None when there is none."""
+    """Return the highest number of a file of Spark's log in a directory; None without files."""
     return max(numbers(folder), default=None)
 
 
 def numbers(folder: Path) -> Iterator[int]:
-    """The numbers of the files of Spark's log in a folder."""
+    """Yield the numbers of the files of Spark's log in a directory."""
     if folder.is_dir():
         yield from (int(entry.name) for entry in os.scandir(folder) if entry.name.isdigit())
 
 
 def _batch(folder: Path, number: int, damage: list[str]) -> Batch | None:
-    """What `offsets/<number>` says; None when it is damaged or not there."""
+    """Return the batch of `offsets/<number>`; None when the file is damaged or missing."""
     path = folder / "offsets" / str(number)
     if not path.exists():
         return None
-    found = _json(path, damage, line=1)
-    if not found:
+    metadata = _json(path, damage, line=1)
+    if not metadata:
         return None
     positions = {}
     for place, line in enumerate(_lines(path)[2:]):
@@ -171,23 +170,23 @@ def _batch(folder: Path, number: int, damage: list[str]) -> Batch | None:
             name, position = str(place), line  # sources without names, in their order
         if position not in ("", "-"):
             positions[name] = position
-    settings = found.get("conf")
+    settings = metadata.get("conf")
     return Batch(
         number=number,
-        time=_number(found.get("batchTimestampMs")) / 1000,
+        time=_number(metadata.get("batchTimestampMs")) / 1000,
         positions=positions,
         settings=settings if isinstance(settings, dict) else {},
     )
 
 
 def _json(path: Path, damage: list[str], *, line: int) -> dict[str, object]:
-    """The object in a line of a file of Spark's; {} and a word on the damage when there is none."""
+    """Return the JSON object in a line of one of Spark's files; without one, add to the damage and return {}."""
     try:
-        found = json.loads(_lines(path)[line])
+        value = json.loads(_lines(path)[line])
     except (OSError, ValueError, IndexError):
-        found = None
-    if isinstance(found, dict):
-        return found
+        value = None
+    if isinstance(value, dict):
+        return value
     place = path.relative_to(path.parent.parent) if path.name.isdigit() else path.name
     damage.append(f"{place} is {'empty' if not _size(path) else 'damaged'}")
     return {}
@@ -201,11 +200,11 @@ def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-_STATES = (".changelog", ".zip", ".delta", ".snapshot")
+_STATE_FILES = (".changelog", ".zip", ".delta", ".snapshot")
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder; what vanishes meanwhile counts nothing."""
+    """Return the size in bytes of a file, or of all files below a directory; files deleted meanwhile count as 0."""
     total = 0
     try:
         if not path.is_dir():

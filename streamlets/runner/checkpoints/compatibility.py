@@ -1,5 +1,4 @@
-"""Whether a query still fits its checkpoint, asked before it starts: what Spark could not carry over is refused with
-what to do, and nothing has been begun."""
+"""The check, before a query starts, that it can continue from its checkpoint."""
 
 from __future__ import annotations
 
@@ -17,57 +16,60 @@ if TYPE_CHECKING:
     from streamlets.spark.plan_tree import PlanNode
 
 _UNSURE = ("Distinct", "GlobalLimit")
-"""What the optimizer makes of these is not known before it runs."""
+"""Nodes of an analyzed plan of which only the optimizer determines whether they become stateful operators."""
 
 
 class CheckpointMisfitError(StreamletError):
-    """A query is no longer the one that its checkpoint is of."""
+    """A query is incompatible with its checkpoint."""
 
 
-def fit(checkpoint: Checkpoint, plan: PlanNode, *, source_evolution: bool) -> None:
-    """Make sure that a query can go on from its checkpoint, as far as that can be told from outside; columns of state
-    are compared by Spark when the first batch begins.
+def require_compatible(checkpoint: Checkpoint, plan: PlanNode, *, source_evolution: bool) -> None:
+    """Require that a query can continue from its checkpoint.
+
+    Operators, windows and names of sources are compared here. Spark compares the columns of the state when the first
+    batch starts.
 
     Arguments:
         plan: the query's analyzed plan.
         source_evolution: whether its sources have names.
 
     Raises:
-        CheckpointMisfitError: it cannot.
+        CheckpointMisfitError: it cannot continue.
     """
     if checkpoint.committed is None:
         return
     named = checkpoint.committed.settings.get(SOURCE_EVOLUTION, "false") == "true"
     if named is not source_evolution:
         was, now = ("on", "off") if named else ("off", "on")
-        raise _misfit(checkpoint, f"it was made with `source-evolution` {was}, and now that is {now}")
-    held, wanted = _kinds_held(checkpoint), _kinds_wanted(plan)
-    if held is not None and wanted is not None and held != wanted:
-        raise _misfit(checkpoint, f"it holds the state of {_said(held)}, and the query now has {_said(wanted)}")
+        raise _misfit(checkpoint, f"the checkpoint was written with `source-evolution` {was}, which is now {now}")
+    stored, wanted = _stored_kinds(checkpoint), _wanted_kinds(plan)
+    if stored is not None and wanted is not None and stored != wanted:
+        state = f"the state of {_phrase(stored)}" if stored else "no state"
+        raise _misfit(checkpoint, f"the checkpoint has {state}, the query has {_phrase(wanted)}")
     grouped = windows_of(checkpoint.folder)
     if grouped is not None and (now_grouped := windows(plan)) != grouped:
         was, now = window_phrases(grouped), window_phrases(now_grouped)
-        raise _misfit(checkpoint, f"it was grouped by {was}, and is grouped by {now} now, which would mix both")
+        raise _misfit(checkpoint, f"it was grouped by {was} and is now grouped by {now}, which would mix both")
 
 
-def note(checkpoint: Checkpoint, plan: PlanNode) -> None:
-    """Note what Spark does not, unless it is known what the state was made by: the windows of a query that keeps state.
+def store_windows(checkpoint: Checkpoint, plan: PlanNode) -> None:
+    """Store the windows of a stateful query in its checkpoint, where Spark does not; windows of existing state stay.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
-    if (checkpoint.committed is None or windows_of(checkpoint.folder) is None) and _kinds_wanted(plan) != set():
+    if (checkpoint.committed is None or windows_of(checkpoint.folder) is None) and _wanted_kinds(plan) != set():
         write_windows(checkpoint.folder, windows(plan))
 
 
-def _kinds_held(checkpoint: Checkpoint) -> set[str] | None:
-    """The kinds of stateful operators in the checkpoint; None when Spark 4.3 does not have one of them."""
+def _stored_kinds(checkpoint: Checkpoint) -> set[str] | None:
+    """Return the kinds of stateful operators in the checkpoint; None when one of them is unknown to Spark 4.3."""
     operators = [stateful_operator(operator.name) for operator in checkpoint.operators]
     return {operator.phrase for operator in operators} if set(operators) <= set(STATEFUL_OPERATORS) else None
 
 
-def _kinds_wanted(plan: PlanNode) -> set[str] | None:
-    """The kinds of stateful operators that a plan asks for; None when the plan does not determine them."""
+def _wanted_kinds(plan: PlanNode) -> set[str] | None:
+    """Return the kinds of stateful operators that a plan needs; None when the plan does not determine them."""
     from streamlets.spark.plan_queries import stateful
 
     if any(node.name in _UNSURE and node.streaming for node in plan.all()):
@@ -75,12 +77,12 @@ def _kinds_wanted(plan: PlanNode) -> set[str] | None:
     return {operator.phrase for node in plan.all() if (operator := stateful(node, mode=""))}
 
 
-def _said(kinds: set[str]) -> str:
+def _phrase(kinds: set[str]) -> str:
     return " and ".join(sorted(kinds)) if kinds else "no state"
 
 
 def _misfit(checkpoint: Checkpoint, why: str) -> CheckpointMisfitError:
     return CheckpointMisfitError(
-        f"{checkpoint.name} does not fit its checkpoint: {why}. Restore it, give the query another name, or let it "
-        f"begin anew with `flow checkpoints reset {checkpoint.name}`"
+        f"{checkpoint.name} is incompatible with its checkpoint: {why}. Restore the code, give the query another name, "
+        f"or reset the checkpoint with `flow checkpoints reset {checkpoint.name}`"
     )

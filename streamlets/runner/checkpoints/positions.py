@@ -1,4 +1,4 @@
-"""Where queries stand in their topics: each source of a checkpoint with its topic and what lies between."""
+"""The positions of queries in their topics: the topic, position and backlog of each source of a checkpoint."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from streamlets.runner.checkpoints.checkpoint import Checkpoint
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
-    """A source of a query.
+    """The position of a query in one of its sources.
 
     Arguments:
-        source: its name in the checkpoint.
-        topic: the name of the topic it reads; None for a source of the author's own, or of a topic that is gone.
-        position: where the last committed batch ended, as JSON text; None when it has committed nothing.
-        behind: records of the topic from there on; None when there is no topic.
+        source: the name of the source in the checkpoint.
+        topic: the name of the topic that it reads; None for a source of the author's own, or a topic that was deleted.
+        position: the end of the last committed batch, as JSON text; None when no batch was committed.
+        behind: the number of records of the topic after the position; None without a topic.
     """
 
     source: str
@@ -27,16 +27,16 @@ class SourcePosition:
 
 
 def source_positions(checkpoint: Checkpoint, topics: Iterable[TopicResource]) -> tuple[SourcePosition, ...]:
-    """Where a query stands in each of its sources, in the checkpoint's order."""
+    """Return the position of a query in each of its sources, in the order of the checkpoint."""
     topics = tuple(topics)
     latest, committed = checkpoint.latest, checkpoint.committed
     return tuple(
-        _standing(source, position, committed.positions.get(source) if committed else None, topics)
+        _source_position(source, position, committed.positions.get(source) if committed else None, topics)
         for source, position in (latest.positions if latest else {}).items()
     )
 
 
-def _standing(source: str, begun: str, committed: str | None, topics: Iterable[TopicResource]) -> SourcePosition:
+def _source_position(source: str, begun: str, committed: str | None, topics: Iterable[TopicResource]) -> SourcePosition:
     topic = next((topic for topic in topics if topic.owns(Position(begun))), None)
     if topic is None:
         return SourcePosition(source, None, committed, None)

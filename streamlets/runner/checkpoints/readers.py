@@ -1,4 +1,4 @@
-"""Who reads a topic and how far they have committed, by checkpoints and plan: what retention must not overtake."""
+"""The readers of a topic and their committed positions, which retention must not overtake."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from streamlets.runner.checkpoints.checkpoint import Checkpoint, checkpoints_in
 
 
 def readers_of(topic: TopicResource, checkpoints: Sequence[Checkpoint], inlets: Iterable[InletPlan]) -> list[Reader]:
-    """The readers of a topic.
+    """Return the readers of a topic.
 
     Arguments:
-        checkpoints: all of the application; also those of streamlets that it no longer has, until they are reset.
-        inlets: which the plan joins to the topic. One that has no checkpoint yet and begins at the topic's beginning
-            is a reader that has committed nothing.
+        checkpoints: all checkpoints of the application, including those of removed streamlets, until they are reset.
+        inlets: the inlets that the plan joins to the topic. An inlet without a checkpoint that starts at the beginning
+            of the topic is a reader that has committed nothing.
     """
-    found, begun = [], set()
+    readers, started = [], set()
     for checkpoint in checkpoints:
         latest = checkpoint.latest
         if latest is None:
             if checkpoint.damage:
-                found.append(Reader(checkpoint.name, None))  # it may be one: nothing is dropped before it is mended
+                readers.append(Reader(checkpoint.name, None))  # it may be a reader: keep all records until the repair
             continue
         for source, position in latest.positions.items():
             if topic.owns(Position(position)):
                 done = checkpoint.committed.positions.get(source) if checkpoint.committed else None
-                begun.add(checkpoint.streamlet)
+                started.add(checkpoint.streamlet)
                 since = checkpoint.planned.time if checkpoint.planned else None
-                found.append(Reader(f"{checkpoint.name} ({source})", Position(done) if done else None, since))
-    found += [
+                readers.append(Reader(f"{checkpoint.name} ({source})", Position(done) if done else None, since))
+    readers += [
         Reader(f"{inlet.streamlet}.{inlet.name}", None)
         for inlet in inlets
-        if inlet.starting == "earliest" and inlet.streamlet not in begun
+        if inlet.starting == "earliest" and inlet.streamlet not in started
     ]
-    return found
+    return readers
 
 
 def readers_below(topic: TopicResource, root: Path, inlets: Iterable[InletPlan]) -> list[Reader]:
-    """The readers of a topic by the checkpoints that now lie below a folder."""
+    """Return the readers of a topic, from the current checkpoints below a directory."""
     return readers_of(topic, checkpoints_in(root), inlets)

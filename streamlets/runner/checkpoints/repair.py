@@ -1,5 +1,4 @@
-"""What is done about a checkpoint that a power cut damaged, before Spark meets it: mended where that is safe, else
-refused with what to do."""
+"""Repair of a checkpoint that a power cut damaged, before Spark reads it; an unsafe repair is refused with help."""
 
 from __future__ import annotations
 
@@ -9,59 +8,64 @@ from pathlib import Path
 from streamlets.api.errors import StreamletError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
 
-ASIDE = "_damaged"
+DAMAGED = "_damaged"
+"""The directory in a checkpoint for its damaged files."""
 
 
 class DamagedCheckpointError(StreamletError):
-    """A checkpoint's files are damaged, and nobody knows any more what its query has read."""
+    """A checkpoint's files are damaged such that it is unknown what its query has read."""
 
 
-def mend(folder: Path, written: Callable[[Checkpoint, int], bool]) -> Iterator[str]:
-    """Put damaged files aside where the query then does what it would have done; one sentence each.
+def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Iterator[str]:
+    """Move damaged files of a checkpoint away if the query then continues as if they had been intact.
+
+    Yields a sentence for each file.
 
     Arguments:
-        folder: the checkpoint's.
-        written: whether a batch of the query may have been written, in part or wholly.
+        directory: the directory of the checkpoint.
+        written: returns whether a batch of the query may have been written, partly or completely.
 
     Raises:
-        DamagedCheckpointError: it cannot be mended.
+        DamagedCheckpointError: the checkpoint cannot be repaired safely.
     """
-    found = read_checkpoint(folder)
-    if not found.damage:
+    checkpoint = read_checkpoint(directory)
+    if not checkpoint.damage:
         return
-    if not found.id and (folder / "metadata").exists():
-        raise _refused(found, "topics know the query by the id that stands there")
-    commits = latest(folder / "commits")
-    if commits is not None and _broken(found, f"commits/{commits}"):
-        _aside(folder, "commits", commits)
+    if not checkpoint.id and (directory / "metadata").exists():
+        raise _unrepairable(checkpoint, "topics identify the query by the id in that file")
+    commits = latest(directory / "commits")
+    if commits is not None and _is_damaged(checkpoint, f"commits/{commits}"):
+        _move_away(directory, "commits", commits)
         yield f"commits/{commits} of its checkpoint was damaged: batch {commits} is replayed"
-        found = read_checkpoint(folder)
-        commits = latest(folder / "commits")
-    planned = latest(folder / "offsets")
-    if planned is not None and _broken(found, f"offsets/{planned}"):
-        if planned == commits or written(found, planned):
-            raise _refused(found, f"batch {planned} was written, and what it had read is not known any more")
-        _aside(folder, "offsets", planned)
-        was = f"offsets/{planned} of its checkpoint was damaged"
-        yield f"{was}: batch {planned}, of which nothing was written, is planned anew"
-        found = read_checkpoint(folder)
-    if found.damage:
-        raise _refused(found, "what the query has read is not known any more")
+        checkpoint = read_checkpoint(directory)
+        commits = latest(directory / "commits")
+    planned = latest(directory / "offsets")
+    if planned is not None and _is_damaged(checkpoint, f"offsets/{planned}"):
+        if planned == commits or written(checkpoint, planned):
+            raise _unrepairable(checkpoint, f"batch {planned} was written, but the records that it read are unknown")
+        _move_away(directory, "offsets", planned)
+        yield (
+            f"offsets/{planned} of its checkpoint was damaged: batch {planned} is planned again, nothing of it was "
+            "written"
+        )
+        checkpoint = read_checkpoint(directory)
+    if checkpoint.damage:
+        raise _unrepairable(checkpoint, "the records that the query has read are unknown")
 
 
-def _broken(found: Checkpoint, file: str) -> bool:
-    return any(damage.startswith(f"{file} is ") for damage in found.damage)
+def _is_damaged(checkpoint: Checkpoint, file: str) -> bool:
+    return any(damage.startswith(f"{file} is ") for damage in checkpoint.damage)
 
 
-def _aside(folder: Path, log: str, number: int) -> None:
-    """Move a file of Spark's log, and its checksum, out of Spark's sight."""
-    (folder / ASIDE).mkdir(exist_ok=True)
-    (folder / log / str(number)).replace(folder / ASIDE / f"{log}-{number}")
-    (folder / log / f".{number}.crc").unlink(missing_ok=True)
+def _move_away(directory: Path, log: str, number: int) -> None:
+    """Move a file of Spark's log to where Spark does not read it, and delete its checksum."""
+    (directory / DAMAGED).mkdir(exist_ok=True)
+    (directory / log / str(number)).replace(directory / DAMAGED / f"{log}-{number}")
+    (directory / log / f".{number}.crc").unlink(missing_ok=True)
 
 
-def _refused(found: Checkpoint, why: str) -> DamagedCheckpointError:
+def _unrepairable(checkpoint: Checkpoint, why: str) -> DamagedCheckpointError:
     return DamagedCheckpointError(
-        f"the checkpoint of {found.name} is damaged ({'; '.join(found.damage)}): {why}. Put {found.folder} back from a "
-        f"backup, or let the query begin anew with `flow checkpoints reset {found.name}`"
+        f"the checkpoint of {checkpoint.name} is damaged ({'; '.join(checkpoint.damage)}): {why}. Restore "
+        f"{checkpoint.folder} from a backup, or reset the checkpoint with `flow checkpoints reset {checkpoint.name}`"
     )

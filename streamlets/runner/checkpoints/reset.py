@@ -1,4 +1,4 @@
-"""Resetting checkpoints: a query forgets what it has read and what it holds, and begins anew at its next start."""
+"""Reset of checkpoints: positions and state are deleted, and the query starts with a new checkpoint."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from streamlets.runner.state_directory.directory import StateDirectory
 
 
 def reset(state: StateDirectory, checkpoints: Iterable[Checkpoint], channels: Iterable[Channel]) -> None:
-    """Forget checkpoints; to be called by the owner of the state folder. Each vanishes whole before it is deleted.
+    """Delete checkpoints. To be called by the owner of the state directory.
+
+    Each is moved away before it is deleted, so that a kill never leaves half of one.
 
     Raises:
-        OSError: the folder cannot be written; what is not forgotten is untouched.
+        OSError: the state directory cannot be written; the remaining checkpoints are unchanged.
     """
     grave = Path(tempfile.mkdtemp(prefix="reset-", dir=state.scratch))
     channels = tuple(channels)

@@ -1,5 +1,5 @@
-"""What a checkpoint tells of a query's state: the columns of keys and values, in Spark's own notes, and its windows,
-which Spark does not note."""
+"""The schema of a query's state in its checkpoint: columns of keys and values as Spark stored them, and windows, which
+Spark does not store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def state_of(checkpoint: Path) -> tuple[DescribedOperator, ...]:
 
 
 def windows_of(checkpoint: Path) -> tuple[str, ...] | None:
-    """Return the windows that a checkpoint was made with, as `DescribedQuery.windows`; None when they are not known."""
+    """Return the windows of a checkpoint's state, as `DescribedQuery.windows`; None when they are unknown."""
     try:
         windows = json.loads((checkpoint / _WINDOWS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -35,19 +35,19 @@ def windows_of(checkpoint: Path) -> tuple[str, ...] | None:
 
 
 def write_windows(checkpoint: Path, windows: tuple[str, ...]) -> None:
-    """Note the windows of a query in its checkpoint, which is made when it is not there.
+    """Store the windows of a query in its checkpoint, whose directory is created if necessary.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     checkpoint.mkdir(parents=True, exist_ok=True)
     write_atomically(checkpoint / _WINDOWS, json.dumps(windows) + "\n")
 
 
 def _stores(operator: Path) -> dict[str, DescribedStore] | None:
-    """The stores of an operator by name; None when it has none that can be read.
+    """Return the stores of an operator by name; None when their schemas cannot be read.
 
-    Spark notes their schemas beside the first partition's state (`StateSchemaCompatibilityChecker`).
+    Spark stores the schemas next to the state of the first partition (`StateSchemaCompatibilityChecker`).
     """
     stores = {}
     for file in sorted((operator / "0").glob("**/_metadata/schema")):
@@ -61,11 +61,13 @@ def _stores(operator: Path) -> dict[str, DescribedStore] | None:
 
 
 def _schemas(data: bytes) -> tuple[Columns, Columns]:
-    """The schemas of keys and values in a file of version 1 or 2: Java's `writeUTF` of the version and of each schema,
-    which version 2 cuts into pieces and counts.
+    """Return the schemas of keys and values in a schema file of version 1 or 2.
+
+    The file has the version and both schemas as Java's `writeUTF` writes them. Version 2 writes a schema as a number of
+    pieces and the pieces.
 
     Raises:
-        ValueError: it is of another version, or damaged.
+        ValueError: the file is of another version, or damaged.
     """
     version, rest = _text(data)
     if version not in ("v1", "v2"):
@@ -79,7 +81,7 @@ def _schemas(data: bytes) -> tuple[Columns, Columns]:
 def _text(data: bytes) -> tuple[str, bytes]:
     end = 2 + int.from_bytes(data[:2], "big")
     if len(data) < end:
-        raise ValueError("it ends too early")
+        raise ValueError("truncated string")
     return data[2:end].decode("utf-8"), data[end:]
 
 
@@ -109,4 +111,4 @@ def _type(type: Json) -> Type:
             return {"map": [_type(key), _type(value)]}
         case {"type": "udt", "sqlType": inner}:
             return _type(inner)
-    raise ValueError(f"an unknown type {type}")
+    raise ValueError(f"unknown type {type}")

@@ -1,4 +1,4 @@
-"""What stateful operators still hold back when a bounded run is over, read from the state in their checkpoints."""
+"""The rows that remain in state when a bounded run is over, read from the checkpoints."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SIDES = ("left", "right")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """What is known of a query whose state is asked for.
+    """A query whose state is read.
 
     Arguments:
-        output_mode: aggregations and session windows hold rows back in `append` only.
-        rows: how many rows its operators held after the last batch; None when there was no batch in this run.
+        output_mode: its output mode; aggregations and session windows hold rows back in `append` only.
+        rows: the number of rows in state after the last batch; None without a batch in this run.
     """
 
     output_mode: str
@@ -34,7 +34,7 @@ class Holder:
 def held_rows(
     session: SparkSession, units: Mapping[UnitId, Holder], checkpoints: Path, clock: Callable[[], float]
 ) -> Iterator[UnitHeld]:
-    """One event for each operator whose state has rows; an operator whose state cannot be read is passed over."""
+    """Yield an event for each operator with rows in state; operators whose state cannot be read are skipped."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -64,13 +64,16 @@ def held_rows(
 
 
 def _sides(session: SparkSession, checkpoint: Path, number: int, total: int | None) -> dict[str, int]:
-    """The rows of both sides of a join. To count a side Spark replays its changes, of which the larger side may have
-    hundreds of thousands; where the total is known the smaller one is enough."""
+    """Return the number of rows of both sides of a join.
+
+    To count a side, Spark replays its changes, which may be hundreds of thousands for the larger side. With a known
+    total, only the smaller side is counted.
+    """
     if total is None:
         return {side: _count(_state(session, checkpoint, number, joinSide=side))[0] for side in _SIDES}
-    less, more = sorted(_SIDES, key=lambda side: _bytes(checkpoint / "state" / str(number), side))
-    few = _count(_state(session, checkpoint, number, joinSide=less))[0]
-    return dict(sorted({less: few, more: total - few}.items()))
+    smaller, larger = sorted(_SIDES, key=lambda side: _bytes(checkpoint / "state" / str(number), side))
+    rows = _count(_state(session, checkpoint, number, joinSide=smaller))[0]
+    return dict(sorted({smaller: rows, larger: total - rows}.items()))
 
 
 def _bytes(operator: Path, side: str) -> int:
@@ -78,15 +81,15 @@ def _bytes(operator: Path, side: str) -> int:
 
 
 def operators(checkpoint: Path) -> list[tuple[int, str]]:
-    """The stateful operators of a query, by number; read from Spark's own notes, for asking Spark takes a job."""
-    found = {}
+    """Return the number and name of each stateful operator of a query, from Spark's metadata files without a job."""
+    names = {}
     for file in sorted((checkpoint / "state").glob("*/_metadata/**/*")):
         try:
             operator = json.loads(file.read_text(encoding="utf-8").partition("\n")[2])["operatorInfo"]
-            found[int(operator["operatorId"])] = str(operator["operatorName"])
+            names[int(operator["operatorId"])] = str(operator["operatorName"])
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # a folder, a checksum
-    return sorted(found.items())
+            continue  # a directory, a checksum
+    return sorted(names.items())
 
 
 def _state(session: SparkSession, checkpoint: Path, operator: int, **options: str) -> DataFrame:
@@ -95,11 +98,10 @@ def _state(session: SparkSession, checkpoint: Path, operator: int, **options: st
 
 
 def _count(state: DataFrame, windows: str = "key") -> tuple[int, str]:
-    """How many rows, and which windows are open.
+    """Return the number of rows in a state, and its open windows as text.
 
     Arguments:
-        windows: the struct of the state's rows that has the window, if there is one: the key of an aggregation, but the
-            value of session windows.
+        windows: the struct with the window, if there is one: the key for an aggregation, the value for session windows.
     """
     from pyspark.sql import functions as F
 
@@ -107,11 +109,11 @@ def _count(state: DataFrame, windows: str = "key") -> tuple[int, str]:
     name = next((field.name for field in fields if field.dataType.simpleString() == _WINDOW), None)
     rows = F.count(F.lit(1)).alias("rows")
     if name is None:
-        found = state.agg(rows).first()
-        return (found["rows"] if found else 0), ""
+        totals = state.agg(rows).first()
+        return (totals["rows"] if totals else 0), ""
     window = f"{windows}.{name}"
     first, last = F.min(f"{window}.start").cast("string"), F.max(f"{window}.end").cast("string")
-    found = state.agg(rows, first.alias("first"), last.alias("last")).first()
-    if found is None:
+    totals = state.agg(rows, first.alias("first"), last.alias("last")).first()
+    if totals is None:
         return 0, ""
-    return found["rows"], f"windows open from {found['first']} to {found['last']} UTC"
+    return totals["rows"], f"windows open from {totals['first']} to {totals['last']} UTC"

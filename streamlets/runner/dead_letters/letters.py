@@ -1,4 +1,4 @@
-"""Dead letters, read and counted without Spark: which records broke which contract, why, and which wait."""
+"""Dead letters, read and counted without Spark: records that broke a contract, why, and whether they still wait."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ class DeadLetter:
     """A record that broke a contract.
 
     Arguments:
-        place: where it lies in its topic.
-        record: as it came, as JSON text; port: whose contract it broke, as ref.port.
-        coordinates: the query and the batch it came in; reason: the first one.
-        time: when it was found; version: of the streamlet.
-        replayed: whether it has been decided to replay it.
+        place: its place in the topic of dead letters.
+        record: the record as JSON text.
+        port: the port whose contract it broke, as `ref.port`.
+        coordinates: the query and the batch that wrote it, as `query/batch`.
+        reason: the first reason why it broke the contract.
+        time: when it was written.
+        version: the version of the streamlet.
+        replayed: whether a replay of it was decided.
     """
 
     place: Letter
@@ -39,23 +42,23 @@ class DeadLetter:
 
     @property
     def streamlet(self) -> str:
-        """Whose outlet it was to go to."""
+        """The streamlet of the port."""
         return self.port.rpartition(".")[0]
 
     @property
     def query(self) -> str:
-        """Which query it came in."""
+        """The query that wrote it."""
         return self.coordinates.partition("/")[0]
 
     @property
     def batch(self) -> str:
-        """Which batch of it."""
+        """The batch of the query that wrote it."""
         return self.coordinates.partition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The dead letters of one port and one reason; `first` and `last` are when they were found."""
+    """The count of dead letters of a port with a reason; `first` and `last` are the times of the first and the last."""
 
     port: str
     reason: str
@@ -66,46 +69,46 @@ class Tally:
 
     @property
     def streamlet(self) -> str:
-        """Whose port it is."""
+        """The streamlet of the port."""
         return self.port.rpartition(".")[0]
 
     @property
     def outlet(self) -> str:
-        """The port's own name."""
+        """The name of the port."""
         return self.port.rpartition(".")[2]
 
 
 def holds_dead_letters(topic: DeltaTopic) -> bool:
-    """Whether a topic holds dead letters: its records are of their contract."""
-    ours = dead_letter_contract().fingerprint
-    return any(contract.fingerprint == ours for contract in contracts(topic.path))
+    """Return whether a topic is one of dead letters, by the contract of its records."""
+    fingerprint = dead_letter_contract().fingerprint
+    return any(contract.fingerprint == fingerprint for contract in contracts(topic.path))
 
 
 def letters_in(topic: DeltaTopic) -> Iterator[DeadLetter]:
-    """The dead letters of a topic, oldest first."""
-    done: dict[str, list[Run]] = defaultdict(list)
+    """Yield the dead letters of a topic, oldest first."""
+    replayed_runs: dict[str, list[Run]] = defaultdict(list)
     for replay in topic.replays.all():
         for run in replay.letters:
-            done[run.position].append(run)
+            replayed_runs[run.position].append(run)
     for batch in topic.scan(dead_letter_contract(), metadata=True):
         for row in batch.to_pylist():
             meta = row.pop("_meta")
             place = Letter(meta["position"], meta["sequence"])
-            replayed = any(run.has(place) for run in done.get(place.position, ()))
+            replayed = any(run.has(place) for run in replayed_runs.get(place.position, ()))
             yield DeadLetter(place, **row, replayed=replayed)
 
 
 def tallies(letters: Iterable[DeadLetter]) -> list[Tally]:
-    """Dead letters counted by port and reason, the most frequent first."""
-    found: dict[tuple[str, str], Tally] = {}
+    """Return the dead letters counted by port and reason, the most frequent first."""
+    by_key: dict[tuple[str, str], Tally] = {}
     for letter in letters:
         key = (letter.port, letter.reason)
-        known = found.get(key) or Tally(*key, 0, 0, letter.time, letter.time)
-        found[key] = replace(
-            known,
-            waiting=known.waiting + (not letter.replayed),
-            replayed=known.replayed + letter.replayed,
-            first=min(known.first, letter.time),
-            last=max(known.last, letter.time),
+        tally = by_key.get(key) or Tally(*key, 0, 0, letter.time, letter.time)
+        by_key[key] = replace(
+            tally,
+            waiting=tally.waiting + (not letter.replayed),
+            replayed=tally.replayed + letter.replayed,
+            first=min(tally.first, letter.time),
+            last=max(tally.last, letter.time),
         )
-    return sorted(found.values(), key=lambda tally: (-tally.waiting, -tally.replayed, tally.port, tally.reason))
+    return sorted(by_key.values(), key=lambda tally: (-tally.waiting, -tally.replayed, tally.port, tally.reason))

@@ -1,7 +1,7 @@
-"""Replaying dead letters: those that keep the contract of their outlet by now are written to its topic, once each.
+"""Replay of dead letters: those that fit the contract of their outlet by now are written to its topic, exactly once.
 
-A letter is the row of an outlet, so it goes through the outlet once more: what failed may have been the schema, which
-has learnt of a symbol or allows a null since. Those that break the contract still stay, with today's reason.
+A letter is a row of an outlet, so a replay writes it through that outlet again. The schema may have been at fault and
+now has another symbol or allows a null. Letters that still break the contract stay, and the reason is reported.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
     from streamlets.channels.delta import DeltaTopic
 
-_AT_ONCE = 10_000
+_LETTERS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Outlets:
-    """Where letters go.
+    """The outlets that letters are replayed to.
 
     Arguments:
-        plans: the application's outlets as they are now, by port (`ref.outlet`).
-        topic: gives the topic of a name.
-        name: gives the name of the topic that an outlet is joined to.
+        plans: the application's current outlets, by port (`ref.outlet`).
+        topic: returns the topic with a name.
+        name: returns the name of the topic that an outlet is joined to.
     """
 
     plans: Mapping[str, OutletPlan]
@@ -47,12 +47,12 @@ class Outlets:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay came to.
+    """The result of a replay.
 
     Arguments:
-        records: letters written, by port.
-        broken: letters that break the contract still, by port and reason.
-        homeless: letters of ports that the application does not have (any more), by port.
+        records: the number of letters written, by port.
+        broken: the number of letters that still break the contract, by port and reason.
+        homeless: the number of letters of ports that the application does not have, by port.
     """
 
     records: Mapping[str, int] = field(default_factory=dict)
@@ -66,23 +66,23 @@ def replay(
     wanted: Callable[[DeadLetter], bool],
     *,
     dry: bool = False,
-    at_once: int = _AT_ONCE,
+    at_once: int = _LETTERS_AT_ONCE,
 ) -> Replayed:
     """Replay the waiting letters of a topic.
 
     Arguments:
-        topic: of dead letters.
-        outlets: where they go.
-        wanted: which letters.
-        dry: only say what would be done.
-        at_once: how many letters make one decision and one commit.
+        topic: the topic of dead letters.
+        outlets: the outlets that they are replayed to.
+        wanted: selects the letters.
+        dry: only return what a replay would do.
+        at_once: the number of letters per decision and commit.
 
     Raises:
-        TopicLostError, TopicWriteError: a topic is gone or cannot be written; done again, the rest follows.
+        TopicLostError, TopicWriteError: a topic was deleted or cannot be written; another replay continues there.
     """
     decisions = tuple(topic.replays.all())
-    if decisions and not dry:  # whether it was carried out to the end nobody knows after a kill
-        _again(topic, decisions[-1], outlets)
+    if decisions and not dry:  # a kill may have interrupted the last one
+        _repeat(topic, decisions[-1], outlets)
     records: Counter[str] = Counter()
     broken: Counter[tuple[str, str]] = Counter()
     homeless: Counter[str] = Counter()
@@ -109,13 +109,13 @@ def replay(
 
 
 def _deliver(topic: DeltaTopic, letters: list[DeadLetter], outlets: Outlets) -> None:
-    """Decide to replay letters of one port, and carry it out. One that somebody else has decided about meanwhile is
-    left to them."""
+    """Decide the replay of letters of one port, and carry it out. Letters that another process decides on in the
+    meantime are left to that decision."""
     plan = outlets.plans[letters[0].port]
-    theirs = tuple(topic.replays.all())
+    decisions = tuple(topic.replays.all())
     while letters:
         decision = Replay(
-            number=len(theirs),
+            number=len(decisions),
             port=letters[0].port,
             topic=outlets.name(plan),
             contract=plan.contract.json,
@@ -126,14 +126,14 @@ def _deliver(topic: DeltaTopic, letters: list[DeadLetter], outlets: Outlets) -> 
             crash_point("after-replay-decision")
             _carry_out(topic, decision, letters, outlets)
             return
-        before, theirs = len(theirs), tuple(topic.replays.all())
-        for other in theirs[before:]:
-            _again(topic, other, outlets)
+        before, decisions = len(decisions), tuple(topic.replays.all())
+        for other in decisions[before:]:
+            _repeat(topic, other, outlets)
             letters = [letter for letter in letters if not other.holds(letter.place)]
 
 
-def _again(topic: DeltaTopic, decision: Replay, outlets: Outlets) -> None:
-    """Carry out a decision that was made before; nothing comes of it when that was done."""
+def _repeat(topic: DeltaTopic, decision: Replay, outlets: Outlets) -> None:
+    """Carry out a decision that was made before; without effect if that was done already."""
     _carry_out(topic, decision, (letter for letter in letters_in(topic) if decision.holds(letter.place)), outlets)
 
 
@@ -154,13 +154,13 @@ def _batches(letters: Iterable[DeadLetter], contract: Contract) -> Iterator[pa.R
 
 
 def _record(letter: DeadLetter, contract: Contract, *, extra: bool) -> dict[str, object]:
-    """The letter's row as a record of a contract.
+    """Return the letter's row as a record of a contract.
 
     Arguments:
-        extra: whether columns that the contract does not have are left out.
+        extra: drop columns that the contract does not have.
 
     Raises:
-        RecordError: it breaks the contract.
+        RecordError: the row breaks the contract.
     """
     row = json.loads(letter.record, parse_float=Decimal)
     return JsonValues(contract, extra).record(row, contract.record, contract.record.name)

@@ -1,4 +1,4 @@
-"""When late rows are reported: soon, but not with every batch that drops some."""
+"""Reports of late rows: soon after the first ones, but not with every batch that drops some."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class LateRows:
     _reported: dict[UnitId, float] = field(default_factory=dict)
 
     def reports(self, event: Event) -> Iterator[RowsLate]:
-        """Return what is to be reported before an event: a unit's first late rows, its sum every ten minutes while it
-        grows, and all sums before the run ends."""
+        """Yield the reports due before an event: a unit's first late rows, its sum every ten minutes while it grows,
+        and all sums before the run ends."""
         match event:
             case UnitProgressed(unit=unit, late=late, time=time) if late:
                 self._dropped[unit] += late

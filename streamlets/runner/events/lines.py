@@ -1,4 +1,4 @@
-"""Events as plain lines and as JSON. Pure."""
+"""Events as plain lines and as JSON; pure functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streamlets.runner.events.model import (
 
 
 def line(event: Event) -> str:
-    """One event in one line, without time; in several where its cause has several."""
+    """Return an event as a line without its time; several lines if its cause has several."""
     match event:
         case RunStarted(application=application, streamlets=streamlets):
             return f"{application}: started with {_count(len(streamlets), 'streamlet')}"
@@ -44,10 +44,10 @@ def line(event: Event) -> str:
         case SparkUp(streamlets=streamlets):
             return f"Spark is up for {', '.join(streamlets)}"
         case UnitChanged(unit=unit, state=state, cause=cause, retry_in=wait, waiting=waiting):
-            told = f"{unit}: {state}{f', {waiting}' if waiting else ''}"
+            text = f"{unit}: {state}{f', {waiting}' if waiting else ''}"
             if wait is not None:
-                told += f", restart in {wait:.1f} s"
-            return f"{told}: {cause}" if cause else told
+                text += f", restart in {wait:.1f} s"
+            return f"{text}: {cause}" if cause else text
         case UnitProgressed():
             return _batch(event)
         case UnitMeasured(unit=unit, backlog=backlog):
@@ -55,20 +55,21 @@ def line(event: Event) -> str:
         case BatchStuck(unit=unit, batch=batch, seconds=seconds):
             return f"{unit}: stuck: batch {batch} has been running for {span(seconds)}"
         case UnitHeld(unit=unit, operator=operator, rows=rows, note=note):
-            return f"{unit}: {operator} still holds {_count(rows, 'row')}{f' ({note})' if note else ''}"
+            remain = "remains" if rows == 1 else "remain"
+            return f"{unit}: {_count(rows, 'row')} {remain} in state: {operator}{f' ({note})' if note else ''}"
         case RowsLate(unit=unit, rows=rows, watermark=watermark):
             passed = f" {watermark}" if watermark else ""
             dropped = f"{unit}: the watermark{passed} dropped at least {_count(rows, 'late row')} since the start"
             return f"{dropped} (Spark counts them after partial aggregation)"
         case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
-            told = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
-            return f"{told}, dropped by {cause} before it had committed them"
+            text = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
+            return f"{text}, dropped by {cause} before they were committed"
         case CheckpointRepaired(unit=unit, what=what):
             return f"{unit}: {what}"
 
 
 def lines(event: Event) -> list[str]:
-    """One event as it is read best: where a failure has the user's frames, they stand before the cause, the innermost
+    """Return an event as lines for a terminal or a log; the user's frames of a failure precede its cause, innermost
     last."""
     if isinstance(event, UnitChanged) and event.frames:
         frames = (f"at {frame}" for frame in event.frames)
@@ -76,24 +77,25 @@ def lines(event: Event) -> list[str]:
     if isinstance(event, BatchStuck):
         if event.frames or not event.stack:
             return [line(event), *(f"at {frame}" for frame in event.frames)]
-        return [line(event), "no code of yours is running in this process; Spark is", *(f"at {e}" for e in event.stack)]
+        stack = (f"at {frame}" for frame in event.stack)
+        return [line(event), "none of your code is running in this process; Spark is", *stack]
     return line(event).splitlines()
 
 
 def json_line(event: Event) -> str:
-    """One event as one line of JSON: `event` is its kind in kebab case, the rest its fields."""
+    """Return an event as a line of JSON: `event` is its kind in kebab case, the rest are its fields."""
     return _dumped({"event": _kind(event)} | _plain(event))
 
 
 def log_record(event: Event, stamp: str, application: str) -> str:
-    """One event as a record of a log in JSON: what logs have (`timestamp`, `level`), then the event as `json_line`."""
+    """Return an event as a log record in JSON: `timestamp`, `level`, `event`, `application`, and its fields."""
     fields = {name: value for name, value in _plain(event).items() if name not in ("time", "application")}
     head = {"timestamp": stamp, "level": _level(event), "event": _kind(event), "application": application}
     return _dumped(head | fields)
 
 
 def log_failure(unit: UnitId, text: str, stamp: str, application: str) -> str:
-    """The full text of a failure as a record of a log in JSON."""
+    """Return the full text of a failure as a log record in JSON."""
     head = {"timestamp": stamp, "level": "error", "event": "failure", "application": application}
     return _dumped(head | {"streamlet": unit.streamlet, "query": unit.query, "text": text})
 
@@ -126,16 +128,16 @@ def _plain(event: Event) -> dict[str, object]:
 
 
 def _batch(event: UnitProgressed) -> str:
-    told = f"{event.unit}: batch {event.batch}, {event.rows_in} in"
-    told += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
+    text = f"{event.unit}: batch {event.batch}, {event.rows_in} in"
+    text += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
     for count, what in ((event.dead_letters, "dead letters"), (event.late, "late"), (event.held, "held")):
-        told += f", {count} {what}" if count else ""
+        text += f", {count} {what}" if count else ""
     backlog = sum(event.backlog.values())
-    return f"{told}, {event.seconds:.1f} s" + (f", {backlog} behind" if backlog else "")
+    return f"{text}, {event.seconds:.1f} s" + (f", {backlog} behind" if backlog else "")
 
 
 def span(seconds: float) -> str:
-    """A length of time in its two largest units."""
+    """Return a duration in its two largest units, such as `2 min 5 s`."""
     whole = max(0, round(seconds))
     for name, size, lesser, part in (("d", 86_400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
         if whole >= size:

@@ -1,4 +1,4 @@
-"""`run.log`: every event but batches, and the full text of every failure; readable lines, or lines of JSON."""
+"""`run.log`: every event except batches, and the full text of every failure, as readable lines or lines of JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunLog:
         self._application = ""
 
     def event(self, event: Event) -> None:
-        """Write an event; batches and measurements are left to the status, for they would bury everything else."""
+        """Write an event; batches and measurements are not logged, as they would bury everything else."""
         if isinstance(event, RunStarted):
             self._application = event.application
         if isinstance(event, UnitProgressed | UnitMeasured):
@@ -59,5 +59,5 @@ def _stamp(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
 
 
-def _indented(stamp: str, told: list[str]) -> str:
-    return "\n".join([f"{stamp} {told[0]}", *(f"  {each}" for each in told[1:])])
+def _indented(stamp: str, lines: list[str]) -> str:
+    return "\n".join([f"{stamp} {lines[0]}", *(f"  {line}" for line in lines[1:])])

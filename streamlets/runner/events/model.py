@@ -11,7 +11,7 @@ State = Literal["starting", "running", "backing-off", "stopped", "completed", "f
 
 @dataclass(frozen=True, slots=True)
 class UnitId:
-    """What is supervised: a query of a streamlet, or (query empty) a streamlet as a whole."""
+    """The id of a supervised unit: a query of a streamlet, or with an empty query a streamlet as a whole."""
 
     streamlet: str
     query: str
@@ -22,7 +22,7 @@ class UnitId:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """The run began. `time` (here and below) is seconds since the epoch."""
+    """The run started. `time` (here and below) is in seconds since the epoch."""
 
     time: float
     application: str
@@ -31,10 +31,15 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class UnitChanged:
-    """A unit entered a state; `cause` says why, in one line or several, `frames` are the user's, `retry_in` is seconds.
+    """A unit entered a state.
 
-    `waiting` goes with `starting`: what it waits for, such as `waiting for clicks`.
-    `paused` goes with `stopped`: it stays down until somebody resumes it, and is no reason for the run to end.
+    Arguments:
+        cause: why, in one or several lines.
+        frames: the frames of a failure in the user's code, outermost first.
+        retry_in: seconds until the next restart.
+        restarts: the restarts since the unit was last stable.
+        paused: with `stopped`: the unit stays stopped until it is resumed, which does not end the run.
+        waiting: with `starting`: what it waits for, such as `waiting for clicks`.
     """
 
     time: float
@@ -50,7 +55,7 @@ class UnitChanged:
 
 @dataclass(frozen=True, slots=True)
 class SparkStarting:
-    """A Spark is being started, which takes a while; `streamlets` wait for it."""
+    """A Spark is being started, which takes some seconds; `streamlets` wait for it."""
 
     time: float
     streamlets: tuple[str, ...]
@@ -69,14 +74,15 @@ class UnitProgressed:
     """A unit finished a batch.
 
     Arguments:
-        rows_in, rows_out: of this batch; rows_out by outlet (or sink) name.
-        dead_letters: rows of this batch that broke a contract.
+        rows_in: rows that the batch read.
+        rows_out: rows that it wrote, by the name of the outlet or sink.
+        dead_letters: rows of the batch that broke a contract.
         late: rows dropped by the watermark, at least; see `RowsLate`.
-        backlog: records not yet read, by inlet, where known.
-        held: rows held back in state (windows, joins) after this batch, which are still to come out.
-        seconds: how long the batch took.
-        watermark: ISO time, where the query has one.
-        state_rows: all rows of state after this batch, as Spark counts them.
+        backlog: records not yet read, by inlet, as far as known.
+        held: rows in state (windows, joins) after the batch that will still be emitted.
+        seconds: the duration of the batch.
+        watermark: ISO time, if the query has one.
+        state_rows: all rows in state after the batch, as Spark counts them.
     """
 
     time: float
@@ -95,11 +101,11 @@ class UnitProgressed:
 
 @dataclass(frozen=True, slots=True)
 class UnitMeasured:
-    """What is known of a unit from outside, without its Spark: reported when it has changed.
+    """A measurement of a unit from outside, without its Spark, has changed.
 
     Arguments:
         backlog: records that it has not committed, by inlet.
-        running: the batch that is running, and since when; None when none is.
+        running: the running batch and its start; None without one.
     """
 
     time: float
@@ -110,12 +116,13 @@ class UnitMeasured:
 
 @dataclass(frozen=True, slots=True)
 class BatchStuck:
-    """A batch has been running for longer than `stuck-after`: reported once. It may still end well.
+    """A batch has been running for longer than `stuck-after`; reported once. It may still succeed.
 
     Arguments:
-        since: when it began; seconds: how long ago that is.
-        frames: places in the author's code where it is, outermost first.
-        stack: where Spark is, innermost first, when no code of the author's is running in this process.
+        since: when it started.
+        seconds: how long it has been running.
+        frames: the frames in the author's code, outermost first.
+        stack: the frames of Spark, innermost first, if none of the author's code is running in this process.
     """
 
     time: float
@@ -129,12 +136,12 @@ class BatchStuck:
 
 @dataclass(frozen=True, slots=True)
 class UnitHeld:
-    """What an operator of a unit still holds back when a bounded run is over: told once for each that holds rows.
+    """Rows remain in the state of an operator when a bounded run is over.
 
     Arguments:
-        operator: what holds them, such as `aggregation` or `join (left side)`.
-        rows: how many rows (groups, for an aggregation) its state has.
-        note: what they wait for, as far as it can be told.
+        operator: the operator, such as `aggregation` or `join (left side)`.
+        rows: the number of rows in its state (of groups, for an aggregation).
+        note: what they wait for, as far as known.
     """
 
     time: float
@@ -146,12 +153,12 @@ class UnitHeld:
 
 @dataclass(frozen=True, slots=True)
 class RowsLate:
-    """A unit's watermark has dropped rows: reported once in a while, and for the last time when the run ends.
+    """A unit's watermark has dropped rows; reported once in a while, and for the last time when the run ends.
 
     Arguments:
-        rows: how many since the run began, at least: Spark counts what reaches the stateful operators, which is groups
-            and no longer rows where an aggregation has summed up each task's rows before.
-        watermark: ISO time, where it is known.
+        rows: the number of rows since the run started, at least. Spark counts what reaches the stateful operators,
+            which are groups and not rows where an aggregation has summed up the rows of each task before.
+        watermark: ISO time, if known.
     """
 
     time: float
@@ -162,12 +169,14 @@ class RowsLate:
 
 @dataclass(frozen=True, slots=True)
 class RecordsMissed:
-    """Records of a topic were dropped before a reader had committed them, because somebody forced it.
+    """Records of a topic were dropped by a forced deletion before a reader had committed them.
 
     Arguments:
-        topic: the topic's name; reader: whose the records were, such as `average.averages (readings)`.
-        first, last: places of the first and the last of them, as `_meta` gives them.
-        records: how many; cause: what dropped them.
+        topic: the name of the topic.
+        reader: the reader that missed them, such as `average.averages (readings)`.
+        first, last: the places of the first and the last record, as in `_meta`.
+        records: the number of records.
+        cause: what dropped them.
     """
 
     time: float
@@ -181,12 +190,12 @@ class RecordsMissed:
 
 @dataclass(frozen=True, slots=True)
 class RunStopping:
-    """The end was asked for, or it takes too long.
+    """The run is being stopped: on request, or because a drain takes too long.
 
     Arguments:
-        cause: who or what wants it.
-        at_once: whether running batches are given up, to be replayed at the next start; else they are finished.
-        within: seconds after which they are given up all the same; None when they are waited for however long it takes.
+        cause: who or what stops it.
+        at_once: whether running batches are aborted, to be replayed at the next start; otherwise they are finished.
+        within: seconds after which they are aborted all the same; None for never.
     """
 
     time: float
@@ -197,7 +206,7 @@ class RunStopping:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRepaired:
-    """Damaged files of a unit's checkpoint were put aside before it started; `what` says which, and what follows."""
+    """A damaged file of a unit's checkpoint was moved away before it started; `what` is which, and the effect."""
 
     time: float
     unit: UnitId
@@ -206,7 +215,7 @@ class CheckpointRepaired:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The run is over; `exit_code` as documented."""
+    """The run is over; see docs/exit-codes.md for `exit_code`."""
 
     time: float
     exit_code: int

@@ -1,4 +1,4 @@
-"""`RunStatus`: what is the matter with a run, folded from its events. Pure: the same events give the same status."""
+"""The status of a run, folded from its events by a pure function: the same events give the same status."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ from streamlets.runner.events.model import (
 )
 
 RATE_WINDOW = 15.0
-"""Seconds over which rates are taken."""
+"""Seconds over which rates are averaged."""
 
-# What a streamlet with several queries is said to be: the first of these that one of them is.
-_MOST_TELLING: tuple[State, ...] = ("failed", "backing-off", "starting", "running", "stopped", "completed")
+# The state of a streamlet with several queries is the first of these that one of its queries is in.
+_MOST_IMPORTANT: tuple[State, ...] = ("failed", "backing-off", "starting", "running", "stopped", "completed")
 
 
 @dataclass(frozen=True, slots=True)
 class UnitStatus:
-    """One unit.
+    """The status of a unit; all times are in seconds since the epoch.
 
     Arguments:
-        since: when it entered its state; seconds since the epoch, as all times here.
-        restarts: all that were made in this run.
+        since: when it entered its state.
+        restarts: the number of restarts in this run.
         retry_at: when the next restart is due.
-        rows_in, rows_out, dead_letters, late: since the run began; rows_out by outlet.
+        rows_in, rows_out, dead_letters, late: counts since the run started; rows_out by outlet.
         held, state_rows, batch, watermark, seconds: as of the last batch.
         backlog: records not committed, by inlet.
-        running: the batch that is running, and since when; stuck: what is known of it when it takes too long.
+        running: the running batch and its start.
+        stuck: the report of the running batch if it takes too long.
         recent: time and rows in of the last batches, as far back as `RATE_WINDOW`.
     """
 
@@ -75,10 +76,10 @@ class UnitStatus:
 
 @dataclass(frozen=True, slots=True)
 class StreamletStatus:
-    """A streamlet: the sums over its units, and the most telling of their states.
+    """The status of a streamlet: the sums over its units, and the most important of their states.
 
     Arguments:
-        waiting: what it waits for while it is `starting`; empty when that is not known.
+        waiting: what it waits for while it is `starting`; empty if unknown.
     """
 
     ref: str
@@ -89,27 +90,27 @@ class StreamletStatus:
 
     @property
     def paused(self) -> bool:
-        """Whether what is down of it was paused."""
+        """Whether it is paused."""
         return any(unit.paused for unit in self.units)
 
     @property
     def rows_in(self) -> int:
-        """Rows read by all its queries since the run began."""
+        """Rows read by all its queries since the run started."""
         return sum(unit.rows_in for unit in self.units)
 
     @property
     def rows_out(self) -> Mapping[str, int]:
-        """Rows written since the run began, by outlet."""
+        """Rows written since the run started, by outlet."""
         return _summed(unit.rows_out for unit in self.units)
 
     @property
     def dead_letters(self) -> int:
-        """Rows that broke a contract since the run began."""
+        """Rows that broke a contract since the run started."""
         return sum(unit.dead_letters for unit in self.units)
 
     @property
     def late(self) -> int:
-        """Rows dropped by the watermark since the run began, at least; see `RowsLate`."""
+        """Rows dropped by the watermark since the run started, at least; see `RowsLate`."""
         return sum(unit.late for unit in self.units)
 
     @property
@@ -119,24 +120,24 @@ class StreamletStatus:
 
     @property
     def backlog(self) -> int | None:
-        """Records of its inlets that it has not committed; None when nothing is known of it."""
-        known = [count for unit in self.units for count in unit.backlog.values()]
-        return sum(known) if known else None
+        """Records of its inlets that it has not committed; None if unknown."""
+        counts = [count for unit in self.units for count in unit.backlog.values()]
+        return sum(counts) if counts else None
 
     @property
     def running(self) -> tuple[int, float] | None:
-        """Of the batches that are running the one that began first, and when; None when none is."""
-        known = [unit.running for unit in self.units if unit.running is not None]
-        return min(known, key=lambda running: running[1], default=None)
+        """The running batch that started first, and its start; None without one."""
+        batches = [unit.running for unit in self.units if unit.running is not None]
+        return min(batches, key=lambda batch: batch[1], default=None)
 
     @property
     def stuck(self) -> bool:
-        """Whether one of them takes longer than it should."""
+        """Whether a batch takes longer than `stuck-after`."""
         return any(unit.stuck is not None for unit in self.units)
 
     @property
     def restarts(self) -> int:
-        """All that were made in this run."""
+        """The number of restarts in this run."""
         return sum(unit.restarts for unit in self.units)
 
     def rate(self, now: float) -> float:
@@ -146,7 +147,7 @@ class StreamletStatus:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """A run. `sequence` counts the events folded in: as long as it grows, the run is alive."""
+    """The status of a run. `sequence` counts the folded events: as long as it grows, the run is alive."""
 
     application: str = ""
     started: float = 0.0
@@ -167,8 +168,8 @@ class RunStatus:
 
     @property
     def health(self) -> str:
-        """`running`, `degraded` (a streamlet failed for good while others go on), `draining`, `stopping` (at once) or
-        `ended`; while no query is up `starting`, `backing-off` or `paused`."""
+        """`running`, `degraded` (a streamlet failed for good while the others go on), `draining`, `stopping` (at once)
+        or `ended`; `starting`, `backing-off` or `paused` while no query is running."""
         if self.ended is not None:
             return "ended"
         if self.stopping is not None:
@@ -176,24 +177,24 @@ class RunStatus:
         states = {streamlet.state for streamlet in self.streamlets}
         if "failed" in states:
             return "degraded"
-        up = any(unit.state == "running" for unit in self.units.values())
+        if any(unit.state == "running" for unit in self.units.values()):
+            return "running"
         waiting: tuple[State, ...] = ("starting", "backing-off")
-        told = next((state for state in waiting if not up and state in states), "running")
-        paused = not up and told == "running" and any(streamlet.paused for streamlet in self.streamlets)
-        return "paused" if paused else told
+        paused = any(streamlet.paused for streamlet in self.streamlets)
+        return next((state for state in waiting if state in states), "paused" if paused else "running")
 
     def _streamlet(self, ref: str) -> StreamletStatus:
         units = tuple(unit for id, unit in self.units.items() if id.streamlet == ref)
-        told = min(units, key=lambda unit: _MOST_TELLING.index(unit.state), default=None)
-        state: State = told.state if told else "starting"
-        waiting = told.waiting if told else ""
+        shown = min(units, key=lambda unit: _MOST_IMPORTANT.index(unit.state), default=None)
+        state: State = shown.state if shown else "starting"
+        waiting = shown.waiting if shown else ""
         if state == "starting" and ref in self.without_spark:
             waiting = waiting or "starting Spark"
-        return StreamletStatus(ref, state, told.cause if told else "", units, waiting)
+        return StreamletStatus(ref, state, shown.cause if shown else "", units, waiting)
 
 
 def fold(status: RunStatus, event: Event) -> RunStatus:
-    """The status after one more event."""
+    """Return the status after another event."""
     status = replace(status, sequence=status.sequence + 1, updated=event.time)
     match event:
         case RunStarted(time, application, streamlets):
@@ -209,7 +210,7 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
         case UnitChanged(unit=id):
             units = dict(status.units)
             units[id] = _changed(units.get(id), event)
-            if id.query:  # a streamlet is a unit by itself until its queries are known
+            if id.query:  # a streamlet as a whole is a unit only until its queries are known
                 units.pop(UnitId(id.streamlet, ""), None)
             return replace(status, units=units)
         case UnitProgressed(unit=id) if id in status.units:
@@ -243,7 +244,7 @@ def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
 
 
 def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
-    kept = tuple((time, rows) for time, rows in unit.recent if event.time - time < RATE_WINDOW)
+    recent = tuple((time, rows) for time, rows in unit.recent if event.time - time < RATE_WINDOW)
     return replace(
         unit,
         rows_in=unit.rows_in + event.rows_in,
@@ -256,7 +257,7 @@ def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
         batch=event.batch,
         seconds=event.seconds,
         watermark=event.watermark or unit.watermark,
-        recent=(*kept, (event.time, event.rows_in)) if event.rows_in else kept,
+        recent=(*recent, (event.time, event.rows_in)) if event.rows_in else recent,
         running=None if unit.running is None or unit.running[0] <= event.batch else unit.running,
         stuck=None if unit.stuck is None or unit.stuck.batch <= event.batch else unit.stuck,
     )
@@ -271,16 +272,16 @@ def _measured(unit: UnitStatus, event: UnitMeasured) -> UnitStatus:
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
+    for count in counts:
+        total.update(count)
     return dict(total)
 
 
 def to_json(status: RunStatus, now: float) -> dict[str, object]:
-    """The status as the status file has it. Its form is versioned: readers may be of another release.
+    """Return the status as data for the status file. The format is versioned, as readers may be of another release.
 
     Arguments:
-        now: when it is told; rates are taken then.
+        now: the current time, to which rates are computed.
     """
     return {
         "version": 1,

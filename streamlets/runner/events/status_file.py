@@ -1,4 +1,4 @@
-"""Keeps the run's status in a file that any terminal may read at any time."""
+"""The status file of a run, which other terminals can read at any time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from streamlets.runner.events.status import RunStatus, fold, to_json
 from streamlets.runner.state_directory.reserve import ReservedFile
 
 EVERY = 1.0
-"""Seconds between two writings, unless a state changes."""
+"""Seconds between two writes, unless a state changes."""
 
 
 class StatusFile:
-    """Folds events and writes the status, also on a full disk. A folder that is read-only leaves an old status, never a
-    broken one."""
+    """Folds events and writes the status, also on a full disk. In a read-only directory the old status stays, never a
+    part of a new one."""
 
     def __init__(self, file: Path) -> None:
         self._file = ReservedFile(file)
@@ -24,13 +24,13 @@ class StatusFile:
         self.status = RunStatus()
 
     def event(self, event: Event) -> None:
-        """Take an event in; written at once when a state changed, else when it is time."""
+        """Fold an event; write the status at once if a state changed, otherwise once per second."""
         self.status = fold(self.status, event)
         if isinstance(event, (UnitChanged, RunEnded)) or event.time - self._written >= EVERY:
             self.write(event.time)
 
     def write(self, now: float) -> None:
-        """Write the status as it is."""
+        """Write the current status; errors are ignored."""
         self._written = now
         try:
             self._file.write(json.dumps({"process": os.getpid()} | to_json(self.status, now), indent=1) + "\n")

@@ -14,8 +14,8 @@ from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.channels.base import BatchWritten, Channel, TopicResource
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
-from streamlets.runner.checkpoints.compatibility import fit, note
-from streamlets.runner.checkpoints.repair import mend
+from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
+from streamlets.runner.checkpoints.repair import repair
 from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.host import SparkHost
 from streamlets.runner.units.record_counts import backlog, rows_read
@@ -159,13 +159,13 @@ class Site:
     def _look_at_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
         """Before Spark meets it: damage is mended or refused, and so is what Spark could not carry over."""
         folder = self._checkpoints / self.plan.ref / write.query
-        for what in mend(folder, may_have_written(write, self.plan.ref, self._channels.values())):
+        for what in repair(folder, may_have_written(write, self.plan.ref, self._channels.values())):
             self._told(write.query, what)
         checkpoint = read_checkpoint(folder)
         plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer does not tell
-        fit(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
+        require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
         with suppress(OSError):  # on a full disk Spark fails, too
-            note(checkpoint, plan)
+            store_windows(checkpoint, plan)
 
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)

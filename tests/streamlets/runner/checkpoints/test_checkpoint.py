@@ -1,4 +1,4 @@
-"""Checkpoints read without Spark, and the readers of topics that they speak of."""
+"""Checkpoints read without Spark, and the readers of topics in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONF = {"spark.sql.shuffle.partitions": "2"}
 def written(
     root: Path, name: str, planned: dict[int, dict[str, str]], committed: int, *, named: bool = True, watermark: int = 0
 ) -> Path:
-    """A checkpoint `streamlet.query` as Spark lays it down: where batches end in each source, and which are done."""
+    """Write a checkpoint `streamlet.query` as Spark does: the end of each batch in each source, and the commits."""
     streamlet, query = name.split(".")
     folder = root / streamlet / query
     for part in ("offsets", "commits"):
@@ -36,8 +36,8 @@ def written(
     return folder
 
 
-def test_a_checkpoint_tells_what_is_done_and_what_is_not(tmp_path: Path) -> None:
-    """The last committed batch and the one that was begun, their positions, the watermark, settings and sizes."""
+def test_a_checkpoint_has_the_committed_and_the_planned_batch(tmp_path: Path) -> None:
+    """With their positions, the watermark, settings and sizes."""
     folder = written(
         tmp_path, "average.averages", {9: {"a": '{"x": 1}'}, 10: {"a": '{"x": 2}', "b": "7"}}, 9, watermark=5000
     )
@@ -53,7 +53,7 @@ def test_a_checkpoint_tells_what_is_done_and_what_is_not(tmp_path: Path) -> None
 
 
 def test_sources_without_names_are_numbered(tmp_path: Path) -> None:
-    """Without source evolution the sources' order names them; one that has not begun is left out."""
+    """They are numbered in their order without source evolution; a source without data yet is omitted."""
     folder = written(tmp_path, "s.q", {0: {"0": '{"x": 1}', "1": "-", "2": "12"}}, 0, named=False)
     found = read_checkpoint(folder)
     assert found.committed is not None
@@ -61,8 +61,8 @@ def test_sources_without_names_are_numbered(tmp_path: Path) -> None:
     assert found.planned is None
 
 
-def test_stateful_operators_are_told_with_their_version_and_size(tmp_path: Path) -> None:
-    """Name, partitions and the last version of state come from the files that Spark keeps."""
+def test_stateful_operators_have_a_version_and_a_size(tmp_path: Path) -> None:
+    """Name, partitions and the last version of the state are read from Spark's files."""
     folder = written(tmp_path, "s.q", {0: {}}, 0)
     state = folder / "state" / "0"
     (state / "_metadata").mkdir(parents=True)
@@ -79,7 +79,7 @@ def test_stateful_operators_are_told_with_their_version_and_size(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "told"),
+    ("file", "content", "damage"),
     [
         ("offsets/3", b"", "offsets/3 is empty"),
         ("offsets/3", b"v1\n{\"batch", "offsets/3 is damaged"),
@@ -88,22 +88,22 @@ def test_stateful_operators_are_told_with_their_version_and_size(tmp_path: Path)
         ("metadata", b"{", "metadata is damaged"),
     ],
 )  # fmt: skip
-def test_damaged_files_are_told_not_raised(tmp_path: Path, file: str, content: bytes, told: str) -> None:
-    """What a power cut leaves of a file is named, and the rest is read."""
+def test_damaged_files_do_not_raise(tmp_path: Path, file: str, content: bytes, damage: str) -> None:
+    """A file that a power cut damaged is in `damage`, and the rest is read."""
     folder = written(tmp_path, "s.q", {2: {"a": "{}"}, 3: {"a": "{}"}}, 2)
     (folder / file).write_bytes(content)
-    assert read_checkpoint(folder).damage == (told,)
+    assert read_checkpoint(folder).damage == (damage,)
 
 
 def test_a_missing_plan_of_a_committed_batch_is_damage(tmp_path: Path) -> None:
-    """Where a batch is committed, what it read must be known."""
+    """The records that a committed batch has read must be known."""
     folder = written(tmp_path, "s.q", {1: {"a": "{}"}}, 1)
     (folder / "offsets" / "1").unlink()
-    assert "offsets/1, which says what it read, is not there" in read_checkpoint(folder).damage[0]
+    assert "offsets/1, the positions that it read, is missing" in read_checkpoint(folder).damage[0]
 
 
 def test_there_may_be_no_checkpoints(tmp_path: Path) -> None:
-    """Before the first run there are none; a checkpoint whose query never began is empty and whole."""
+    """Before the first run there are none; the checkpoint of a query that never started is empty and intact."""
     assert checkpoints_in(tmp_path / "none") == ()
     (tmp_path / "s" / "q").mkdir(parents=True)
     (found,) = checkpoints_in(tmp_path)
@@ -120,15 +120,15 @@ def topic(tmp_path: Path) -> DeltaTopic:
 
 
 def position(topic: DeltaTopic, version: int) -> str:
-    """A place in the topic, as a checkpoint holds it."""
+    """Return a place in the topic, as in a checkpoint."""
     end = json.loads(topic.end().json)
     end["tables"][READING.fingerprint][1] = version
     return json.dumps(end)
 
 
-def test_readers_are_those_whose_checkpoints_name_the_topic(tmp_path: Path, topic: DeltaTopic) -> None:
-    """A reader stands where its last committed batch ended; one whose first batch is not committed has committed
-    nothing; other topics' readers are no readers of this one."""
+def test_readers_are_those_with_a_position_in_the_topic(tmp_path: Path, topic: DeltaTopic) -> None:
+    """The position of a reader is the end of its last committed batch, or None before the first commit. Readers of
+    other topics are not readers of this one."""
     other = made(tmp_path / "topics", "other")
     add(other, 0, [1])
     root = tmp_path / "checkpoints"
@@ -143,7 +143,7 @@ def test_readers_are_those_whose_checkpoints_name_the_topic(tmp_path: Path, topi
 def test_a_reader_with_an_unfinished_batch_has_been_reading_since_that_was_planned(
     tmp_path: Path, topic: DeltaTopic
 ) -> None:
-    """Files that left the topic later may still be read by that batch; one that is committed reads nothing."""
+    """Files that were removed from the topic later may still be read by that batch; a committed batch reads nothing."""
     root = tmp_path / "checkpoints"
     written(root, "busy.q", {0: {"in": position(topic, 2)}, 1: {"in": position(topic, 3)}}, 0)
     written(root, "idle.q", {0: {"in": position(topic, 2)}}, 0)
@@ -152,7 +152,7 @@ def test_a_reader_with_an_unfinished_batch_has_been_reading_since_that_was_plann
 
 
 def test_an_inlet_without_a_checkpoint_is_a_reader_that_has_read_nothing(tmp_path: Path, topic: DeltaTopic) -> None:
-    """Unless it begins at the end anyway, or its streamlet has a checkpoint."""
+    """Unless it starts with the latest records, or its streamlet has a checkpoint."""
     root = tmp_path / "checkpoints"
     assert [r.name for r in readers_below(topic, root, [inlet("readings")])] == ["reader.in"]
     assert readers_below(topic, root, [inlet("readings", starting="latest")]) == []
@@ -160,8 +160,8 @@ def test_an_inlet_without_a_checkpoint_is_a_reader_that_has_read_nothing(tmp_pat
     assert [r.name for r in readers_below(topic, root, [inlet("readings")])] == ["reader.q (in)"]
 
 
-def test_a_damaged_checkpoint_holds_everything(tmp_path: Path, topic: DeltaTopic) -> None:
-    """As long as it cannot be read where a query stands, it may stand at the beginning."""
+def test_a_damaged_checkpoint_keeps_all_records(tmp_path: Path, topic: DeltaTopic) -> None:
+    """While the position of a query cannot be read, it may be the beginning of the topic."""
     folder = written(tmp_path / "checkpoints", "average.averages", {0: {"in": position(topic, 3)}}, 0)
     (folder / "offsets" / "0").write_bytes(b"")
     (reader,) = readers_below(topic, tmp_path / "checkpoints", [])

@@ -1,4 +1,4 @@
-"""A query that is no longer the one its checkpoint is of is refused before it starts, with what to do."""
+"""A query that is incompatible with its checkpoint is refused before it starts, with help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blueprint.plan import Retry, StreamletPlan
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import StreamingWrite
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
-from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, fit
+from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, require_compatible
 from streamlets.runner.units.site import Site
 from streamlets.spark.fatal import fatal
 from streamlets.spark.listener import QueryListener
@@ -32,7 +32,7 @@ LIMITED = f"~GlobalLimit 5\n{SOURCE}"
 
 
 def checkpoint(root: Path, *operators: str, committed: int = 0, evolution: bool = True) -> Checkpoint:
-    """A checkpoint of `s.q` with the state of these operators."""
+    """Write and read a checkpoint of `s.q` with the state of some operators."""
     CONF[SOURCE_EVOLUTION] = str(evolution).lower()
     folder = written(root, "s.q", {0: {"a": "{}"}}, committed)
     for number, name in enumerate(operators):
@@ -55,50 +55,50 @@ def checkpoint(root: Path, *operators: str, committed: int = 0, evolution: bool 
         ((), LIMITED),
     ],
 )
-def test_a_query_that_is_the_same_goes_on(tmp_path: Path, held: tuple[str, ...], plan: str) -> None:
-    """So does one of which nothing certain can be said."""
-    fit(checkpoint(tmp_path, *held), parse_tree(plan), source_evolution=True)
+def test_an_unchanged_query_is_compatible(tmp_path: Path, held: tuple[str, ...], plan: str) -> None:
+    """So is a query whose operators cannot be determined."""
+    require_compatible(checkpoint(tmp_path, *held), parse_tree(plan), source_evolution=True)
 
 
 @pytest.mark.parametrize(
     ("held", "plan", "why"),
     [
-        ((), DEDUPLICATE, "the state of no state, and the query now has `dropDuplicates`"),
-        (("dedupe",), PLAIN, "the state of `dropDuplicates`, and the query now has no state"),
-        (("dedupe",), AGGREGATE, "the state of `dropDuplicates`, and the query now has an aggregation"),
+        ((), DEDUPLICATE, "the checkpoint has no state, the query has `dropDuplicates`"),
+        (("dedupe",), PLAIN, "the checkpoint has the state of `dropDuplicates`, the query has no state"),
+        (("dedupe",), AGGREGATE, "the checkpoint has the state of `dropDuplicates`, the query has an aggregation"),
         (
             ("stateStoreSave", "dedupe"),
             AGGREGATE,
-            "the state of `dropDuplicates` and an aggregation, and the query now",
+            "the state of `dropDuplicates` and an aggregation, the query has an aggregation",
         ),
-        (("symmetricHashJoin",), LOOKUP, "the state of a stream-stream join, and the query now has no state"),
+        (("symmetricHashJoin",), LOOKUP, "the state of a stream-stream join, the query has no state"),
     ],
 )
-def test_state_that_came_or_went_is_refused(tmp_path: Path, held: tuple[str, ...], plan: str, why: str) -> None:
-    """What was, what is, and the ways out; no restart is tried."""
+def test_added_or_removed_operators_are_refused(tmp_path: Path, held: tuple[str, ...], plan: str, why: str) -> None:
+    """The error has both states and help; no restart is tried."""
     with pytest.raises(CheckpointMisfitError) as refused:
-        fit(checkpoint(tmp_path, *held), parse_tree(plan), source_evolution=True)
+        require_compatible(checkpoint(tmp_path, *held), parse_tree(plan), source_evolution=True)
     assert why in str(refused.value)
     assert "`flow checkpoints reset s.q`" in str(refused.value)
     assert fatal({"CheckpointMisfitError", "StreamletError"}, building=False)
 
 
-def test_source_evolution_stays_as_it_was(tmp_path: Path) -> None:
-    """Spark cannot name the sources of a checkpoint afterwards, nor forget their names."""
-    found = checkpoint(tmp_path, evolution=False)
-    fit(found, parse_tree(PLAIN), source_evolution=False)
-    with pytest.raises(CheckpointMisfitError, match="made with `source-evolution` off, and now that is on"):
-        fit(found, parse_tree(PLAIN), source_evolution=True)
+def test_source_evolution_cannot_be_switched(tmp_path: Path) -> None:
+    """Spark cannot add names to the sources of a checkpoint, nor remove them."""
+    unnamed = checkpoint(tmp_path, evolution=False)
+    require_compatible(unnamed, parse_tree(PLAIN), source_evolution=False)
+    with pytest.raises(CheckpointMisfitError, match="written with `source-evolution` off, which is now on"):
+        require_compatible(unnamed, parse_tree(PLAIN), source_evolution=True)
 
 
-def test_a_checkpoint_without_a_committed_batch_binds_nobody(tmp_path: Path) -> None:
-    """Whatever was begun."""
-    fit(checkpoint(tmp_path, "dedupe", committed=-1), parse_tree(PLAIN), source_evolution=False)
+def test_every_query_is_compatible_with_a_checkpoint_without_a_committed_batch(tmp_path: Path) -> None:
+    """A planned batch does not matter."""
+    require_compatible(checkpoint(tmp_path, "dedupe", committed=-1), parse_tree(PLAIN), source_evolution=False)
 
 
 @pytest.mark.spark
-def test_nothing_is_started_on_a_checkpoint_that_does_not_fit(spark: Any, tmp_path: Path) -> None:
-    """The runner looks before it starts; the checkpoint is as before."""
+def test_no_query_is_started_on_an_incompatible_checkpoint(spark: Any, tmp_path: Path) -> None:
+    """The runner checks before it starts a query; the checkpoint is unchanged."""
     name = f"misfit_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(
         "from streamlets import SparkStreamlet, SparkStreamletLogic\n\n"
@@ -119,12 +119,12 @@ def test_nothing_is_started_on_a_checkpoint_that_does_not_fit(spark: Any, tmp_pa
     )  # fmt: skip
     (write,) = site.build()
     assert isinstance(write, StreamingWrite)
-    with pytest.raises(CheckpointMisfitError, match=r"s\.q does not fit its checkpoint: it holds the state of"):
+    with pytest.raises(CheckpointMisfitError, match=r"s\.q is incompatible with its checkpoint: .* has the state of"):
         site.start(write)
     assert sorted((tmp_path / "checkpoints").rglob("*")) == before
 
 
 def test_a_plan_is_read_as_spark_prints_it() -> None:
-    """The texts above are plans."""
+    """The strings above are plans."""
     tree: PlanNode = parse_tree(LOOKUP)
     assert (tree.name, [child.streaming for child in tree.children]) == ("Join", [True, False])

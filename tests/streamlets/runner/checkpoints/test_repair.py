@@ -1,4 +1,4 @@
-"""Damaged checkpoints: what can be mended safely is, everything else is refused with what to do."""
+"""Damaged checkpoints are repaired if that is safe, otherwise refused with help."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlets.channels.base import Txn
 from streamlets.channels.delta import DeltaChannel
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
-from streamlets.runner.checkpoints.repair import DamagedCheckpointError, mend
+from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair
 from streamlets.spark.fatal import fatal
 from tests.streamlets.channels.topics import READING, batch, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import written
@@ -20,64 +20,66 @@ BATCHES = {2: {"a": "{}"}, 3: {"a": "{}"}}
 
 
 def never(_: Checkpoint, batch: int) -> bool:
-    """Nothing of the batch was written."""
+    """Return that nothing of the batch was written."""
     assert batch == 3
     return False
 
 
 def always(_: Checkpoint, __: int) -> bool:
-    """Something of it was."""
+    """Return that some of the batch was written."""
     return True
 
 
-def test_a_whole_checkpoint_is_left_alone(tmp_path: Path) -> None:
-    """Nothing is said and nothing is done; nor where there is none yet."""
+def test_an_intact_checkpoint_is_not_changed(tmp_path: Path) -> None:
+    """Neither is a checkpoint that does not exist yet."""
     folder = written(tmp_path, "s.q", BATCHES, 2)
     before = sorted(folder.rglob("*"))
-    assert list(mend(folder, always)) == []
+    assert list(repair(folder, always)) == []
     assert sorted(folder.rglob("*")) == before
-    assert list(mend(tmp_path / "s" / "none", always)) == []
+    assert list(repair(tmp_path / "s" / "none", always)) == []
 
 
-def test_a_damaged_commit_is_put_aside(tmp_path: Path) -> None:
-    """Its batch counts as not committed, so it is replayed; topics take it once."""
+def test_a_damaged_commit_is_moved_away(tmp_path: Path) -> None:
+    """Its batch counts as not committed, so it is replayed; topics accept it once."""
     folder = written(tmp_path, "s.q", BATCHES, 3)
     (folder / "commits" / "3").write_bytes(b"")
     (folder / "commits" / ".3.crc").write_bytes(b"crc")
-    (told,) = mend(folder, always)
-    assert told == "commits/3 of its checkpoint was damaged: batch 3 is replayed"
-    found = read_checkpoint(folder)
-    assert (found.committed and found.committed.number, found.planned and found.planned.number) == (2, 3)
+    (effect,) = repair(folder, always)
+    assert effect == "commits/3 of its checkpoint was damaged: batch 3 is replayed"
+    repaired = read_checkpoint(folder)
+    assert repaired.committed is not None
+    assert repaired.planned is not None
+    assert (repaired.committed.number, repaired.planned.number) == (2, 3)
     assert not (folder / "commits" / ".3.crc").exists()
-    assert list(mend(folder, always)) == []
+    assert list(repair(folder, always)) == []
 
 
-def test_a_damaged_plan_of_which_nothing_was_written_is_put_aside(tmp_path: Path) -> None:
-    """The batch is planned anew."""
+def test_a_damaged_plan_of_a_batch_that_was_not_written_is_moved_away(tmp_path: Path) -> None:
+    """The batch is planned again."""
     folder = written(tmp_path, "s.q", BATCHES, 2)
     (folder / "offsets" / "3").write_bytes(b"v2\n{")
-    (told,) = mend(folder, never)
-    assert told.startswith("offsets/3 of its checkpoint was damaged: batch 3, of which nothing was written")
-    found = read_checkpoint(folder)
-    assert (found.planned, found.damage) == (None, ())
+    (effect,) = repair(folder, never)
+    assert effect == ("offsets/3 of its checkpoint was damaged: batch 3 is planned again, nothing of it was written")
+    repaired = read_checkpoint(folder)
+    assert (repaired.planned, repaired.damage) == (None, ())
 
 
 @pytest.mark.parametrize(
     ("file", "committed", "why"),
     [
-        ("offsets/3", 2, "batch 3 was written, and what it had read is not known"),
-        ("offsets/3", 3, "batch 3 was written, and what it had read is not known"),
-        ("metadata", 2, "the id that stands there"),
-        ("offsets/2", 2, "what the query has read is not known"),
+        ("offsets/3", 2, "batch 3 was written, but the records that it read are unknown"),
+        ("offsets/3", 3, "batch 3 was written, but the records that it read are unknown"),
+        ("metadata", 2, "by the id in that file"),
+        ("offsets/2", 2, "the records that the query has read are unknown"),
     ],
 )
-def test_what_cannot_be_mended_is_refused(tmp_path: Path, file: str, committed: int, why: str) -> None:
-    """What is damaged, why that matters, and what to do; nothing is changed, and no restart is tried."""
+def test_an_unsafe_repair_is_refused(tmp_path: Path, file: str, committed: int, why: str) -> None:
+    """The error has the damage, why that matters, and help; nothing is changed, and no restart is tried."""
     folder = written(tmp_path, "s.q", BATCHES, committed)
     (folder / file).write_bytes(b"")
     before = sorted(folder.rglob("*"))
     with pytest.raises(DamagedCheckpointError, match=why) as error:
-        list(mend(folder, always))
+        list(repair(folder, always))
     assert f"{file} is empty" in str(error.value)
     assert "flow checkpoints reset s.q" in str(error.value)
     assert sorted(folder.rglob("*")) == before
@@ -85,7 +87,7 @@ def test_what_cannot_be_mended_is_refused(tmp_path: Path, file: str, committed: 
 
 
 def test_the_channel_knows_what_was_written(tmp_path: Path) -> None:
-    """A manifest, or a transaction in any topic, of this batch or a later one; those of an earlier checkpoint of the
+    """By a manifest, or a transaction in any topic, of this batch or a later one; those of an earlier checkpoint of the
     query do not count."""
     channel, topic = DeltaChannel(tmp_path), made(tmp_path)
     of: Contract = READING

@@ -1,4 +1,4 @@
-"""The columns of state are read from Spark's notes, and the windows from ours; damage is no knowledge."""
+"""The columns of state are read from Spark's schema files, the windows from ours; after damage they are unknown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.comparison import DescribedOperator, DescribedStore
 from streamlets.runner.checkpoints.checkpoint import read_checkpoint
-from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, fit, note
+from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, require_compatible, store_windows
 from streamlets.runner.checkpoints.state_columns import state_of, windows_of, write_windows
 from streamlets.spark.plan_tree import parse_tree
 from tests.streamlets.runner.checkpoints.test_compatibility import AGGREGATE, PLAIN, checkpoint
@@ -32,13 +32,13 @@ STORE = DescribedStore(
 
 
 def text(words: str) -> bytes:
-    """As Java's `writeUTF` writes."""
+    """Encode a string as Java's `writeUTF` does."""
     data = words.encode()
     return len(data).to_bytes(2, "big") + data
 
 
 def pieces(words: str, size: int) -> bytes:
-    """Cut, and counted."""
+    """Encode a string as a number of pieces and the pieces."""
     cut = [words[start : start + size] for start in range(0, len(words), size)]
     return len(cut).to_bytes(4, "big") + b"".join(map(text, cut))
 
@@ -48,7 +48,7 @@ V2 = text("v2") + pieces(json.dumps(KEY), 50) + pieces(json.dumps(VALUE), 50)
 
 
 def schema(folder: Path, data: bytes, store: str = "") -> None:
-    """The note of the first partition of operator 0."""
+    """Write the schema file of the first partition of operator 0."""
     file = folder / "state" / "0" / "0" / store / "_metadata" / "schema"
     file.parent.mkdir(parents=True)
     file.write_bytes(data)
@@ -63,7 +63,7 @@ def test_columns_are_read_in_both_versions(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_join_has_several_stores(tmp_path: Path) -> None:
-    """By Spark's names of them."""
+    """They have the names that Spark gives them."""
     found = checkpoint(tmp_path, "symmetricHashJoin")
     for store in ("left-keyToNumValues", "right-keyToNumValues"):
         schema(found.folder, V2, store)
@@ -72,15 +72,15 @@ def test_a_join_has_several_stores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", V2[:40], V1[:-1], text("v3") + V2, text("v1") + text("{}") * 2, b"\xff" * 40])
-def test_what_cannot_be_read_is_not_known(tmp_path: Path, data: bytes) -> None:
-    """A damaged note, or one of a version to come, says nothing of the columns; the operator is known."""
+def test_columns_that_cannot_be_read_are_unknown(tmp_path: Path, data: bytes) -> None:
+    """The schema file is damaged, or of a later version; the operator is known all the same."""
     found = checkpoint(tmp_path, "stateStoreSave")
     schema(found.folder, data)
     assert state_of(found.folder) == (DescribedOperator("stateStoreSave", None),)
 
 
 def windowed(length: int) -> str:
-    """An aggregation by windows, as Spark prints it."""
+    """Return the plan of an aggregation by windows, as Spark prints it."""
     start = f"((precisetimestampconversion(at#1, TimestampType, LongType) - 0) % {length}) END) - 0)"
     window = (
         f"named_struct(start, knownnullable(precisetimestampconversion({start}, LongType, TimestampType)), end, "
@@ -90,28 +90,26 @@ def windowed(length: int) -> str:
     return f"~Aggregate [window#3], [window#3, count(1) AS n#4L]\n+- ~Project [{window} AS window#3]\n   {source}"
 
 
-def test_windows_are_noted_when_a_query_begins_and_stay(tmp_path: Path) -> None:
-    """A checkpoint is refused by a query with other windows: Spark would mix them without a word."""
-    found = checkpoint(tmp_path, "stateStoreSave", committed=-1)
-    note(found, parse_tree(windowed(10_000_000)))
-    assert windows_of(found.folder) == ("window 10000000 10000000 0",)
-    begun = checkpoint(tmp_path / "begun", "stateStoreSave")
-    write_windows(begun.folder, ("window 10000000 10000000 0",))
-    fit(begun, parse_tree(windowed(10_000_000)), source_evolution=True)
-    note(begun, parse_tree(windowed(60_000_000)))
-    assert windows_of(begun.folder) == ("window 10000000 10000000 0",)
-    with pytest.raises(
-        CheckpointMisfitError, match=r"grouped by windows of 10 s, and is grouped by windows of 60 s now"
-    ):
-        fit(read_checkpoint(begun.folder), parse_tree(windowed(60_000_000)), source_evolution=True)
+def test_windows_are_stored_when_a_query_starts_and_stay(tmp_path: Path) -> None:
+    """A query with other windows is refused: Spark would mix them silently."""
+    fresh = checkpoint(tmp_path, "stateStoreSave", committed=-1)
+    store_windows(fresh, parse_tree(windowed(10_000_000)))
+    assert windows_of(fresh.folder) == ("window 10000000 10000000 0",)
+    started = checkpoint(tmp_path / "started", "stateStoreSave")
+    write_windows(started.folder, ("window 10000000 10000000 0",))
+    require_compatible(started, parse_tree(windowed(10_000_000)), source_evolution=True)
+    store_windows(started, parse_tree(windowed(60_000_000)))
+    assert windows_of(started.folder) == ("window 10000000 10000000 0",)
+    with pytest.raises(CheckpointMisfitError, match="windows of 10 s and is now grouped by windows of 60 s"):
+        require_compatible(read_checkpoint(started.folder), parse_tree(windowed(60_000_000)), source_evolution=True)
 
 
-def test_windows_of_an_older_checkpoint_are_not_known(tmp_path: Path) -> None:
-    """It continues, and from then on they are; a query without state has none to note."""
+def test_windows_of_an_older_checkpoint_are_unknown(tmp_path: Path) -> None:
+    """The query continues, and its windows are stored then; a query without state has none."""
     older = checkpoint(tmp_path, "stateStoreSave")
-    fit(older, parse_tree(windowed(10_000_000)), source_evolution=True)
-    note(older, parse_tree(AGGREGATE))
+    require_compatible(older, parse_tree(windowed(10_000_000)), source_evolution=True)
+    store_windows(older, parse_tree(AGGREGATE))
     assert windows_of(older.folder) == ()
     plain = checkpoint(tmp_path / "plain")
-    note(plain, parse_tree(PLAIN))
+    store_windows(plain, parse_tree(PLAIN))
     assert windows_of(plain.folder) is None

@@ -1,4 +1,4 @@
-"""What a bounded run says is still held, from the state that Spark left in the checkpoints."""
+"""The rows that remain in state after a bounded run, read from the checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNIT = UnitId("pairing", "pairs")
 
 @pytest.fixture(scope="module")
 def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
-    """The checkpoints of a query that joined 50 rows with 3 on 1 shared key, and the rows its state has."""
+    """Return the checkpoints of a query that joined 50 rows with 3 on 1 shared key, and the number of rows in state."""
     root = tmp_path_factory.mktemp("held")
 
     def stream(name: str, first: int, count: int) -> DataFrame:
@@ -44,7 +44,7 @@ def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tup
 
 @pytest.mark.spark
 def test_the_sides_of_a_join(spark: SparkSession, joined: tuple[Path, int]) -> None:
-    """Each side's rows are told, the same whether both are counted or one is taken from the total."""
+    """The result is the same whether both sides are counted or one is derived from the total."""
     checkpoints, total = joined
     counted, derived = (
         [
@@ -57,7 +57,7 @@ def test_the_sides_of_a_join(spark: SparkSession, joined: tuple[Path, int]) -> N
 
 
 @pytest.mark.spark
-def test_a_query_that_held_nothing_is_not_asked(spark: SparkSession, joined: tuple[Path, int]) -> None:
-    """State that the last batch said is empty is not read."""
+def test_the_state_of_a_query_without_rows_in_state_is_not_read(spark: SparkSession, joined: tuple[Path, int]) -> None:
+    """The progress of the last batch has the number of rows in state."""
     held: list[UnitHeld] = list(held_rows(spark, {UNIT: Holder("append", 0)}, joined[0], lambda: 0.0))
     assert held == []

@@ -1,4 +1,4 @@
-"""Dead letters are counted, and replayed once each, whatever is killed meanwhile."""
+"""Dead letters are counted, and replayed exactly once, also after a kill."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOUND = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 
 
 def coloured(*symbols: str) -> Contract:
-    """Records with an id and one of these colours."""
+    """Return the contract of records with an id and a colour."""
     enum = {"type": "enum", "name": "Colour", "symbols": list(symbols)}
     return contract(("id", "long"), ("colour", enum), name="Coloured")
 
@@ -37,7 +37,7 @@ def coloured(*symbols: str) -> Contract:
 def bury(
     root: Path, number: int, ids: Iterable[int], colour: str = "GREEN", port: str = "writer.out", name: str = "dead"
 ) -> DeltaTopic:
-    """One commit of dead letters to a topic: records whose colour their outlet did not know."""
+    """Commit dead letters to a topic: records with a colour that their outlet did not know."""
     topic = made(root, name)
     of = dead_letter_contract()
     rows = [
@@ -45,7 +45,7 @@ def bury(
             "record": json.dumps({"id": i, "colour": colour}),
             "port": port,
             "coordinates": f"q/{number}",
-            "reason": f"colour: {colour} is no symbol",
+            "reason": f"colour: {colour} is not a symbol",
             "time": FOUND + datetime.timedelta(seconds=number),
             "version": "1",
         }
@@ -56,22 +56,22 @@ def bury(
 
 
 def outlets(root: Path, of: Contract) -> Outlets:
-    """`writer.out`, joined to the topic `out`."""
+    """Return the outlet `writer.out`, joined to the topic `out`."""
     return Outlets({"writer.out": outlet("out", of)}, lambda name: made(root, name), lambda plan: plan.topic)
 
 
 def waiting(topic: DeltaTopic) -> int:
-    """How many letters of a topic have not been replayed."""
+    """Return the number of letters of a topic that have not been replayed."""
     return sum(tally.waiting for tally in tallies(letters_in(topic)))
 
 
 def every(_: DeadLetter) -> bool:
-    """All letters."""
+    """Select all letters."""
     return True
 
 
 def test_dead_letters_are_counted_by_port_and_reason(tmp_path: Path) -> None:
-    """What waits, what was replayed, and when the first and the last came."""
+    """The waiting and the replayed ones, with the times of the first and the last."""
     bury(tmp_path, 0, range(3))
     topic = bury(tmp_path, 1, [7, 8], "PINK")
     made(tmp_path, "out")
@@ -79,7 +79,7 @@ def test_dead_letters_are_counted_by_port_and_reason(tmp_path: Path) -> None:
     first, second = tallies(letters_in(topic))
     assert (first.port, first.reason, first.waiting, first.replayed) == (
         "writer.out",
-        "colour: GREEN is no symbol",
+        "colour: GREEN is not a symbol",
         3,
         0,
     )
@@ -87,17 +87,17 @@ def test_dead_letters_are_counted_by_port_and_reason(tmp_path: Path) -> None:
     assert waiting(topic) == 3
 
 
-def test_topics_of_dead_letters_are_known_by_their_contract(tmp_path: Path) -> None:
-    """Whatever they are called."""
+def test_topics_of_dead_letters_are_recognized_by_their_contract(tmp_path: Path) -> None:
+    """Their name does not matter."""
     other = made(tmp_path)
     add(other, 0, [1])
     assert holds_dead_letters(bury(tmp_path, 0, [1]))
     assert not holds_dead_letters(other)
 
 
-def test_letters_that_keep_the_contract_by_now_are_written_once(tmp_path: Path) -> None:
-    """After the schema learnt of the symbol its letters are written, in order; asked again, nothing is; those that
-    break it still stay, with today's reason, until it is mended, too."""
+def test_letters_that_fit_the_contract_by_now_are_written_once(tmp_path: Path) -> None:
+    """Once the schema has the symbol, its letters are written in order; another replay writes nothing. Letters that
+    still break the contract stay and are reported with the current reason."""
     topic = bury(tmp_path, 0, range(5))
     bury(tmp_path, 1, [100], "PINK")
     out = made(tmp_path, "out")
@@ -111,9 +111,9 @@ def test_letters_that_keep_the_contract_by_now_are_written_once(tmp_path: Path) 
     assert waiting(topic) == 0
 
 
-def test_replayed_records_lie_where_their_outlet_puts_records(tmp_path: Path) -> None:
-    """In the table of its layout, a file for each value, and no table beside it; a decision of the time before layouts
-    were kept is carried out as it was made."""
+def test_replayed_records_have_the_layout_of_their_outlet(tmp_path: Path) -> None:
+    """They are in the partitioned table of the outlet, with a file for each value. Decisions of older versions, which
+    did not store the layout, are carried out without one."""
     topic, of = bury(tmp_path, 0, range(4)), coloured("GREEN", "PINK")
     bury(tmp_path, 1, [9], "PINK")
     out = made(tmp_path, "out")
@@ -123,7 +123,7 @@ def test_replayed_records_lie_where_their_outlet_puts_records(tmp_path: Path) ->
     opened = DeltaTable(table)
     assert opened.metadata().partition_columns == ["colour"]
     added = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
-    assert sorted((each["partition.colour"], each["num_records"]) for each in added) == [("GREEN", 4), ("PINK", 1)]
+    assert sorted((file["partition.colour"], file["num_records"]) for file in added) == [("GREEN", 4), ("PINK", 1)]
     assert sorted(ids_of(out.scan())) == [0, 1, 2, 3, 9]
     kept = next((topic.path / "_replays").glob("*.json"))
     kept.write_text(json.dumps({k: v for k, v in json.loads(kept.read_text()).items() if k != "partition_by"}))
@@ -131,15 +131,15 @@ def test_replayed_records_lie_where_their_outlet_puts_records(tmp_path: Path) ->
 
 
 def test_a_dry_replay_changes_nothing(tmp_path: Path) -> None:
-    """It says what would be written."""
+    """It returns what would be written."""
     topic = bury(tmp_path, 0, range(5))
     out = made(tmp_path, "out")
     assert replay(topic, outlets(tmp_path, coloured("GREEN")), every, dry=True).records == {"writer.out": 5}
     assert (ids_of(out.scan()), waiting(topic)) == ([], 5)
 
 
-def test_only_wanted_letters_of_known_outlets_go(tmp_path: Path) -> None:
-    """Others wait; letters of an outlet that is no more are named."""
+def test_only_selected_letters_of_known_outlets_are_replayed(tmp_path: Path) -> None:
+    """The others wait; letters of a removed outlet are counted."""
     topic = bury(tmp_path, 0, range(5))
     bury(tmp_path, 1, [9], port="writer.old")
     made(tmp_path, "out")
@@ -148,8 +148,8 @@ def test_only_wanted_letters_of_known_outlets_go(tmp_path: Path) -> None:
     assert [letter.replayed for letter in letters_in(topic)] == [True, False, True, False, True, False]
 
 
-def test_retention_of_dead_letters_does_not_disturb_the_count(tmp_path: Path) -> None:
-    """Letters that went, replayed or not, neither wait nor count."""
+def test_letters_dropped_by_retention_are_not_counted(tmp_path: Path) -> None:
+    """Neither as waiting nor as replayed."""
     topic = bury(tmp_path, 0, range(5))
     made(tmp_path, "out")
     replay(topic, outlets(tmp_path, coloured("GREEN")), every)
@@ -159,14 +159,16 @@ def test_retention_of_dead_letters_does_not_disturb_the_count(tmp_path: Path) ->
     assert (waiting(topic), list(letters_in(topic))) == (0, [])
 
 
-def test_a_topic_that_is_gone_is_told(tmp_path: Path) -> None:
-    """The letters wait on; once the topic is back the decision is carried out."""
+def test_a_replay_to_a_missing_topic_fails(tmp_path: Path) -> None:
+    """The letters wait; once the topic exists the decision is carried out."""
     topic = bury(tmp_path, 0, range(5))
     with pytest.raises(TopicLostError, match="out"):
         replay(
             topic,
             Outlets(
-                {"writer.out": outlet("out", coloured("GREEN"))}, lambda name: _there(tmp_path, name), lambda p: p.topic
+                {"writer.out": outlet("out", coloured("GREEN"))},
+                lambda name: _unmanaged(tmp_path, name),
+                lambda plan: plan.topic,
             ),
             every,
         )
@@ -175,15 +177,15 @@ def test_a_topic_that_is_gone_is_told(tmp_path: Path) -> None:
     assert ids_of(out.scan()) == list(range(5))
 
 
-def _there(root: Path, name: str) -> DeltaTopic:
+def _unmanaged(root: Path, name: str) -> DeltaTopic:
     from streamlets.channels.delta import DeltaChannel
     from tests.streamlets.channels.topics import topic_plan
 
     return DeltaChannel(root).topic(topic_plan(name, managed=False))
 
 
-def test_two_who_replay_at_once_write_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever comes second to a decision carries out the first one's, too, and takes only what is left."""
+def test_concurrent_replays_write_each_letter_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one to decide also carries out the decision of the first, and replays only the remaining letters."""
     from streamlets.channels.delta.replays import Replays
 
     topic = bury(tmp_path, 0, range(5))
@@ -216,7 +218,7 @@ replay(made(root, "dead"), outlets(root, coloured("GREEN")), every, at_once=3)
     "point", ["during-rename", "after-replay-decision:2", "after-append-file", "after-append-commit:2"]
 )
 def test_a_kill_while_replaying_neither_loses_nor_doubles(tmp_path: Path, point: str) -> None:
-    """Killed at each step, and done again: every letter is written once."""
+    """After a kill at any step, another replay completes it: every letter is written once."""
     topic = bury(tmp_path, 0, range(8))
     out = made(tmp_path, "out")
     assert run(REPLAY, str(tmp_path), at=point).returncode == -signal.SIGKILL
@@ -256,14 +258,14 @@ def test_rows_as_spark_writes_them_are_read_back(kind: object, text: str, value:
 
 
 def test_a_union_with_two_members_set_is_refused() -> None:
-    """It is one value or the other."""
+    """A union has exactly one value."""
     of = contract(("f", ["int", "string"]))
     with pytest.raises(RecordError, match="sets 2 members of its union"):
         JsonValues(of).record({"f": {"member0": 1, "member1": "x"}}, of.record, "R")
 
 
-def test_extra_columns_are_dropped_only_where_the_outlet_says_so() -> None:
-    """As the outlet itself does."""
+def test_extra_columns_are_dropped_only_if_the_outlet_drops_them() -> None:
+    """Otherwise they break the contract, as in a query."""
     of = contract(("id", "long"))
     assert JsonValues(of, True).record({"id": 1, "more": 2}, of.record, "R") == {"id": 1}
     with pytest.raises(RecordError, match="no field `more`"):

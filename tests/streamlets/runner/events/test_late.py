@@ -10,18 +10,18 @@ ONE, OTHER = UnitId("delays", "out"), UnitId("board", "out")
 
 
 def reported(*events: Event) -> list[RowsLate]:
-    """What is reported when these events happen."""
+    """Return the reports of late rows for some events."""
     late = LateRows()
     return [report for event in events for report in late.reports(event)]
 
 
 def batch(time: float, unit: UnitId, late: int, watermark: str | None = None) -> UnitProgressed:
-    """A batch that dropped rows."""
+    """Return a batch that dropped rows."""
     return UnitProgressed(time, unit, 0, 10, late=late, watermark=watermark)
 
 
 def test_the_first_late_rows_are_reported_at_once_and_then_once_in_a_while() -> None:
-    """Each unit has its own pause; a later report has the sum of all batches, those in between included."""
+    """Each unit has its own interval; a later report has the sum of all batches, including those in between."""
     assert reported(
         batch(0.0, ONE, 0), batch(1.0, ONE, 2, "2026-01-01"), batch(2.0, ONE, 5), batch(3.0, OTHER, 1),
         batch(EVERY, ONE, 1), batch(1.0 + EVERY, ONE, 4), batch(2.0 + EVERY, ONE, 1), batch(3.0 * EVERY, ONE, 0),
@@ -29,14 +29,14 @@ def test_the_first_late_rows_are_reported_at_once_and_then_once_in_a_while() -> 
 
 
 def test_the_sums_are_reported_at_the_end() -> None:
-    """Before the end of a run every unit's sum is reported, also what came after its last report; none for the rest."""
+    """Every unit with late rows is reported before the end of a run, including rows after its last report."""
     end = RunEnded(9.0, 0)
     assert reported(batch(1.0, ONE, 2), batch(2.0, ONE, 5), batch(3.0, OTHER, 0), end)[1:] == [RowsLate(9.0, ONE, 7)]
     assert reported(batch(3.0, OTHER, 0), end) == []
 
 
-def test_a_report_names_the_watermark_and_what_the_count_leaves_out() -> None:
-    """In lines and in the log, where it is a warning."""
+def test_a_report_has_the_watermark_and_how_rows_are_counted() -> None:
+    """It is a warning in the log."""
     event = RowsLate(1.0, ONE, 1200, "2026-01-01T00:00:00.000Z")
     assert line(event) == (
         "delays.out: the watermark 2026-01-01T00:00:00.000Z dropped at least 1,200 late rows since the start "

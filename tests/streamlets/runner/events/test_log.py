@@ -1,4 +1,4 @@
-"""`run.log`: readable lines with the user's frames before the cause, or records of JSON, and each failure in full."""
+"""`run.log`: readable lines with the user's frames before the cause, or JSON records, and the text of each failure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _written(file: Path, *, as_json: bool) -> list[str]:
 
 
 def test_lines_show_the_users_frames_first(tmp_path: Path) -> None:
-    """The state, then the user's frames, then the cause; batches are left out; the full text stands below its unit."""
+    """The state, then the user's frames, then the cause; no batches; the full text of a failure follows its unit."""
     lines = _written(tmp_path / "run.log", as_json=False)
     assert lines[:-3] == [
         "1970-01-01T00:00:00.000+00:00 plant: started with 1 streamlet",
@@ -44,26 +44,26 @@ def test_lines_show_the_users_frames_first(tmp_path: Path) -> None:
     assert "\n".join(lines[-2:]) == TEXT
 
 
-def test_records_have_what_logs_have(tmp_path: Path) -> None:
-    """Each line is an object with timestamp, level, event and application; a failure is one record with its text."""
+def test_records_have_timestamp_level_event_and_application(tmp_path: Path) -> None:
+    """A failure is one record with its text."""
     records = [json.loads(line) for line in _written(tmp_path / "run.log", as_json=True)]
-    assert [(each["event"], each["level"]) for each in records] == [
+    assert [(record["event"], record["level"]) for record in records] == [
         ("run-started", "info"),
         ("unit-changed", "warning"),
         ("unit-changed", "error"),
         ("run-ended", "error"),
         ("failure", "error"),
     ]
-    assert {each["application"] for each in records} == {"plant"}
+    assert {record["application"] for record in records} == {"plant"}
     assert records[1]["timestamp"] == "1970-01-01T00:00:02.000+00:00"
     assert records[1]["frames"] == ["plant.py:3 in mean", "plant.py:9 in each"]
     assert (records[-1]["streamlet"], records[-1]["query"], records[-1]["text"]) == ("mean", "out", TEXT)
 
 
-def test_a_full_disk_loses_lines_and_no_more(tmp_path: Path) -> None:
-    """What cannot be written is lost without a word; the run goes on."""
-    log = RunLog(tmp_path / "gone" / "run.log")
+def test_lines_that_cannot_be_written_are_lost(tmp_path: Path) -> None:
+    """No exception is raised, so that the run goes on."""
+    log = RunLog(tmp_path / "missing" / "run.log")
     log.event(STORY[0])
     log.failure(UNIT, TEXT)
     log.close()
-    assert not (tmp_path / "gone").exists()
+    assert not (tmp_path / "missing").exists()

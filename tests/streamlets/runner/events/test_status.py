@@ -1,4 +1,4 @@
-"""Status: a pure fold of events."""
+"""The status of a run: a pure fold of events."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from streamlets.runner.events.model import (
     SparkUp,
     State,
     UnitChanged,
+    UnitHeld,
     UnitId,
     UnitProgressed,
 )
@@ -31,8 +32,8 @@ def _folded(*events: Event) -> RunStatus:
     return status
 
 
-def test_rows_add_up_and_the_latest_of_the_rest_stands() -> None:
-    """Rows, dead letters and late rows are summed over batches; backlog, held rows and batch are the last one's."""
+def test_rows_are_summed_over_batches() -> None:
+    """So are dead letters and late rows; backlog, rows in state and batch are those of the last batch."""
     status = _folded(
         RunStarted(0.0, "app", ("a",)),
         UnitChanged(1.0, AX, "running"),
@@ -46,13 +47,13 @@ def test_rows_add_up_and_the_latest_of_the_rest_stands() -> None:
     assert streamlet.rate(3.0) == 40 / 1.5
 
 
-def test_queries_take_the_place_of_their_streamlet() -> None:
-    """Once a query is known the unit of the whole streamlet is gone from the status."""
+def test_queries_replace_the_unit_of_their_streamlet() -> None:
+    """Once a query is known, the unit of the whole streamlet is removed from the status."""
     status = _folded(RunStarted(0, "app", ("a",)), UnitChanged(1, A, "starting"), UnitChanged(2, AX, "starting"))
     assert list(status.units) == [AX]
 
 
-def test_streamlet_is_as_bad_as_its_worst_query() -> None:
+def test_a_streamlet_has_the_state_of_its_worst_query() -> None:
     """One failed query of two makes the streamlet failed, and the run degraded while the other goes on."""
     status = _folded(
         RunStarted(0, "app", ("a", "b")),
@@ -65,7 +66,7 @@ def test_streamlet_is_as_bad_as_its_worst_query() -> None:
 
 
 def test_restarts_are_counted_over_the_whole_run() -> None:
-    """Each start out of a back-off counts, whatever the event's own count says."""
+    """Each start after a back-off counts, whatever the count of the event is."""
     events: list[Event] = [RunStarted(0, "app", ("b",)), UnitChanged(0, B, "starting")]
     for time in (1, 2, 3):
         events += [UnitChanged(time, B, "backing-off", "x", retry_in=1.0), UnitChanged(time, B, "starting")]
@@ -74,8 +75,8 @@ def test_restarts_are_counted_over_the_whole_run() -> None:
     assert status.units[B].retry_at is None
 
 
-def test_what_is_paused_and_how_the_end_goes_is_said() -> None:
-    """`stopped` and paused is told until the next state; a drain and a stop at once are the run's health."""
+def test_the_status_shows_pauses_and_how_the_run_is_stopped() -> None:
+    """A unit is paused until its next state; a drain or a stop at once is the health of the run."""
     events: list[Event] = [RunStarted(0, "app", ("b",)), UnitChanged(1, B, "stopped", "paused by ann", paused=True)]
     assert _folded(*events).streamlets[0].paused
     events += [UnitChanged(2, B, "starting", "resumed"), RunStopping(3, "SIGTERM", within=60.0)]
@@ -86,28 +87,31 @@ def test_what_is_paused_and_how_the_end_goes_is_said() -> None:
 
 
 def test_every_event_moves_the_heartbeat() -> None:
-    """The sequence number grows with each event, also of units that are not known."""
+    """The sequence number grows with each event, even of an unknown unit."""
     status = _folded(RunStarted(0, "app", ()), UnitProgressed(1, B, 0, 1), RunEnded(2, 1, "why"))
     assert (status.sequence, status.health, status.exit_code) == (3, "ended", 1)
 
 
 def test_the_status_is_json() -> None:
-    """The form of the status file is versioned and survives JSON."""
+    """The format of the status file is versioned and survives JSON."""
     status = _folded(RunStarted(0, "app", ("b",)), UnitChanged(1, B, "running"), UnitProgressed(2, B, 4, 7, {"out": 7}))
-    found = json.loads(json.dumps(to_json(status, 20.0)))
-    assert (found["version"], found["told"]) == (1, 20.0)
-    assert found["streamlets"][0]["units"][0]["rate"] == 0.0, "the rows came longer ago than rates look back"
-    assert found["streamlets"][0]["units"][0]["rows_out"] == {"out": 7}
+    data = json.loads(json.dumps(to_json(status, 20.0)))
+    assert (data["version"], data["told"]) == (1, 20.0)
+    assert data["streamlets"][0]["units"][0]["rate"] == 0.0, "the rows are older than the window of rates"
+    assert data["streamlets"][0]["units"][0]["rows_out"] == {"out": 7}
 
 
 def test_lines_and_json_of_events() -> None:
-    """An event is told in one readable line, and in one line of JSON with its kind and unit."""
+    """An event is a readable line, or a line of JSON with its kind and unit."""
     event = UnitChanged(1.0, B, "backing-off", "sink down", retry_in=2.0)
     assert line(event) == "b.out: backing-off, restart in 2.0 s: sink down"
-    found = json.loads(json_line(event))
-    assert (found["event"], found["streamlet"], found["query"]) == ("unit-changed", "b", "out")
+    data = json.loads(json_line(event))
+    assert (data["event"], data["streamlet"], data["query"]) == ("unit-changed", "b", "out")
     batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, 1, 0, {"in": 5}, 2, 0.25)
     assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letters, 2 held, 0.2 s, 5 behind"
+    held = UnitHeld(1.0, B, "aggregation", 33, "windows open")
+    assert line(held) == "b.out: 33 rows remain in state: aggregation (windows open)"
+    assert line(UnitHeld(1.0, B, "join (left side)", 1)) == "b.out: 1 row remains in state: join (left side)"
 
 
 def _health(*states: State) -> str:
@@ -115,8 +119,8 @@ def _health(*states: State) -> str:
     return _folded(RunStarted(0.0, "app", tuple(f"s{n}" for n in range(len(states)))), *events).health
 
 
-def test_health_says_what_the_states_are() -> None:
-    """A run is `running` only while a query is up, or once all of it is over."""
+def test_the_health_of_a_run_follows_from_the_states() -> None:
+    """A run is `running` only while a query is running, or once all are over."""
     assert _folded(RunStarted(0.0, "app", ("a",))).health == "starting"
     assert _health("starting", "running") == "running"
     assert _health("completed", "starting") == "starting"
@@ -127,20 +131,20 @@ def test_health_says_what_the_states_are() -> None:
     assert _folded(RunStarted(0.0, "app", ("a",)), paused).health == "paused"
 
 
-def test_what_a_streamlet_waits_for_while_it_starts() -> None:
-    """Spark first, then its producers; nothing once it is built."""
+def test_a_starting_streamlet_waits_for_spark_and_then_for_its_producers() -> None:
+    """It waits for nothing while it is built."""
     status = _folded(RunStarted(0.0, "app", ("a", "b")), SparkStarting(1.0, ("a", "b")))
-    assert [each.waiting for each in status.streamlets] == ["starting Spark", "starting Spark"]
+    assert [streamlet.waiting for streamlet in status.streamlets] == ["starting Spark", "starting Spark"]
     status = fold(status, UnitChanged(2.0, UnitId("b", ""), "starting", waiting="waiting for a"))
     status = fold(status, SparkUp(3.0, ("a", "b")))
-    assert [each.waiting for each in status.streamlets] == ["", "waiting for a"]
+    assert [streamlet.waiting for streamlet in status.streamlets] == ["", "waiting for a"]
     status = fold(status, UnitChanged(4.0, UnitId("b", ""), "starting"))
-    assert [each.waiting for each in status.streamlets] == ["", ""]
+    assert [streamlet.waiting for streamlet in status.streamlets] == ["", ""]
 
 
 @pytest.mark.parametrize("state", ["completed", "stopped", "failed", "backing-off"])
-def test_what_is_down_has_no_rate(state: State) -> None:
-    """The rows of its last seconds are not those of the present."""
+def test_a_unit_that_is_not_running_has_no_rate(state: State) -> None:
+    """The rows of its last seconds do not count any more."""
     unit = UnitId("a", "x")
     batch = UnitProgressed(9.0, unit, 0, 1000)
     status = _folded(RunStarted(0.0, "app", ("a",)), UnitChanged(1.0, unit, "running"), batch)

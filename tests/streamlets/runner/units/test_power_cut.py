@@ -11,7 +11,7 @@ import pytest
 from streamlets import AvroInlet, AvroOutlet, Queries, Sink, SparkStreamlet, SparkStreamletLogic
 from streamlets.api.context import StreamingWrite
 from streamlets.channels.delta import DeltaChannel
-from streamlets.runner.checkpoints.repair import DamagedCheckpointError, mend
+from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair
 from streamlets.runner.units.site import may_have_written
 from streamlets.testkit import StreamletUnderTest, Testkit
 
@@ -79,19 +79,19 @@ def test_a_batch_is_planned_again_only_when_nothing_of_it_was_written(
     (folder / "offsets" / "1").write_bytes(b"")
     written = _asked(app, home)
     if app.plan.ref == "terminal":
-        assert "batch 1, of which nothing was written" in next(iter(mend(folder, written)))
+        assert "batch 1 is planned again" in next(iter(repair(folder, written)))
         return
     with pytest.raises(DamagedCheckpointError, match="batch 1 was written"):
-        list(mend(folder, written))
+        list(repair(folder, written))
     if undecide is None:
         return
     for decided in home.glob(undecide):
         decided.unlink()
     if app.plan.ref == "copy":  # its topic has the batch
         with pytest.raises(DamagedCheckpointError, match="batch 1 was written"):
-            list(mend(folder, written))
+            list(repair(folder, written))
     else:
-        assert "batch 1, of which nothing was written" in next(iter(mend(folder, written)))
+        assert "batch 1 is planned again" in next(iter(repair(folder, written)))
 
 
 def _asked(app: StreamletUnderTest, home: Path) -> Any:
