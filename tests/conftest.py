@@ -31,9 +31,10 @@ _PROCESS_GB = 4  # a test process, its Spark, and a run that a test starts
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return the number of test processes: one more than cores, as tests with Spark mostly wait, if memory allows."""
+    """Return the number of test processes: one for each core, if memory allows. With more, Spark's own limits are
+    exceeded on a busy machine: its Java process waits for the process of a Python source for 10 seconds only."""
     memory = psutil.virtual_memory().total // (_PROCESS_GB * 2**30)
-    return max(1, min((os.cpu_count() or 1) + 1, memory, 8))
+    return max(1, min(os.cpu_count() or 1, memory, 8))
 
 
 @pytest.hookimpl(tryfirst=True)

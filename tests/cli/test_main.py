@@ -137,7 +137,7 @@ def started(folder: Path, files: dict[str, str], *arguments: str) -> subprocess.
     script = Path(cli_main.__file__).resolve().parent.parent / "_streamlets_flow.py"
     environment = {**os.environ, "PYTHONPATH": "."}
     return subprocess.run([sys.executable, "-P", str(script), *arguments], cwd=folder, env=environment,
-                          capture_output=True, text=True, timeout=200)  # fmt: skip
+                          capture_output=True, text=True, timeout=600)  # fmt: skip
 
 
 def test_the_command_starts_in_a_module_that_no_project_has() -> None:

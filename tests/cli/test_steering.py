@@ -87,7 +87,7 @@ def test_status_of_a_running_application(flow: Flow, runner: Runner, tmp_path: P
     said = flow("status", str(tmp_path))
     assert said.code == 0, said.err
     head, _, columns, *rows = said.out.splitlines()
-    assert re.fullmatch(r"plant is running, process \d+, up for \d s", head)
+    assert re.fullmatch(r"plant is running, process \d+, up for \d+ s", head)
     assert columns.split() == ["streamlet", "state", "for", "in", "out", "rows/s", "behind"]
     assert [row.split()[:2] for row in rows] == [["gauges", "running"], ["mean", "running"], ["store", "running"]]
     assert rows[1].split()[4:6] == ["1,200", "40"]

@@ -59,11 +59,10 @@ class _SparkUnit:
         self._run = 0
         self._queries: dict[str, _Up] = {}  # by run id
         self._stopping = False
-        self._first_failure: Failure | None = None  # of several queries that end together
 
     def start(self, run: int) -> None:
         """Begin in a worker."""
-        self._run, self._queries, self._stopping, self._first_failure = run, {}, False, None
+        self._run, self._queries, self._stopping = run, {}, False
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
@@ -117,8 +116,6 @@ class _SparkUnit:
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
             self._log(self.id, text_of(error))
             failure = self._site.failure() or failure_of(error, building=True)
-            if self._queries:
-                self._first_failure = failure  # the end of those that are up may be heard first
             for up in list(self._queries.values()):
                 with contextlib.suppress(Exception):  # the failure above is the one to tell
                     up.query.stop()
@@ -157,7 +154,6 @@ class _SparkUnit:
             if run != self._run or up is None or not up.alive:
                 return
             up.alive = False
-            last = not any(each.alive for each in self._queries.values())
         try:
             for report in reports_after(up.query, up.batch):
                 self._progress(report, run, up)
@@ -167,9 +163,9 @@ class _SparkUnit:
         if text is not None:
             self._log(self.id, text)
             failure = failure_of_text(text, building=False)
-        self._query_over(run, failure, last)
+        self._query_over(run, failure)
 
-    def _query_over(self, run: int, failure: Failure | None, last: bool) -> None:
+    def _query_over(self, run: int, failure: Failure | None) -> None:
         self._report(Ended(self.id, run, failure))
 
     def _end_in_thread(self, end: Callable[[StreamingQuery], None]) -> None:
@@ -221,6 +217,15 @@ class StreamletUnit(_SparkUnit):
     """A streamlet whose queries are not known yet. It becomes its queries, or, when the author started some himself,
     stays one unit: they start, fail and stop together."""
 
+    _first_failure: Failure | None = None
+    _ended = 0
+    _started: int | None = None  # unknown while some are being started: then no end is the last one
+
+    def start(self, run: int) -> None:
+        """Begin in a worker."""
+        self._first_failure, self._ended, self._started = None, 0, None
+        super().start(run)
+
     @property
     def bounded(self) -> bool:
         """Queries that the author started end by themselves only in a bounded run."""
@@ -251,18 +256,26 @@ class StreamletUnit(_SparkUnit):
                 self._watch(item, run, item.name or "")
         stop, queries = self._stopping, self._queries
         self._report(Started(self.id, run))
-        if stop:
+        with self._lock:
+            self._started = len(built)
+            all_ended = self._ended == self._started
+        if all_ended:
+            self._report(Ended(self.id, run, self._first_failure))
+        elif stop:
             self._end_all(_stop, queries)
         elif self._site.bounded:
             self._workers.submit(lambda: self._end_all(_work_off, queries))
 
-    def _query_over(self, run: int, failure: Failure | None, last: bool) -> None:
-        if last:
-            self._report(Ended(self.id, run, failure or self._first_failure))
-            self._first_failure = None
-            return
-        self._first_failure = self._first_failure or failure
-        if not self._stopping and (failure is not None or not self._site.bounded):  # else the others are ending, too
+    def _query_over(self, run: int, failure: Failure | None) -> None:
+        with self._lock:
+            if run != self._run:
+                return
+            self._first_failure = self._first_failure or failure
+            self._ended += 1
+            all_ended = self._ended == self._started
+        if all_ended:
+            self._report(Ended(self.id, run, self._first_failure))
+        elif not self._stopping and (failure is not None or not self._site.bounded):  # else the others are ending, too
             self.stop()
 
 

@@ -51,7 +51,7 @@ def test_it_is_ready_at_once_and_completed_when_stopped() -> None:
     one, two = Query(), Query()
     execution = running(one, two)
     assert execution.ready.done() and not execution.completed.done()
-    execution.stop().result(10)
+    execution.stop().result(300)
     assert (one.stops, two.stops) == (1, 1)
 
 
@@ -61,7 +61,7 @@ def test_a_query_that_fails_stops_the_others() -> None:
     execution = running(one, two)
     one.isActive = False
     with pytest.raises(QueriesFailedError, match="bad row") as caught:
-        execution.completed.result(10)
+        execution.completed.result(300)
     assert caught.value.__cause__ is failure and two.stops == 1
 
 
@@ -70,7 +70,7 @@ def test_all_failures_are_told() -> None:
     one, two = Query(ValueError("bad row")), Query(ValueError("bad disk"))
     one.isActive = two.isActive = False
     with pytest.raises(QueriesFailedError, match=r"(?s)bad row.*bad disk"):
-        running(one, two).completed.result(10)
+        running(one, two).completed.result(300)
 
 
 def test_a_query_that_ends_though_nobody_asked_stops_the_others() -> None:
@@ -78,7 +78,7 @@ def test_a_query_that_ends_though_nobody_asked_stops_the_others() -> None:
     one, two = Query(), Query()
     execution = running(one, two)
     one.isActive = False
-    execution.completed.result(10)
+    execution.completed.result(300)
     assert two.stops == 1
 
 
@@ -90,7 +90,7 @@ def test_a_bounded_query_that_ends_lets_the_others_go_on() -> None:
     time.sleep(0.3)
     assert not execution.completed.done() and two.stops == 0
     two.isActive = False
-    execution.completed.result(10)
+    execution.completed.result(300)
 
 
 def test_without_queries_it_runs_until_stopped() -> None:
@@ -98,7 +98,7 @@ def test_without_queries_it_runs_until_stopped() -> None:
     execution = running()
     time.sleep(0.3)
     assert not execution.completed.done()
-    execution.stop().result(10)
+    execution.stop().result(300)
 
 
 def test_a_broken_gateway_is_told_to_who_waits() -> None:
@@ -113,7 +113,7 @@ def test_a_broken_gateway_is_told_to_who_waits() -> None:
             return super().__getattribute__(name)
 
     with pytest.raises(ConnectionError, match="gone"):
-        running(Broken()).completed.result(10)
+        running(Broken()).completed.result(300)
 
 
 class Console:

@@ -22,7 +22,7 @@ from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
 from tests.streamlets.runner.supervision.bench import real_time, supervise
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 _MODULE = '''
 from pathlib import Path
 

@@ -20,7 +20,7 @@ from streamlets.spark.listener import Claim, QueryListener
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE = 30
+PATIENCE = 300
 
 
 def test_what_a_function_raised_goes_with_its_query(monkeypatch: pytest.MonkeyPatch) -> None:

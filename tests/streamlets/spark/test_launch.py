@@ -51,7 +51,7 @@ def test_no_setting_is_on_the_command_line_of_java(tmp_path: Path) -> None:
     temporary files are inside the state directory, and those of one that was killed are deleted before."""
     folder = tmp_path / "with space"
     done = subprocess.run(
-        [sys.executable, "-c", _START, str(folder), _SECRET], capture_output=True, text=True, timeout=250, check=False
+        [sys.executable, "-c", _START, str(folder), _SECRET], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -130,6 +130,6 @@ except SessionError as error:
 def test_java_that_is_killed_while_it_starts(tmp_path: Path) -> None:
     """A real one: PySpark reports only that it exited, and the log has warnings."""
     done = subprocess.run(
-        [sys.executable, "-c", _KILLED, str(tmp_path)], capture_output=True, text=True, timeout=250, check=False
+        [sys.executable, "-c", _KILLED, str(tmp_path)], capture_output=True, text=True, timeout=600, check=False
     )
     assert "Spark's Java process was killed by signal 9 (SIGKILL) while it started" in done.stdout, done

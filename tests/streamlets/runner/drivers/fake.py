@@ -46,7 +46,7 @@ class FakeDriver:
                 os.kill(os.getpid(), signal.SIGKILL)
             case "forks" if run == 1:
                 if os.fork() == 0:
-                    time.sleep(20)
+                    time.sleep(600)
                     os._exit(0)
                 self.wire.send(Started(unit, run))
             case "garbage" if run == 1:

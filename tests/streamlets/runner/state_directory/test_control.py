@@ -49,14 +49,14 @@ def test_a_request_is_carried_out_and_answered(tmp_path: Path) -> None:
     """Pause and resume reach the supervisor; a paused streamlet stays paused in the next run until it is resumed."""
     state, bench = StateDirectory(tmp_path, "app"), Bench("ab")
     with _orders(state, bench):
-        assert ask(state, request("pause", streamlet="a"), patience=10).refused == ""
-        assert bench.supervisor.pause("x", "") == ask(state, request("pause", streamlet="x"), patience=10).refused
+        assert ask(state, request("pause", streamlet="a"), patience=300).refused == ""
+        assert bench.supervisor.pause("x", "") == ask(state, request("pause", streamlet="x"), patience=300).refused
         paused = json.loads(state.paused_file.read_text())
         assert list(paused) == ["a"]
         assert paused["a"].startswith("paused by ")
-        assert ask(state, request("resume", streamlet="a"), patience=10).refused == ""
+        assert ask(state, request("resume", streamlet="a"), patience=300).refused == ""
         assert json.loads(state.paused_file.read_text()) == {}
-        assert ask(state, request("pause", streamlet="b"), patience=10).refused == ""
+        assert ask(state, request("pause", streamlet="b"), patience=300).refused == ""
     with _orders(state, bench) as orders:
         assert list(orders.paused) == ["b"]
     assert list(state.control.iterdir()) == []
@@ -68,14 +68,14 @@ def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> Non
     state, bench = StateDirectory(tmp_path, "app"), Bench("a")
     bench.started("a")
     with _orders(state, bench) as orders:
-        assert ask(state, request("upgrade", arguments=("bad",)), patience=10).refused == REFUSAL
+        assert ask(state, request("upgrade", arguments=("bad",)), patience=300).refused == REFUSAL
         assert (bench.supervisor.ending, orders.upgrade) == (False, None)
-        assert ask(state, request("upgrade", arguments=("good",), reset=("a.x",)), patience=10).refused == ""
+        assert ask(state, request("upgrade", arguments=("good",), reset=("a.x",)), patience=300).refused == ""
         assert orders.upgrade is not None
         assert (orders.upgrade.arguments, orders.upgrade.reset) == (("good",), ("a.x",))
         assert bench.units["a"].calls == ["start", "drain"]
-        assert ask(state, request("upgrade", arguments=("again",)), patience=10).refused == "the run is ending"
-        assert ask(state, request("stop"), patience=10).refused == ""
+        assert ask(state, request("upgrade", arguments=("again",)), patience=300).refused == "the run is ending"
+        assert ask(state, request("stop"), patience=300).refused == ""
         assert orders.upgrade is None
 
 
@@ -83,7 +83,7 @@ def test_a_request_without_a_runner_fails_at_once(tmp_path: Path) -> None:
     """A runner that does not answer in time is an error with its process id."""
     state = StateDirectory(tmp_path, "app")
     with pytest.raises(RunnerGoneError, match="app is not running"):
-        ask(state, request("stop"), patience=10)
+        ask(state, request("stop"), patience=300)
     with state.locked(), pytest.raises(StateError, match=rf"process {os.getpid()}\) has not answered for 1 s"):
         ask(state, request("stop"), patience=1, sleep=lambda seconds: None)
     assert list(state.control.iterdir()) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,7 +26,7 @@ from streamlets.runner.units.units import QueryUnit, StreamletUnit
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 F = TypeVar("F", bound=Fact)
 
 
@@ -41,6 +41,8 @@ class FakeQuery:
     reports: list[dict[str, Any]]
     runId: str = "r"  # noqa: N815 - as Spark has it
     isActive: bool = True  # noqa: N815
+    name: str = ""
+    stop: Callable[[], None] = lambda: None
 
     def exception(self) -> None:
         """It never fails."""
@@ -144,6 +146,33 @@ def test_the_end_of_a_query_is_told_whatever_is_wrong_with_its_counts() -> None:
     unit.check()
     assert _next(facts, Ended) == Ended(unit.id, 1)
     assert "no count today" in logged[0]
+
+
+def test_a_query_that_fails_while_the_next_one_starts_ends_with_it() -> None:
+    """The unit ends once, when all its queries have: the one that was being started is stopped, and the failure of the
+    first is the cause."""
+    mine, other, facts = FakeQuery([], "mine"), FakeQuery([], "other"), SimpleQueue[Fact]()
+    site: Any = FakeSite(mine, {}, bounded=False)
+
+    def ends(query: FakeQuery, error: str | None) -> None:
+        query.isActive = False
+        exception = SimpleNamespace(isDefined=lambda: error is not None, get=lambda: error)
+        site.listener.onQueryTerminated(SimpleNamespace(exception=lambda: exception, runId=lambda: query.runId))
+
+    def start(write: StreamingWrite) -> FakeQuery:
+        ends(mine, "it broke")
+        return other
+
+    other.stop = lambda: ends(other, None)
+    site.build = lambda: (mine, StreamingWrite("other", None))  # type: ignore[arg-type]
+    site.start = start
+    unit = StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None)
+    unit.start(1)
+    ended = _next(facts, Ended)
+    assert ended.failure is not None
+    assert ended.failure.cause == "it broke"
+    assert not other.isActive
+    assert facts.empty()
 
 
 def test_a_query_is_started_that_somebody_else_had_built() -> None:
