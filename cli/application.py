@@ -1,4 +1,4 @@
-"""What commands that work on an application have in common: where its blueprint is, and the settings given with it."""
+"""The application that a command works on: its blueprint, and the settings on the command line."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Application:
     """An application as named on the command line.
 
     Arguments:
-        blueprint: its file, which need not be there (verification says so).
-        conf: files of settings, later ones win.
+        blueprint: its file, which need not exist; verification reports it.
+        conf: files of settings; later files win.
         settings: `key=value` arguments.
     """
 
@@ -36,17 +36,17 @@ class Application:
 
     @property
     def folder(self) -> Path:
-        """Where the blueprint lies."""
+        """The directory of the blueprint."""
         return self.blueprint.parent
 
     @property
     def exists(self) -> bool:
-        """Whether the blueprint and the files of settings are there, so that there is something to verify."""
+        """Whether the blueprint and the files of settings exist, so that there is something to verify."""
         return self.blueprint.exists() and all(Path(file).exists() for file in self.conf)
 
     @property
     def name(self) -> str | None:
-        """What the blueprint and the settings call the application; None when there is no blueprint."""
+        """The name of the application in the blueprint and the settings; None without a blueprint."""
         if not self.blueprint.exists():
             return None
         from blueprint.diagnostics import Sources
@@ -57,8 +57,8 @@ class Application:
         layers = read_layers(self.blueprint, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
         tree, _ = resolve(layers, os.environ)
         flow = tree.fields.get("flow") if isinstance(tree, ObjectValue) else None
-        given = application_name(flow) if isinstance(flow, ObjectValue) else None
-        return given or self.blueprint.absolute().parent.name or None
+        name = application_name(flow) if isinstance(flow, ObjectValue) else None
+        return name or self.blueprint.absolute().parent.name or None
 
     def verify(
         self,
@@ -68,8 +68,15 @@ class Application:
         state: bool = False,
         texts: Mapping[Path, str] | None = None,
     ) -> Verification:
-        """Verify it, with the streamlets of its folder unless another catalog is given; when asked, their logic and its
-        state, what changes against an older descriptor, and what would be found if files held other texts."""
+        """Verify the application.
+
+        Arguments:
+            catalog: the streamlets; default: those of the blueprint's directory.
+            logic: builds the streamlets' logic; None not to build it.
+            against: the older descriptor to compare with; None not to compare.
+            state: whether to determine the queries' state, too.
+            texts: texts to verify instead of the content of files, by their resolved paths.
+        """
         from blueprint.verification.verify import verify
         from streamlets.project.catalog import ProjectCatalog
 
@@ -88,50 +95,52 @@ class Application:
 
 
 def application_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `[PATH] [KEY=VALUE]...` and `--conf`; `application` makes an `Application` of both."""
+    """Give a command `[PATH] [KEY=VALUE]...` and `--conf`, from which `application` creates an `Application`."""
     command = click.option(
-        "--conf", multiple=True, metavar="FILE", help="A file of settings; may be given again, later ones win."
+        "--conf", multiple=True, metavar="FILE", help="Read settings from FILE; may be repeated, later files win."
     )(command)
-    return click.argument("given", nargs=-1, metavar="[PATH] [KEY=VALUE]...")(command)
+    return click.argument("arguments", nargs=-1, metavar="[PATH] [KEY=VALUE]...")(command)
 
 
-def application(given: Sequence[str], conf: Sequence[str]) -> Application:
-    """The application that arguments name: a blueprint or its folder (this one when left out), and settings.
+def application(arguments: Sequence[str], conf: Sequence[str]) -> Application:
+    """Return the application that arguments name.
+
+    Arguments:
+        arguments: a blueprint or its directory (default: the working directory), and settings.
+        conf: files of settings.
 
     Raises:
-        click.UsageError: there is more than one path, or what looks like one is a setting without `=`.
+        click.UsageError: there is more than one path, or what looks like a setting has no `=`.
     """
-    settings = tuple(each for each in given if _SETTING.match(each) and not Path(each).exists())
-    paths = [each for each in given if each not in settings]
+    settings = tuple(argument for argument in arguments if _SETTING.match(argument) and not Path(argument).exists())
+    paths = [argument for argument in arguments if argument not in settings]
     if len(paths) > 1:
-        raise click.UsageError(
-            f"one application at a time: `{paths[0]}` or `{paths[1]}`? Settings are written `key=value`"
-        )
+        raise click.UsageError(f"expected one path, found `{paths[0]}` and `{paths[1]}`; write settings as `key=value`")
     if paths and paths[0].startswith("flow.") and not Path(paths[0]).exists():
-        raise click.UsageError(f"there is no file `{paths[0]}`; settings are written `key=value`")
+        raise click.UsageError(f"there is no file `{paths[0]}`; write settings as `key=value`")
     return Application(blueprint_at(Path(paths[0]) if paths else Path()), tuple(conf), settings)
 
 
 SUFFIXES = (".conf", ".yaml", ".yml", ".json")
-"""What the name of a blueprint ends in."""
+"""The suffixes of blueprint files."""
 
 
 def existing(path: Path) -> Path:
-    """The path.
+    """Return the path.
 
     Raises:
-        click.UsageError: nothing is there.
+        click.UsageError: it does not exist.
     """
     if not path.exists():
-        raise click.UsageError(f"there is no file or folder `{path}`")
+        raise click.UsageError(f"there is no file or directory `{path}`")
     return path
 
 
 def blueprint_at(path: Path) -> Path:
-    """The blueprint of a path: the file itself, or the one in the folder."""
+    """Return the blueprint of a path: the file itself, or the one in the directory."""
     if not path.is_dir():
         return path
     from blueprint.model.nearby import BLUEPRINT_NAMES
 
-    found = [path / name for name in BLUEPRINT_NAMES if (path / name).exists()]
-    return found[0] if found else path / BLUEPRINT_NAMES[0]
+    files = [path / name for name in BLUEPRINT_NAMES if (path / name).exists()]
+    return files[0] if files else path / BLUEPRINT_NAMES[0]

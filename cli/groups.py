@@ -1,4 +1,4 @@
-"""Commands with commands of their own, such as `flow topics`, which alone means `flow topics list`."""
+"""Commands with subcommands, such as `flow topics`, whose default is `flow topics list`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ _LIST = "list"
 
 
 class ListedGroup(click.Group):
-    """A group whose command `list` is meant where none is named."""
+    """A group whose default command is `list`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `list` in front where no command stands there."""
+        """Insert `list` when the first argument is not a command."""
         if not args or (args[0] not in self.commands and args[0] not in _HELP):
             if args:
-                self._refuse_slip(ctx, args[0])
+                self._check_spelling(ctx, args[0])
             args = [_LIST, *args]
         return super().parse_args(ctx, args)
 
-    def _refuse_slip(self, ctx: click.Context, word: str) -> None:
-        """A path that is not there and looks like a command is meant for one."""
+    def _check_spelling(self, ctx: click.Context, word: str) -> None:
+        """Check that a path is not a misspelt command.
+
+        Raises:
+            click.UsageError: the path does not exist and looks like a command.
+        """
         from blueprint.spelling import near
 
         close = near(word, self.commands, 1)

@@ -1,7 +1,7 @@
-"""The command `flow`: finds the subcommand's file, imports it only when it is called, and turns failures into words.
+"""The command `flow`: import the module of a subcommand only when it is called, and turn exceptions into messages.
 
-Exit codes: 0 all is well; 1 it failed (findings that refuse a run, a streamlet failed for good, a bug of ours);
-2 the arguments or the blueprint's place are wrong.
+Exit codes: 0 success; 1 failure (findings that prevent a run, a failed streamlet, a bug in Streamlets); 2 wrong
+arguments, or no blueprint at the path.
 """
 
 from __future__ import annotations
@@ -18,39 +18,36 @@ from pathlib import Path
 import click
 
 _COMMANDS = {
-    "checkpoints": "List, show and reset the checkpoints of an application's queries.",
-    "config": "Show the settings in force; --explain KEY says where one comes from.",
-    "dead-letters": "Count, show and replay records that broke a contract.",
-    "describe": "Write what an application is as JSON, to be compared with what it becomes.",
-    "explain": "Say what a code of `flow verify` means and how it is mended.",
-    "graph": "Draw the application.",
-    "pause": "Drain streamlets of a running application and keep them down.",
-    "restart": "Drain streamlets of a running application and start them anew.",
-    "resume": "Start paused streamlets again.",
-    "run": "Verify the application, then run it.",
-    "status": "Say how an application is, whether it runs or not.",
-    "stop": "End a running application in order.",
+    "checkpoints": "List, show and reset the checkpoints of an application.",
+    "config": "Show the effective settings and where they were set.",
+    "dead-letters": "List, show and replay records that broke a contract.",
+    "describe": "Write a JSON descriptor of an application, for later comparison.",
+    "explain": "Explain a code that `flow verify` reports.",
+    "graph": "Draw the graph of an application.",
+    "pause": "Pause streamlets of a running application.",
+    "restart": "Restart streamlets of a running application.",
+    "resume": "Resume paused streamlets.",
+    "run": "Verify and run an application.",
+    "status": "Show the status of an application, running or not.",
+    "stop": "Stop a running application gracefully.",
     "streamlets": "List the streamlet classes of a project.",
     "tail": "Show the last records of a topic.",
-    "topics": "List an application's topics, and drop records of one.",
-    "upgrade": "Put a new version of a running application in its place.",
+    "topics": "List the topics of an application, and delete records.",
+    "upgrade": "Upgrade a running application to a new version.",
     "verify": "Check a blueprint, its streamlets, contracts and settings.",
 }
 
+_SHARED_MODULES = {"pause": "steering", "restart": "steering", "resume": "steering"}
+"""The modules of commands that share one; the module of any other command has the command's name."""
 
 _IMPORTING = (
     "config", "dead-letters replay", "describe", "graph", "run", "streamlets", "topics purge", "upgrade", "verify",
 )  # fmt: skip
-"""What imports the modules of an application."""
-
-
-def _module(command: str) -> str:
-    """The name of a command's file and of the command in it."""
-    return command.replace("-", "_")
+"""The commands that import the modules of an application."""
 
 
 class _Flow(click.Group):
-    """A group whose commands live in files of their own, `cli/commands/<command>.py`, as a command of that name."""
+    """A group whose commands are functions in modules of `cli/commands`, imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
@@ -58,7 +55,8 @@ class _Flow(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(importlib.import_module(f"cli.commands.{_module(cmd_name)}"), _module(cmd_name))
+        name = cmd_name.replace("-", "_")
+        command = getattr(importlib.import_module(f"cli.commands.{_SHARED_MODULES.get(name, name)}"), name)
         assert isinstance(command, click.Command)
         return command
 
@@ -67,63 +65,68 @@ class _Flow(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], _COMMANDS, n=1, cutoff=0.5)
-            meant = f"did you mean `flow {near[0]}`?" if near else f"there are {', '.join(sorted(_COMMANDS))}"
-            raise click.UsageError(f"there is no command `{args[0]}`: {meant}", ctx)
+            hint = f"did you mean `flow {near[0]}`?" if near else f"the commands are {', '.join(sorted(_COMMANDS))}"
+            raise click.UsageError(f"there is no command `{args[0]}`: {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):  # from the table: no command's file is imported for it
+        with formatter.section("Commands"):  # From the table, so that no command's module is imported.
             formatter.write_dl(sorted(_COMMANDS.items()))
         with formatter.section("Your code"):
             formatter.write_text(
-                f"These commands import the modules of the application's streamlets, so their code runs: "
-                f"{', '.join(_IMPORTING)}. With --plans, and in a run, the logic is built, too. No other command does."
+                f"These commands import the modules that define the application's streamlets, which runs their code: "
+                f"{', '.join(_IMPORTING)}. `flow run` and the option --plans also build the streamlets' logic. The "
+                f"other commands run none of your code."
             )
         with formatter.section("Exit codes"):
-            formatter.write_dl([("0", "all is well"), ("1", "it failed"), ("2", "the arguments are wrong")])
+            formatter.write_dl([("0", "success"), ("1", "failure"), ("2", "wrong arguments")])
 
 
 @click.group(cls=_Flow, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--traceback", is_flag=True, help="On a failure, show every frame.")
+@click.option("--traceback", is_flag=True, help="Show the full traceback of an internal error.")
 @click.version_option(package_name="streamlets", prog_name="flow")
 def flow(traceback: bool) -> None:
-    """Streaming applications on Spark: streamlets with Avro contracts, verified blueprints, supervised runs."""
+    """Verify, run and operate streaming applications on Spark."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `flow` with these arguments (the process's own when left out) and end the process with its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    show_all = "--traceback" in given
-    # `--traceback` is taken wherever it stands.
-    given = ["--traceback", *(each for each in given if each != "--traceback")] if show_all else given
+    """Run `flow`, and end the process with its exit code.
+
+    Arguments:
+        arguments: the command line; default: that of the process.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    show_traceback = "--traceback" in arguments
+    if show_traceback:  # It is accepted at any position.
+        arguments = ["--traceback", *(argument for argument in arguments if argument != "--traceback")]
     try:
-        code = flow.main(given, prog_name="flow", standalone_mode=False)
+        code = flow.main(arguments, prog_name="flow", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         code = 130
-    except BrokenPipeError:  # the reader of our output has seen enough
+    except BrokenPipeError:  # The reader of the output closed it, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except Exception as error:  # noqa: BLE001 - the last place where a bug can be told from a mistake
-        code = _bug(error, given, show_all=show_all)
+    except Exception as error:  # noqa: BLE001 - mistakes have exceptions of their own, so this is a bug
+        code = _report_bug(error, arguments, show_traceback=show_traceback)
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
-def _bug(error: Exception, arguments: Sequence[str], *, show_all: bool) -> int:
-    """Say that it is a bug of ours and where the details are."""
+def _report_bug(error: Exception, arguments: Sequence[str], *, show_traceback: bool) -> int:
+    """Report an internal error, and write its details to a file unless they are shown."""
     details = "".join(traceback.format_exception(error))
-    if show_all:
+    if show_traceback:
         click.echo(details, err=True)
     line = str(error).strip().partition("\n")[0]
     click.echo(f"internal error: {type(error).__name__}{': ' if line else ''}{line}", err=True)
     click.echo("This is a bug in Streamlets, not in your application.", err=True)
-    if not show_all:
+    if not show_traceback:
         with tempfile.NamedTemporaryFile("w", prefix="flow-", suffix=".txt", delete=False, encoding="utf-8") as file:
             file.write(f"flow {' '.join(arguments)}\nin {Path.cwd()}\nPython {sys.version}\n\n{details}")
-        click.echo(f"Details, for a report: {file.name} (or run it again with --traceback)", err=True)
+        click.echo(f"The details for a bug report are in {file.name}; --traceback shows them here.", err=True)
     return 1
 
 

@@ -1,4 +1,4 @@
-"""The state folders that commands look into while nothing is verified: of which application, and what lies there."""
+"""The state directories of applications, and what is in them, for commands that verify nothing."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ if TYPE_CHECKING:
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command `--state-dir` and `--application`."""
     command = click.option(
-        "--application", metavar="NAME", help="Which application, when the state folder holds several."
+        "--application", metavar="NAME", help="The application, if the state directory has several."
     )(command)
     return click.option(
-        "--state-dir", type=click.Path(path_type=Path), metavar="FOLDER",
-        help="Where applications keep their state (left out: `.flow` beside the blueprint).",
+        "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+        help="The parent directory of the applications' state (default: .flow next to the blueprint).",
     )(command)  # fmt: skip
 
 
-def path_argument(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `[PATH]`: a blueprint or its folder, this one when left out."""
-    return click.argument("path", type=click.Path(path_type=Path), default=Path())(command)
-
-
 def applications(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateDirectory, ...]:
-    """The state of the applications that keep it in one directory, sorted by name; where there is none, that of the
-    blueprint's application, which has not run yet.
+    """Return the state of the applications in one directory, sorted by name.
+
+    If the directory has none, the result is the state of the blueprint's application, which has not run yet.
+
+    Arguments:
+        path: a blueprint or its directory.
+        state_dir: the directory; None for the one next to the blueprint.
+        application: the name of the only application to return; None for all.
 
     Raises:
-        click.UsageError: the path does not exist, or there is no such application and the blueprint names none.
+        click.UsageError: the path or the application does not exist, or the state cannot be read.
     """
     from blueprint.spelling import suggestion
     from streamlets.runner.state_directory.directory import (
@@ -49,58 +50,60 @@ def applications(path: Path, state_dir: Path | None, application: str | None) ->
 
     blueprint = blueprint_at(path if state_dir is not None else existing(path))
     root = state_dir if state_dir is not None else blueprint.parent / STATE_DIRECTORY
-    _refuse_closed(root, application)
-    found = applications_in(root)
+    _check_permissions(root, application)
+    stored = applications_in(root)
     own = Application(blueprint, (), ()).name
-    known = {*found, own} if own and (not found or own == application) else set(found)
+    known = {*stored, own} if own and (not stored or own == application) else set(stored)
     if not known and is_application(root):
-        raise click.UsageError(f"{root} is the state of an application: --state-dir names the directory above it")
+        raise click.UsageError(f"{root} is the state of one application; --state-dir takes its parent directory")
     if not known:
         raise click.UsageError(
-            f"{blueprint} does not exist, and no application keeps its state in {root}: `flow run` starts one"
+            f"there is no blueprint {blueprint}, and {root} has no application's state; start one with `flow run`"
         )
     if application is not None and application not in known:
         hint = suggestion(application, known)
-        raise click.UsageError(f"no application `{application}` keeps its state in {root}; {hint}")
+        raise click.UsageError(f"{root} has no state of the application `{application}`; {hint}")
     return tuple(StateDirectory(root, name) for name in (sorted(known) if application is None else [application]))
 
 
-def _refuse_closed(root: Path, application: str | None) -> None:
-    """Refuse directories that this user may not read: they look as if no application had run.
+def _check_permissions(root: Path, application: str | None) -> None:
+    """Check that the state can be read: a directory that cannot looks as if no application had run.
 
     Raises:
-        click.UsageError: there is one, and it may be the one that is meant.
+        click.UsageError: a directory cannot be read that may have the application's state.
     """
     try:
-        below = [folder for folder in root.iterdir() if application in (None, folder.name) and folder.is_dir()]
+        directories = [path for path in root.iterdir() if application in (None, path.name) and path.is_dir()]
     except FileNotFoundError:
         return
     except (PermissionError, NotADirectoryError):
-        below = [root] if root.is_dir() else []
-    closed = next((folder for folder in below if not os.access(folder, os.R_OK | os.X_OK)), None)
+        directories = [root] if root.is_dir() else []
+    closed = next((path for path in directories if not os.access(path, os.R_OK | os.X_OK)), None)
     if closed is not None:
         raise click.UsageError(
-            f"{closed} cannot be read: permission denied. Only the user who runs an application reads its state; "
-            "`flow.state-access = group` in its settings lets the group of the directory read it, too"
+            f"{closed} cannot be read: permission denied. By default, only the user who runs an application can read "
+            "its state. To let the directory's group read it, too, set `flow.state-access = group`"
         )
 
 
 def state_directories(path: Path, state_dir: Path | None, application: str | None) -> tuple[StateDirectory, ...]:
-    """The state of the applications that have run.
+    """Return the state of the applications of which at least one has run.
 
     Raises:
         click.UsageError: as `applications`, and when none has run.
     """
     from streamlets.runner.state_directory.directory import is_application
 
-    known = applications(path, state_dir, application)
-    if not any(is_application(each.directory) for each in known):
-        raise click.UsageError(f"{known[0].application} has not run yet: `flow run` makes its state in {known[0].root}")
-    return known
+    states = applications(path, state_dir, application)
+    if not any(is_application(state.directory) for state in states):
+        raise click.UsageError(
+            f"{states[0].application} has not run yet: {states[0].root} has no state of it; start it with `flow run`"
+        )
+    return states
 
 
 def state_directory(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
-    """The state folder of the one application that is meant.
+    """Return the state of one application.
 
     Raises:
         click.UsageError: as `state_directories`, and when there are several.
@@ -109,32 +112,30 @@ def state_directory(path: Path, state_dir: Path | None, application: str | None)
 
 
 def only(states: Sequence[StateDirectory]) -> StateDirectory:
-    """The application's, where there is no choice.
+    """Return the only element.
 
     Raises:
-        click.UsageError: there is one.
+        click.UsageError: there are several.
     """
     if len(states) > 1:
-        names = ", ".join(each.application for each in states)
-        raise click.UsageError(
-            f"several applications keep their state in {states[0].root}: choose with --application {names}"
-        )
+        names = ", ".join(state.application for state in states)
+        raise click.UsageError(f"{states[0].root} has several applications; choose one with --application: {names}")
     return states[0]
 
 
 def topic_folders(path: Path, state_dir: Path | None, application: str | None) -> dict[str, tuple[Path, ...]]:
-    """The topics' folders by application, sorted.
+    """Return the directories of the topics by application, sorted.
 
     Raises:
         click.UsageError: as `state_directories`.
     """
     from streamlets.channels.delta.inspection import topics_in
 
-    return {each.application: topics_in(each.topics) for each in state_directories(path, state_dir, application)}
+    return {state.application: topics_in(state.topics) for state in state_directories(path, state_dir, application)}
 
 
 def topics_of(state: StateDirectory) -> tuple[DeltaTopic, ...]:
-    """The application's topics on the embedded channel, as they lie there."""
+    """Return the application's topics on the embedded channel, as they are stored."""
     from blueprint.plan import TopicPlan
     from streamlets.channels.delta import DeltaChannel
     from streamlets.channels.delta.inspection import topics_in
@@ -145,14 +146,14 @@ def topics_of(state: StateDirectory) -> tuple[DeltaTopic, ...]:
 
 
 def named_topic(name: str, state: StateDirectory) -> DeltaTopic:
-    """The application's topic of a name.
+    """Return the application's topic with a name.
 
     Raises:
-        click.UsageError: there is none.
+        click.UsageError: it does not exist.
     """
     from blueprint.spelling import suggestion
 
-    there = {topic.plan.name: topic for topic in topics_of(state)}
-    if name not in there:
-        raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, there)}")
-    return there[name]
+    topics = {topic.plan.name: topic for topic in topics_of(state)}
+    if name not in topics:
+        raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, topics)}")
+    return topics[name]

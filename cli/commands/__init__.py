@@ -1,1 +1,1 @@
-"""The commands of `flow`, one file each."""
+"""The commands of `flow`."""

@@ -1,4 +1,4 @@
-"""`flow checkpoints`: where an application's queries stand, read without Spark, and how one begins anew."""
+"""`flow checkpoints`: list, show and reset the checkpoints of an application's queries, without Spark."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.following import fail
 from cli.groups import ListedGroup
-from cli.output.formats import format_option
+from cli.options import format_option, path_argument
+from cli.output.errors import fail
 from cli.output.quantities import count
-from cli.state import path_argument, state_directories, state_directory, state_options
+from cli.state import state_directories, state_directory, state_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,100 +23,113 @@ if TYPE_CHECKING:
 
 @click.group(cls=ListedGroup)
 def checkpoints() -> None:
-    """List, show and reset the checkpoints of an application's queries.
+    """List, show and reset the checkpoints of an application.
 
-    Spark's own files are read; nothing is started, and the application may be running.
+    Each query of a streamlet has a checkpoint. The checkpoints are read without Spark, also while the application runs.
     """
 
 
-@checkpoints.command("list", short_help="List all of them.")
+@checkpoints.command("list", short_help="List the checkpoints (the default).")
 @path_argument
 @state_options
 @format_option()
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
-    """List the checkpoints: last batch, what lies before it, watermark, rows of state, size."""
+    """List the checkpoints with their last batch, backlog, watermark, state rows and size.
+
+    PATH is the application's blueprint or directory (default: the working directory).
+    """
     from cli.output.checkpoints import as_data, print_list
     from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 
     states = state_directories(path, state_dir, application)
     if form == "json":
         _print_json(
-            {each.application: [as_data(found, each) for found in checkpoints_in(each.checkpoints)] for each in states}
+            {
+                state.application: [as_data(checkpoint, state) for checkpoint in checkpoints_in(state.checkpoints)]
+                for state in states
+            }
         )
         return
     for state in states:
         print_list(state, checkpoints_in(state.checkpoints))
 
 
-@checkpoints.command(short_help="Show a streamlet's, or a query's.")
+@checkpoints.command(short_help="Show the checkpoints of a streamlet or a query.")
 @click.argument("name", metavar="STREAMLET[.QUERY]")
 @path_argument
 @state_options
 @format_option()
 def show(name: str, path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
-    """Show a streamlet's checkpoints, or a query's: batches, positions in its topics, state, sizes, damage."""
-    from cli.output.checkpoints import as_data, print_one
+    """Show the checkpoints of a streamlet, or of one of its queries.
+
+    The output has the batches, the offsets in the topics, the state, the sizes and any damage. PATH is the
+    application's blueprint or directory (default: the working directory).
+    """
+    from cli.output.checkpoints import as_data, print_checkpoint
 
     state = state_directory(path, state_dir, application)
-    found = _named(name, state)
+    selected = _named(name, state)
     if form == "json":
-        _print_json([as_data(each, state) for each in found])
+        _print_json([as_data(checkpoint, state) for checkpoint in selected])
         return
-    for number, each in enumerate(found):
+    for number, checkpoint in enumerate(selected):
         if number:
             click.echo()
-        print_one(state, each)
+        print_checkpoint(state, checkpoint)
 
 
-@checkpoints.command(short_help="Let a streamlet, or a query, begin anew.")
+@checkpoints.command(short_help="Delete the checkpoints of a streamlet or a query.")
 @click.argument("name", metavar="STREAMLET[.QUERY]")
 @path_argument
 @state_options
-@click.option("--yes", is_flag=True, help="Ask nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def reset(name: str, path: Path, state_dir: Path | None, application: str | None, yes: bool) -> None:
-    """Forget a streamlet's checkpoints, or a query's: it begins anew at its next start.
+    """Delete the checkpoints of a streamlet, or of one of its queries, so that it starts from scratch.
 
-    It then reads its inlets from where new readers begin (`starting`, the beginning unless set) with empty state, and
-    writes again what it has written before. Refused while the application runs.
+    At its next start it reads its inlets from where new readers start (the setting `starting`, default: the beginning)
+    with empty state. Records that it has already written are written again. The application must not be running.
+
+    PATH is the application's blueprint or directory (default: the working directory).
     """
     from streamlets.channels.delta import DeltaChannel
-    from streamlets.runner.checkpoints.reset import reset as forget
+    from streamlets.runner.checkpoints.reset import reset as delete
     from streamlets.runner.state_directory.directory import StateError
 
     state = state_directory(path, state_dir, application)
-    found = _named(name, state)
+    selected = _named(name, state)
     try:
         with state.locked():
-            _confirm(found, yes)
-            forget(state, found, [DeltaChannel(state.topics)])
+            _confirm(selected, yes)
+            delete(state, selected, [DeltaChannel(state.topics)])
     except StateError as error:
         fail(str(error), error.help)
     except OSError as error:
         fail(f"the checkpoint cannot be reset: {error}")
-    for each in found:
-        click.echo(f"{each.name} begins anew at its next start")
+    for checkpoint in selected:
+        click.echo(f"{checkpoint.name}: checkpoint deleted; the next start begins from scratch")
 
 
-def _confirm(found: Sequence[Checkpoint], yes: bool) -> None:
-    """Say what is lost, and ask.
+def _confirm(selected: Sequence[Checkpoint], yes: bool) -> None:
+    """Print what will be lost, and ask for confirmation.
 
     Raises:
-        click.UsageError: nobody can be asked.
+        click.UsageError: the standard input is not a terminal.
     """
-    for each in found:
-        done = count(each.committed.number + 1, "batch", "batches") if each.committed else "no committed batch"
-        held = f" and the state of {count(len(each.operators), 'stateful operator')}" if each.operators else ""
-        click.echo(f"{each.name}: forgets {done}{held}", err=True)
-    click.echo("What it wrote stays, and it writes it again: consumers see those records twice.", err=True)
+    for checkpoint in selected:
+        committed = checkpoint.committed
+        batches = count(committed.number + 1, "batch", "batches") if committed else "no committed batch"
+        state = f" and the state of {count(len(checkpoint.operators), 'operator')}" if checkpoint.operators else ""
+        click.echo(f"{checkpoint.name}: deletes the progress of {batches}{state}", err=True)
+    click.echo("Records already written are kept and will be written again: consumers will see them twice.", err=True)
     if yes:
         return
     if not sys.stdin.isatty():
-        raise click.UsageError("nothing has been changed: add --yes to reset")
+        raise click.UsageError("nothing was deleted; add --yes to reset without confirmation")
     click.confirm("Reset?", abort=True, err=True)
 
 
 def _named(name: str, state: StateDirectory) -> list[Checkpoint]:
-    """The checkpoints of a streamlet or of one of its queries.
+    """Return the checkpoints of a streamlet or of one of its queries.
 
     Raises:
         click.UsageError: there is none.
@@ -124,16 +137,21 @@ def _named(name: str, state: StateDirectory) -> list[Checkpoint]:
     from blueprint.spelling import suggestion
     from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 
-    there = checkpoints_in(state.checkpoints)
-    found = [each for each in there if name in (each.streamlet, each.name, f"{each.streamlet}/{each.query}")]
-    if found:
-        return found
-    names = [*(each.name for each in there), *dict.fromkeys(each.streamlet for each in there)]
-    hint = suggestion(name, names, f"there are: {', '.join(each.name for each in there) or 'none'}")
+    known = checkpoints_in(state.checkpoints)
+    selected = [
+        checkpoint
+        for checkpoint in known
+        if name in (checkpoint.streamlet, checkpoint.name, f"{checkpoint.streamlet}/{checkpoint.query}")
+    ]
+    if selected:
+        return selected
+    names = [*(checkpoint.name for checkpoint in known), *dict.fromkeys(checkpoint.streamlet for checkpoint in known)]
+    existing = ", ".join(checkpoint.name for checkpoint in known)
+    hint = suggestion(name, names, f"the checkpoints are {existing}" if existing else "there are no checkpoints yet")
     raise click.UsageError(f"there is no checkpoint of `{name}`; {hint}")
 
 
-def _print_json(found: Any) -> None:
+def _print_json(data: Any) -> None:
     import json
 
-    click.echo(json.dumps(found, indent=2))
+    click.echo(json.dumps(data, indent=2))

@@ -1,4 +1,4 @@
-"""`flow config`: the settings in force, and every place that set one of them."""
+"""`flow config`: the effective settings, and every place that set them."""
 
 from __future__ import annotations
 
@@ -20,69 +20,75 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One place that gave a setting a value, None for the framework's defaults; `through` is the substitution it came
-    by."""
+    """A value of a setting, and where it was set.
+
+    Arguments:
+        text: the value as it is written.
+        place: where it is written; None for the framework's defaults.
+        note: an explanation of the value.
+        through: the substitution that the value came through.
+    """
 
     text: str
     place: Span | None
-    what: str = ""
+    note: str = ""
     through: Span | None = None
 
 
 @click.command()
 @application_arguments
-@click.option(
-    "--explain", metavar="KEY", help="Show every place that set KEY (or what is below it); the last one wins."
-)
-def config(given: Sequence[str], conf: Sequence[str], explain: str | None) -> None:
-    """Show the settings in force: what blueprint, --conf files and arguments say, defaults of parameters beneath.
+@click.option("--explain", metavar="KEY", help="Show every place that set KEY or a key below it; the last place wins.")
+def config(arguments: Sequence[str], conf: Sequence[str], explain: str | None) -> None:
+    """Show the effective settings of an application.
 
-    PATH is a blueprint or its folder (left out: this folder). Keys are written as settings are:
-    `flow.streamlets.<name>.parameters.<key>`. What cannot be read is told as `flow verify` tells it.
+    Later layers win: defaults of parameters, the blueprint, --conf files in order, KEY=VALUE arguments. With --explain,
+    show every place that set a key, such as `flow.streamlets.<name>.parameters.<key>`.
+
+    PATH is a blueprint or its directory (default: the working directory). Settings that cannot be read are reported as
+    by `flow verify`.
     """
-    app = application(given, conf)
+    app = application(arguments, conf)
     settings = _settings(app)
     if explain is None:
         for key, layers in settings.items():
             click.echo(f"{key} = {layers[-1].text}")
         return
-    wanted = explain if explain.startswith("flow.") or explain == "flow" else f"flow.{explain}"
-    found = {key: layers for key, layers in settings.items() if key == wanted or key.startswith(f"{wanted}.")}
-    if not found:
-        found = _unset(wanted)
-    if not found:
+    prefix = explain if explain.startswith("flow.") or explain == "flow" else f"flow.{explain}"
+    selected = {key: layers for key, layers in settings.items() if key == prefix or key.startswith(f"{prefix}.")}
+    selected = selected or _unset(prefix)
+    if not selected:
         from blueprint.spelling import suggestion
 
-        hint = suggestion(wanted, settings, "`flow config` shows all that are")
-        raise click.UsageError(f"nothing sets `{wanted}`; {hint}")
-    click.echo("\n\n".join("\n".join(_explained(key, layers)) for key, layers in found.items()))
+        hint = suggestion(prefix, settings, "run `flow config` to list all settings")
+        raise click.UsageError(f"there is no setting `{prefix}`; {hint}")
+    click.echo("\n\n".join("\n".join(_explanation(key, layers)) for key, layers in selected.items()))
 
 
-def _unset(wanted: str) -> dict[str, list[_Layer]]:
-    """Settings at or below a key that nobody set, with the framework's defaults; names of the user's fit `<...>`."""
+def _unset(prefix: str) -> dict[str, list[_Layer]]:
+    """Return the settings at or below a key that are not set, with their defaults; any name matches `<...>`."""
     from blueprint.settings.table import SETTINGS
 
-    path = wanted.split(".")[1:]
-    found = {}
+    path = prefix.split(".")[1:]
+    settings = {}
     for setting in SETTINGS:
         keys = setting.key.split(".")
-        fits = all(one == key or (key.startswith("<") and one) for one, key in zip(path, keys, strict=False))
-        if path and len(path) <= len(keys) and fits and (setting.default or len(path) == len(keys)):
+        matches = all(name == key or (key.startswith("<") and name) for name, key in zip(path, keys, strict=False))
+        if path and len(path) <= len(keys) and matches and (setting.default or len(path) == len(keys)):
             key = ".".join(("flow", *path, *keys[len(path) :]))
-            what = f"{'the default' if setting.default else 'nobody sets it'}. {setting.doc}"
-            found[key] = [_Layer(setting.default or "(not set)", None, what)]
-    return found
+            note = f"default. {setting.doc}" if setting.default else setting.doc
+            settings[key] = [_Layer(setting.default or "(not set)", None, note)]
+    return settings
 
 
-def _explained(key: str, layers: Sequence[_Layer]) -> Iterator[str]:
+def _explanation(key: str, layers: Sequence[_Layer]) -> Iterator[str]:
     yield f"{key} = {layers[-1].text}"
     width = max(len(layer.text) for layer in layers)
     for index, layer in enumerate(layers):
-        notes = [layer.what] if layer.what else []
+        notes = [layer.note] if layer.note else []
         if layer.through is not None:
             notes.append(f"through the substitution at {_spot(layer.through)}")
         if index == len(layers) - 1 and layer.place is not None:
-            notes.append("in force")
+            notes.append("effective")
         spot = [_spot(layer.place)] if layer.place is not None else []
         yield "    " + "  ".join((f"{layer.text:{width}}", *spot, *([", ".join(notes)] if notes else [])))
 
@@ -92,10 +98,10 @@ def _spot(span: Span) -> str:
 
 
 def _settings(app: Application) -> dict[str, list[_Layer]]:
-    """Every setting's layers by its key, sorted, the one in force last.
+    """Return every setting's layers by its key, sorted, the effective one last.
 
     Raises:
-        SystemExit: a text cannot be read; the findings have been told.
+        SystemExit: a file cannot be read; the findings have been printed.
     """
     from blueprint.diagnostics import Sources
     from blueprint.hocon import resolve, shown_name
@@ -103,22 +109,22 @@ def _settings(app: Application) -> dict[str, list[_Layer]]:
     from blueprint.settings.layers import read_layers
     from blueprint.settings.secrets import is_secret_path
     from blueprint.settings.tree import configured
-    from cli.verifying import exit_code, report
+    from cli.verification.findings import exit_code, report
 
     verification = app.verify()
-    here = Path.cwd()
-    sources = Sources(here)
-    texts = read_layers(here / app.blueprint, [here / file for file in app.conf], app.settings, sources)
+    directory = Path.cwd()
+    sources = Sources(directory)
+    texts = read_layers(directory / app.blueprint, [directory / file for file in app.conf], app.settings, sources)
     tree, unresolved = resolve(texts, os.environ)
     if unresolved or any(layer.diagnostics for layer in texts):
         click.echo(report(verification, err=True), err=True, nl=False)
         raise SystemExit(exit_code(app, verification))
-    blueprint, _ = load(tree, shown_name(here / app.blueprint), str(app.folder))
-    found = _defaults(verification.plan) if verification.plan else {}
+    blueprint, _ = load(tree, shown_name(directory / app.blueprint), str(app.folder))
+    settings = _defaults(verification.plan) if verification.plan else {}
     for key, value in _leaves(configured(blueprint, blueprint.settings), "flow"):
         secret = is_secret_path(tuple(key.split(".")))
-        found.setdefault(key, []).extend(_layer(origin, sources, secret=secret) for origin in value.origins)
-    return dict(sorted(found.items()))
+        settings.setdefault(key, []).extend(_layer(origin, sources, secret=secret) for origin in value.origins)
+    return dict(sorted(settings.items()))
 
 
 def _defaults(plan: ApplicationPlan) -> dict[str, list[_Layer]]:
@@ -126,7 +132,7 @@ def _defaults(plan: ApplicationPlan) -> dict[str, list[_Layer]]:
 
     return {
         f"flow.streamlets.{streamlet.ref}.parameters.{parameter.key}": [
-            _Layer(SECRET if is_secret(parameter.key) else masked(parameter.default), parameter.declared, "the default")
+            _Layer(SECRET if is_secret(parameter.key) else masked(parameter.default), parameter.declared, "default")
         ]
         for streamlet in plan.streamlets
         for parameter in streamlet.descriptor.parameters
@@ -138,11 +144,11 @@ def _leaves(value: ObjectValue, path: str) -> Iterator[tuple[str, Value]]:
     from blueprint.hocon import ObjectValue, path_text
 
     for key, inner in value.fields.items():
-        here = f"{path}.{path_text((key,))}"
+        full_key = f"{path}.{path_text((key,))}"
         if isinstance(inner, ObjectValue):
-            yield from _leaves(inner, here)
+            yield from _leaves(inner, full_key)
         else:
-            yield here, inner
+            yield full_key, inner
 
 
 def _layer(origin: Origin, sources: Sources, *, secret: bool) -> _Layer:

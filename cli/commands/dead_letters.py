@@ -1,4 +1,4 @@
-"""`flow dead-letters`: the records that broke a contract: counted, shown, and replayed once they keep it; no Spark."""
+"""`flow dead-letters`: list, show and replay the records that broke a contract, without Spark."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.following import fail
 from cli.groups import ListedGroup
-from cli.output.formats import format_option
-from cli.output.quantities import count, moment
-from cli.state import path_argument, state_directories, state_directory, state_options, topics_of
+from cli.options import format_option, path_argument
+from cli.output.errors import fail
+from cli.output.quantities import count, timestamp
+from cli.state import state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
@@ -23,100 +23,110 @@ if TYPE_CHECKING:
     from streamlets.runner.state_directory.directory import StateDirectory
 
 _NAME = click.argument("name", metavar="STREAMLET[.OUTLET]")
-_REASON = click.option("--reason", metavar="TEXT", help="Only those whose reason has this in it.")
+_REASON = click.option("--reason", metavar="TEXT", help="Only records whose reason contains TEXT.")
 
 
 @click.group("dead-letters", cls=ListedGroup)
 def dead_letters() -> None:
-    """Count, show and replay records that broke the contract of an outlet with `on_invalid="dead-letters"`.
+    """List, show and replay records that broke a contract.
 
-    The application may be running.
+    A record that does not conform to the schema of an outlet with `on_invalid="dead-letters"` is a dead letter. These
+    commands also work while the application runs.
     """
 
 
-@dead_letters.command("list", short_help="Count them by outlet and reason.")
+@dead_letters.command("list", short_help="Count dead letters by outlet and reason (the default).")
 @path_argument
 @state_options
 @format_option()
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
-    """Count dead letters by outlet and reason: how many wait, how many were replayed, when the last one came."""
+    """Count the dead letters by outlet and reason, with the number already replayed and the time of the last one.
+
+    PATH is the application's blueprint or directory (default: the working directory).
+    """
     from streamlets.runner.dead_letters.letters import tallies
 
-    found = {state.application: tallies(_all(state)) for state in state_directories(path, state_dir, application)}
+    counts = {state.application: tallies(_all(state)) for state in state_directories(path, state_dir, application)}
     if form == "json":
         as_data = {
             name: [
                 {
-                    "streamlet": each.streamlet,
-                    "outlet": each.outlet,
-                    "reason": each.reason,
-                    "waiting": each.waiting,
-                    "replayed": each.replayed,
-                    "first": each.first.isoformat(),
-                    "last": each.last.isoformat(),
+                    "streamlet": tally.streamlet,
+                    "outlet": tally.outlet,
+                    "reason": tally.reason,
+                    "waiting": tally.waiting,
+                    "replayed": tally.replayed,
+                    "first": tally.first.isoformat(),
+                    "last": tally.last.isoformat(),
                 }
-                for each in counted
+                for tally in application_tallies
             ]
-            for name, counted in found.items()
+            for name, application_tallies in counts.items()
         }
         click.echo(json.dumps(as_data, indent=2, ensure_ascii=False))
         return
     from cli.output.tables import print_table
 
-    for name, counted in found.items():
-        if not counted:
+    for name, application_tallies in counts.items():
+        if not application_tallies:
             click.echo(f"{name}: no dead letters")
             continue
         rows = [
-            (each.port, f"{each.waiting:,}", f"{each.replayed:,}", moment(each.last.timestamp()), each.reason)
-            for each in counted
+            (tally.port, f"{tally.waiting:,}", f"{tally.replayed:,}", timestamp(tally.last.timestamp()), tally.reason)
+            for tally in application_tallies
         ]
         print_table((name, "waiting", "replayed", "last (UTC)", "reason"), rows, right=("waiting", "replayed"))
 
 
-@dead_letters.command(short_help="Show the records, with their reasons.")
+@dead_letters.command(short_help="Show dead letters and why they broke the contract.")
 @_NAME
 @path_argument
 @state_options
 @_REASON
-@click.option("-n", "most", type=click.IntRange(min=1), default=10, show_default=True, help="How many of the last.")
-@click.option("--all", "replayed_too", is_flag=True, help="Also those that were replayed.")
-@format_option(data="jsonl", help="For the eye, or a JSON object a line.")
+@click.option(
+    "-n", "limit", type=click.IntRange(min=1), default=10, show_default=True, help="Number of records to show."
+)
+@click.option("--all", "replayed_too", is_flag=True, help="Include replayed records.")
+@format_option(data="jsonl", help="The output format; jsonl is one JSON object per line.")
 def show(
     name: str,
     path: Path,
     state_dir: Path | None,
     application: str | None,
     reason: str | None,
-    most: int,
+    limit: int,
     replayed_too: bool,
     form: str,
 ) -> None:
-    """Show the last dead letters of a streamlet, or of one of its outlets: the record as it came, and why."""
+    """Show the last dead letters of a streamlet, or of one of its outlets.
+
+    Each record is shown as it reached the outlet, with the reason why it does not conform. PATH is the application's
+    blueprint or directory (default: the working directory).
+    """
     from collections import deque
 
     state = state_directory(path, state_dir, application)
     chosen = (letter for letter in _named(name, state) if replayed_too or not letter.replayed)
-    last = deque((letter for letter in chosen if reason is None or reason in letter.reason), most)
+    last = deque((letter for letter in chosen if reason is None or reason in letter.reason), limit)
     for letter in last:
         if form == "jsonl":
             click.echo(json.dumps(_as_data(letter), ensure_ascii=False))
         else:
             replayed = ", replayed" if letter.replayed else ""
             batch = f"{letter.query} batch {letter.batch}"
-            click.echo(f"{moment(letter.time.timestamp())} UTC  {letter.port}, {batch}{replayed}")
+            click.echo(f"{timestamp(letter.time.timestamp())} UTC  {letter.port}, {batch}{replayed}")
             click.echo(f"  {letter.reason}\n  {letter.record}")
     if not last and form == "table":
-        click.echo(f"{name}: no dead letters of that kind")
+        click.echo(f"{name}: no matching dead letters")
 
 
-@dead_letters.command(short_help="Write those that keep the contract by now to their topic.")
+@dead_letters.command(short_help="Replay dead letters that now conform to their contract.")
 @_NAME
 @path_argument
 @state_options
 @_REASON
-@click.option("--conf", multiple=True, metavar="FILE", help="A file of settings, as for `flow run`.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option("--conf", multiple=True, metavar="FILE", help="Read settings from FILE, as `flow run`; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Show what would be replayed, and write nothing.")
 @format_option()
 def replay(
     name: str,
@@ -128,48 +138,51 @@ def replay(
     dry_run: bool,
     form: str,
 ) -> None:
-    """Send the dead letters of a streamlet, or of one outlet, through the outlet once more.
+    """Replay the dead letters of a streamlet, or of one of its outlets.
 
-    Those that keep its contract as the blueprint now has it are written to its topic, each once, whatever is killed
-    meanwhile. The others stay, with today's reason; then the exit code is 1.
+    Records that conform to the outlet's current schema are written to its topic, exactly once, even if a process is
+    killed. The others remain dead letters, their current reason is shown, and the exit code is 1.
+
+    PATH is the application's blueprint or directory (default: the working directory).
     """
     from streamlets.channels.base import TopicLostError, TopicWriteError
     from streamlets.runner.dead_letters.replay import replay as send
 
     state = state_directory(path, state_dir, application)
     outlets = _outlets(_plan(path, conf), state)
-    next(_named(name, state))  # there is one, or it is said that there is none
-    total = []
+    next(_named(name, state))  # Raises an error when there is none.
+    results = []
     for topic in _letter_topics(state):
         try:
-            total.append(
+            results.append(
                 send(
                     topic,
                     outlets,
-                    lambda letter: _meant(name, letter) and (reason is None or reason in letter.reason),
+                    lambda letter: _is_from(name, letter) and (reason is None or reason in letter.reason),
                     dry=dry_run,
                 )
             )
         except (TopicLostError, TopicWriteError, OSError) as error:
-            fail(str(error), "the rest follows when it is done again")
-    _report(name, total, form, dry=dry_run)
-    raise SystemExit(1 if any(each.broken or each.homeless for each in total) else 0)
+            fail(str(error), "run the command again to replay the rest")
+    _report(name, results, form, dry=dry_run)
+    raise SystemExit(1 if any(result.broken or result.homeless for result in results) else 0)
 
 
-def _report(name: str, total: Sequence[Replayed], form: str, *, dry: bool) -> None:
+def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> None:
+    """Print the results of a replay; a port may have letters in several topics."""
     from collections import Counter
 
     records: Counter[str] = Counter()
     broken: Counter[tuple[str, str]] = Counter()
     homeless: Counter[str] = Counter()
-    for each in total:  # a port may have letters in several topics
-        records.update(each.records)
-        broken.update(each.broken)
-        homeless.update(each.homeless)
+    for result in results:
+        records.update(result.records)
+        broken.update(result.broken)
+        homeless.update(result.homeless)
     if form == "json":
-        still = [{"port": port, "reason": why, "letters": number} for (port, why), number in broken.items()]
-        found = {"done": not dry, "replayed": records, "broken": still, "without_outlet": homeless}
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        still_broken = [{"port": port, "reason": why, "letters": number} for (port, why), number in broken.items()]
+        data = {"done": not dry, "replayed": records, "broken": still_broken, "without_outlet": homeless}
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     if not records and not broken and not homeless:
         click.echo(f"{name}: nothing to replay")
@@ -178,13 +191,17 @@ def _report(name: str, total: Sequence[Replayed], form: str, *, dry: bool) -> No
     for (port, why), number in broken.items():
         click.echo(f"{port}: {count(number, 'record')} still {'break' if number > 1 else 'breaks'} the contract: {why}")
     for port, number in homeless.items():
-        click.echo(f"{port}: {count(number, 'record')} stay: the application has no such outlet")
+        click.echo(f"{port}: {count(number, 'record')} not replayed: the application has no such outlet")
 
 
 def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
-    """The application as it now is: which contract holds decides what is replayed."""
+    """Return the plan of the current version, whose contracts decide which records are replayed.
+
+    Raises:
+        SystemExit: 2, when it has errors.
+    """
     from cli.application import Application, blueprint_at
-    from cli.verifying import refuse
+    from cli.verification.findings import refuse
 
     verification = Application(blueprint_at(path), conf, ()).verify()
     if verification.plan is None:
@@ -224,27 +241,28 @@ def _all(state: StateDirectory) -> Iterator[DeadLetter]:
         yield from letters_in(topic)
 
 
-def _meant(name: str, letter: DeadLetter) -> bool:
+def _is_from(name: str, letter: DeadLetter) -> bool:
+    """Return whether a dead letter is from the streamlet or outlet with this name."""
     return name in (letter.streamlet, letter.port)
 
 
 def _named(name: str, state: StateDirectory) -> Iterator[DeadLetter]:
-    """The dead letters of a streamlet or of one of its outlets.
+    """Yield the dead letters of a streamlet or of one of its outlets, replayed or not.
 
     Raises:
-        click.UsageError: there has never been one, but there are others.
+        click.UsageError: there is none.
     """
     from blueprint.spelling import suggestion
 
     known: dict[str, None] = {}
-    found = False
+    exists = False
     for letter in _all(state):
         known |= dict.fromkeys((letter.streamlet, letter.port))
-        if _meant(name, letter):
-            found = True
+        if _is_from(name, letter):
+            exists = True
             yield letter
-    if not found:
-        hint = suggestion(name, known, f"there are some of: {', '.join(known) or 'none'}")
+    if not exists:
+        hint = suggestion(name, known, f"these have some: {', '.join(known)}" if known else "there are none at all")
         raise click.UsageError(f"there are no dead letters of `{name}`; {hint}")
 
 

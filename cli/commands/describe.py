@@ -1,4 +1,4 @@
-"""`flow describe`: the application as data, to be compared with what it becomes."""
+"""`flow describe`: write the descriptor of an application, with which later versions are compared."""
 
 from __future__ import annotations
 
@@ -8,52 +8,55 @@ from pathlib import Path
 import click
 
 from cli.application import application, application_arguments
-from cli.replacing import replace_file
+from cli.output.files import replace_file
 
-_WITHOUT_SPARK = 2
+_SPARK_UNAVAILABLE = 2
+"""The exit code when the logic cannot be built."""
 
 
 @click.command()
 @application_arguments
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Write to FILE, which is replaced as a whole; left out, to the standard output.",
+    help="Write to FILE, replacing it atomically (default: the standard output).",
 )  # fmt: skip
 @click.option(
-    "--state-dir", type=click.Path(path_type=Path), metavar="FOLDER",
-    help="Where the application keeps its state (left out: `.flow` beside the blueprint, when it is there).",
+    "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+    help="The parent directory of the application's state (default: .flow next to the blueprint, if it exists).",
 )  # fmt: skip
-@click.option("--plans", is_flag=True, help="Build the streamlets' logic, too, and tell its queries; needs Spark.")
+@click.option("--plans", is_flag=True, help="Build the streamlets' logic and include its queries; needs Spark.")
 def describe(
-    given: Sequence[str], conf: Sequence[str], output: Path | None, state_dir: Path | None, plans: bool
+    arguments: Sequence[str], conf: Sequence[str], output: Path | None, state_dir: Path | None, plans: bool
 ) -> None:
-    """Write what an application is as JSON: streamlets, schemas, wiring, topics and the settings that matter to state.
+    """Write a JSON descriptor of an application: streamlets, schemas, wiring, topics, and settings that affect state.
 
-    PATH is a blueprint or its folder (left out: this folder). Queries are told with --plans and where the application
-    has run, and there the schemas of all records in its topics, too. Secrets are left out. `flow verify --against FILE`
-    compares.
+    `flow verify --against FILE` compares a later version with it. The descriptor includes the queries with --plans or
+    if the application has run. If it has run, the schemas of all records in its topics are included, too. Secrets are
+    omitted.
+
+    PATH is a blueprint or its directory (default: the working directory).
     """
     from blueprint.comparison import describe_plan, to_json
-    from cli.verifying import refuse, with_logic
+    from cli.verification.findings import refuse, verify_with_logic
     from streamlets.runner.deployment import as_run
     from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory
 
-    app = application(given, conf)
-    verification, without_logic = with_logic(app, state=True) if plans else (app.verify(), "")
+    app = application(arguments, conf)
+    verification, error = verify_with_logic(app, state=True) if plans else (app.verify(), "")
     if verification.plan is None:
         refuse(verification)
-    if without_logic:
-        click.echo(without_logic, err=True)
-        raise SystemExit(_WITHOUT_SPARK)
+    if error:
+        click.echo(error, err=True)
+        raise SystemExit(_SPARK_UNAVAILABLE)
     plan = verification.plan
     root = state_dir if state_dir is not None else Path(plan.folder) / STATE_DIRECTORY
     if state_dir is not None and not (root / plan.name).is_dir():
-        raise click.UsageError(f"{root} holds no state of the application `{plan.name}`")
+        raise click.UsageError(f"{root} has no state of the application `{plan.name}`")
     text = to_json(as_run(describe_plan(plan, verification.queries), StateDirectory(root, plan.name)))
     if output is None:
         click.echo(text, nl=False)
         return
     try:
         replace_file(output, text.encode())
-    except OSError as error:
-        raise click.ClickException(f"`{output}` cannot be written: {error.strerror or error}") from None
+    except OSError as failure:
+        raise click.ClickException(f"`{output}` cannot be written: {failure.strerror or failure}") from None

@@ -1,4 +1,4 @@
-"""`flow explain`: what a code of `flow verify` means, why it matters, an example, and how it is mended."""
+"""`flow explain`: what a code of `flow verify` means, why it matters, an example, and the fix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import click
 
-from cli.output.formats import format_option
+from cli.options import format_option
 
 VERSION = 1
 
@@ -15,10 +15,10 @@ VERSION = 1
 @click.argument("code", required=False)
 @format_option("text")
 def explain(code: str | None, form: str) -> None:
-    """Explain a code of `flow verify`: what it means, why it matters, an example and the fix.
+    """Explain a code that `flow verify` reports: what it means, why it matters, an example and the fix.
 
-    CODE is written as a finding shows it, such as `unknown-port`; left out, all codes are listed. The exit code is 2
-    when there is no such code.
+    CODE is written as in a finding, for example `unknown-port`. Without CODE, all codes are listed. The exit code is 2
+    if there is no such code.
     """
     if code is None:
         click.echo(_listing_as_data() if form == "json" else _listing(), nl=False)
@@ -29,7 +29,7 @@ def explain(code: str | None, form: str) -> None:
 
     name = code_of(code)
     if name not in CODES:
-        hint = suggestion(name, CODES, "`flow explain` lists all there are")
+        hint = suggestion(name, CODES, "run `flow explain` to list all codes")
         raise click.UsageError(f"there is no code `{name}`; {hint}")
     if form == "json":
         click.echo(_as_json({**_facts(name), "page": page(name)}), nl=False)
@@ -75,7 +75,7 @@ def _as_json(facts: dict[str, object]) -> str:
 
 
 def _width() -> int:
-    """Columns to fill: the terminal's, but no more than can be read well."""
+    """Return the width of the output: that of the terminal, but at most 100 columns, which are easier to read."""
     import shutil
 
     return min(shutil.get_terminal_size((100, 24)).columns, 100)

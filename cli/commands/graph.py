@@ -1,4 +1,4 @@
-"""`flow graph`: the application as a drawing."""
+"""`flow graph`: draw the graph of an application."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ if TYPE_CHECKING:
 @application_arguments
 @click.option(
     "--format", "form", type=click.Choice(["terminal", "mermaid", "dot", "json"]), default="terminal",
-    show_default=True, help="A drawing for the eye, or text for other tools.",
+    show_default=True, help="A drawing for the terminal, or text for other tools.",
 )  # fmt: skip
-@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with -, | and + only.")
-def graph(given: Sequence[str], conf: Sequence[str], form: str, ascii_only: bool) -> None:
-    """Draw the application: boxes are streamlets, names on lines are topics.
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with the characters -, | and + only.")
+def graph(arguments: Sequence[str], conf: Sequence[str], form: str, ascii_only: bool) -> None:
+    """Draw the graph of an application: boxes are streamlets, names on lines are topics.
 
-    What verification finds is told on the standard error and marked in the drawing, which is made all the same; the
-    exit code is then that of `flow verify`.
+    PATH is a blueprint or its directory (default: the working directory). A blueprint with errors is drawn as far as
+    possible: the findings are printed on the standard error, and streamlets with errors are marked. The exit code is
+    that of `flow verify`.
     """
     from blueprint import drawing as render
-    from cli.verifying import exit_code, report
+    from cli.verification.findings import exit_code, report
 
-    app = application(given, conf)
+    app = application(arguments, conf)
     verification = app.verify()
     if verification.diagnostics:
-        form_of_findings = "concise" if verification.graph.streamlets else "full"  # nothing is drawn: say all of it
-        click.echo(report(verification, form_of_findings, err=True), err=True, nl=False)
+        detail = "concise" if verification.graph.streamlets else "full"  # Without a drawing, the findings are all.
+        click.echo(report(verification, detail, err=True), err=True, nl=False)
     picture = picture_of(verification)
     if picture.nodes:
         click.echo(
@@ -48,29 +49,30 @@ def graph(given: Sequence[str], conf: Sequence[str], form: str, ascii_only: bool
 
 
 def picture_of(verification: Verification) -> Picture:
-    """The drawing of a verified application, as far as it could be read; what has an error is marked."""
+    """Return the drawing of an application as far as it could be read; streamlets with errors are marked."""
     from blueprint.drawing import Edge, Node, Picture
 
-    found = verification.graph
-    faulty = _at_fault(verification)
-    classes = {each.ref: each.class_name for each in verification.plan.streamlets} if verification.plan else {}
+    graph = verification.graph
+    faulty = _streamlets_with_errors(verification)
+    plan = verification.plan
+    classes = {streamlet.ref: streamlet.class_name for streamlet in plan.streamlets} if plan else {}
     nodes = [
-        Node(f"streamlet {ref}", "streamlet", ref, classes.get(ref, ""), ref in faulty) for ref in found.streamlets
+        Node(f"streamlet {ref}", "streamlet", ref, classes.get(ref, ""), ref in faulty) for ref in graph.streamlets
     ]
-    nodes += [Node(f"topic {topic}", "topic", topic) for topic in found.topics]
+    nodes += [Node(f"topic {topic}", "topic", topic) for topic in graph.topics]
     edges = [
         Edge(f"{edge.source.kind} {edge.source.name}", f"{edge.target.kind} {edge.target.name}", edge.port)
-        for edge in found.edges
+        for edge in graph.edges
     ]
-    name = verification.plan.name if verification.plan else verification.blueprint
+    name = plan.name if plan else verification.blueprint
     return Picture(name, tuple(nodes), tuple(edges))
 
 
-def _at_fault(verification: Verification) -> set[str]:
-    """Streamlets that an error names in back-quotes, alone or in front of a port."""
+def _streamlets_with_errors(verification: Verification) -> set[str]:
+    """Return the streamlets that an error names in back-quotes, alone or followed by a port."""
     from blueprint.diagnostics import Severity
 
-    errors = [each.headline for each in verification.diagnostics if each.severity is Severity.ERROR]
+    errors = [finding.headline for finding in verification.diagnostics if finding.severity is Severity.ERROR]
     return {
         ref
         for ref in verification.graph.streamlets
@@ -79,11 +81,12 @@ def _at_fault(verification: Verification) -> set[str]:
 
 
 def _columns() -> int | None:
-    """The terminal's width; no limit when the output is no terminal."""
+    """Return the width of the terminal; None, for no limit, when the output is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _draws_boxes() -> bool:
+    """Return whether the output's encoding has characters for boxes."""
     try:
         "┌".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

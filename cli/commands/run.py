@@ -1,4 +1,4 @@
-"""`flow run`: verify, then run, and show what happens until it is over."""
+"""`flow run`: verify an application, run it, and show its progress until it ends."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.against import CLASSES
 from cli.application import application, application_arguments
-from cli.durations import DurationType
-from cli.following import fail
+from cli.options import DurationType
+from cli.output.errors import fail
+from cli.verification.descriptors import CLASSES
 
 if TYPE_CHECKING:
     from blueprint.plan import Isolation
@@ -21,39 +21,45 @@ if TYPE_CHECKING:
 
 @click.command()
 @application_arguments
-@click.option("--available-now", is_flag=True, help="Work off what there is, producers first, then end.")
-@click.option("--fresh", is_flag=True, help="Forget all topics and checkpoints first (asks, unless --yes).")
-@click.option("--yes", is_flag=True, help="Ask nothing.")
-@click.option("--master", metavar="URL", help="Spark's master; left out, all cores of this machine.")
+@click.option("--available-now", is_flag=True, help="Process all available data in topological order, then exit.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Delete all topics and checkpoints before starting (asks for confirmation unless --yes).",
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--master", metavar="URL", help="The Spark master (default: all cores of this machine).")
 @click.option(
     "--isolation", type=click.Choice(["none", "process"]),
-    help="Where streamlets run: all on one Spark, or each (each group) in a process with a Spark of its own; "
-    "left out, as flow.isolation says (none).",
+    help="Run all streamlets on one Spark, or each streamlet or group in a process with its own Spark (default: the "
+    "setting flow.isolation, or none).",
 )  # fmt: skip
 @click.option(
-    "--state-dir", metavar="DIR", help="Where topics and checkpoints are kept; left out, .flow beside the blueprint."
-)
+    "--state-dir", metavar="DIRECTORY",
+    help="The parent directory of the application's topics and checkpoints (default: .flow next to the blueprint).",
+)  # fmt: skip
 @click.option(
     "--allow", type=click.Choice(CLASSES[CLASSES.index("drain"):]),
-    help="What a change since the last run may take at most, the mildest first; default: `drain` when the last run "
-    "ended after a commit of each query.",
+    help="The worst class of change since the last run to allow, in increasing order (default: drain if the last run "
+    "ended with all batches committed).",
 )  # fmt: skip
-@click.option("--plans", is_flag=True, help="Build the streamlets' logic first, and compare its queries, too.")
+@click.option("--plans", is_flag=True, help="Build the streamlets' logic first, and compare the queries, too.")
 @click.option(
     "--drain-timeout", type=DurationType(), metavar="DURATION", default="60s", show_default=True,
-    help="How long running batches may take when it is stopped; then they are given up, to be replayed.",
+    help="How long to wait for running batches when stopping; batches that take longer are replayed at the next start.",
 )  # fmt: skip
-@click.option("--fail-fast", is_flag=True, help="End as soon as one streamlet has failed for good.")
+@click.option("--fail-fast", is_flag=True, help="Stop the run when one streamlet has failed and cannot be restarted.")
 @click.option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="The log file's: readable lines, or a record of JSON a line.",
+    help="The format of the log file; json is one JSON object per line.",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["auto", "table", "lines", "json"]), default="auto", show_default=True,
-    help="A live table, a line per event, or events as JSON lines; auto is a table on a terminal, else lines.",
+    help="The output format: a live table, one line per event, or one JSON object per event; auto is table on a "
+    "terminal, otherwise lines.",
 )  # fmt: skip
 def run(
-    given: Sequence[str],
+    arguments: Sequence[str],
     conf: Sequence[str],
     available_now: bool,
     fresh: bool,
@@ -68,39 +74,41 @@ def run(
     log_format: str,
     form: str,
 ) -> None:
-    """Verify an application, then run it until it is stopped (Ctrl-C or SIGTERM: once to finish the running batches,
-    twice to stop at once) or, with --available-now, until everything there is has been worked off.
+    """Verify an application, then run it until it is stopped.
 
-    What changed since the last run is compared as by `flow verify --against`. The run stops before Spark starts when a
-    change takes more than --allow permits. Queries that lose their state start again with a new checkpoint.
+    PATH is a blueprint or its directory (default: the working directory). Ctrl-C or SIGTERM stops the run after the
+    running batches; a second one stops it immediately. With --available-now, the run ends when all available data has
+    been processed.
 
-    PATH is a blueprint or its folder (left out: this folder). The exit code is 0 when every streamlet completed or was
-    stopped, 1 when one failed for good or the run could not go on, 2 when the blueprint or the arguments are wrong
-    or the state of the last run cannot be continued.
+    The application is compared with the version that last ran, as by `flow verify --against`. If a change is worse than
+    --allow permits, the run does not start. Queries that lose their state start with a new checkpoint.
+
+    The exit code is 0 if every streamlet completed or was stopped, 1 if a streamlet failed or the run could not
+    continue, and 2 if the blueprint or the arguments are wrong or the state of the last run cannot be continued.
     """
-    from cli.continuing import Continuation, lost_queries
-    from cli.taking_over import ThisRun, arguments_of
-    from cli.verifying import refuse, with_logic
+    from cli.runs.process import ThisRun, arguments_of
+    from cli.verification.continuation import Continuation, lost_queries
+    from cli.verification.findings import refuse, verify_with_logic
     from streamlets.runner.run import RunOptions
     from streamlets.runner.run import run as run_plan
     from streamlets.runner.state_directory.directory import StateError
     from streamlets.spark.session import SessionError
 
-    app = application(given, conf)
+    app = application(arguments, conf)
     continuation = Continuation(Path(state_dir) if state_dir else None, allow, fresh=fresh)
-    verification, without_logic = with_logic(app, continuation) if plans else (app.verify(against=continuation), "")
+    verification, error = verify_with_logic(app, continuation) if plans else (app.verify(against=continuation), "")
     if verification.plan is None:
         refuse(verification)
     continuation.report(verification)
-    if without_logic:
-        click.echo(without_logic, err=True)
+    if error:
+        click.echo(error, err=True)
         raise SystemExit(1)
     plan = verification.plan
     state = continuation.state(plan)
     if fresh and not yes and state.holds_anything():
         _confirm(state)
     view = _view(form, state)
-    this = ThisRun(_options(click.get_current_context().params, state))
+    this_run = ThisRun(_options(click.get_current_context().params, state))
     options = RunOptions(
         state=state,
         master=master,
@@ -114,39 +122,46 @@ def run(
         compared=continuation.compared,
         reset=lost_queries(verification.changes),
         taken_over=state.taken_over,
-        check_upgrade=this.check,
-        check_return=lambda before: this.check(before, "--against", str(state.directory), "--allow", "state-loss"),
+        check_upgrade=this_run.check,
+        check_return=lambda previous: this_run.check(
+            previous, "--against", str(state.directory), "--allow", "state-loss"
+        ),
     )
     try:
         with view:
             code, upgrade = run_plan(plan, options, view.event, view.print_line)
-    except (StateError, SessionError) as error:
-        fail(str(error), error.help)
+    except (StateError, SessionError) as failure:
+        fail(str(failure), failure.help)
     if upgrade is not None:
-        this.become(upgrade)
+        this_run.become(upgrade)
     raise SystemExit(code)
 
 
-def _options(given: Mapping[str, Any], state: StateDirectory) -> tuple[str, ...]:
-    """The options of this run that the version after it takes over; its folder is as fresh as this one leaves it."""
-    flags = [f"--{name.replace('_', '-')}" for name in ("available_now", "fail_fast") if given[name]]
-    master = ["--master", given["master"]] if given["master"] else []
-    isolation = ["--isolation", given["isolation"]] if given["isolation"] else []
+def _options(parameters: Mapping[str, Any], state: StateDirectory) -> tuple[str, ...]:
+    """Return the options of this run that apply to later versions, too; --fresh does not."""
+    flags = [f"--{name.replace('_', '-')}" for name in ("available_now", "fail_fast") if parameters[name]]
+    master = ["--master", parameters["master"]] if parameters["master"] else []
+    isolation = ["--isolation", parameters["isolation"]] if parameters["isolation"] else []
     return (
         *flags,
         *master,
         *isolation,
         *("--state-dir", str(state.root.absolute())),
-        *("--drain-timeout", f"{given['drain_timeout']:f}s"),
-        *("--log-format", given["log_format"]),
-        *("--format", given["form"]),
+        *("--drain-timeout", f"{parameters['drain_timeout']:f}s"),
+        *("--log-format", parameters["log_format"]),
+        *("--format", parameters["form"]),
     )
 
 
 def _confirm(state: StateDirectory) -> None:
+    """Ask before all state is deleted.
+
+    Raises:
+        click.UsageError: the standard input is not a terminal.
+    """
     if not sys.stdin.isatty():
-        raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}: add --yes")
-    click.confirm(f"Delete all topics and checkpoints below {state.directory}?", abort=True, err=True)
+        raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}; add --yes to confirm")
+    click.confirm(f"Delete all topics and checkpoints in {state.directory}?", abort=True, err=True)
 
 
 def _view(form: str, state: StateDirectory) -> View:

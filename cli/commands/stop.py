@@ -1,4 +1,4 @@
-"""`flow stop`: end a run in order, from another terminal."""
+"""`flow stop`: stop a run gracefully from another terminal."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ from pathlib import Path
 
 import click
 
-from cli.following import Follower, fail, send, the_running, timeout_option
-from cli.state import path_argument, state_options
+from cli.options import path_argument, timeout_option
+from cli.output.errors import fail
+from cli.runs.follower import Follower, running_application, send
+from cli.state import state_options
 
 
 @click.command()
 @path_argument
 @state_options
-@click.option("--now", is_flag=True, help="Give running batches up; they are replayed at the next start.")
-@timeout_option("How long running batches may take, then as --now (left out: the run's own --drain-timeout).")
+@click.option("--now", is_flag=True, help="Stop immediately; running batches are replayed at the next start.")
+@timeout_option("How long to wait before stopping as with --now (default: the --drain-timeout of the run).")
 def stop(path: Path, state_dir: Path | None, application: str | None, now: bool, timeout: float | None) -> None:
-    """Stop a running application: no new batch begins, the running ones are committed, producers before consumers.
+    """Stop a running application gracefully: start no new batch, commit the running ones, producers before consumers.
 
-    PATH is the application's blueprint or folder (left out: this folder). Waits until it has ended; Ctrl-C leaves it
-    to end by itself. The exit code is 0 when it has ended in order or was not running, 1 when it ended otherwise.
+    The command waits until the application has ended; Ctrl-C ends the waiting only. PATH is the application's blueprint
+    or directory (default: the working directory).
+
+    The exit code is 0 if the application was stopped or was not running, and 1 if it ended in any other way.
     """
     from streamlets.runner.state_directory.control import request
 
-    state = the_running(path, state_dir, application)
+    state = running_application(path, state_dir, application)
     process = state.owner()
     if process is None:
         click.echo(f"{state.application} is not running")
@@ -34,5 +38,8 @@ def stop(path: Path, state_dir: Path | None, application: str | None, now: bool,
     click.echo(f"{state.application} (process {process}): {'stopping' if now else 'draining'}")
     status = follower.until(lambda status: False, None) or {}
     if status.get("started") != started or status.get("ended") is None:
-        fail(f"{state.application} died before it had stopped in order", "the next start replays its last batches")
-    click.echo(f"ended: {status.get('reason') or 'all done'} (exit code {status.get('exit_code')})")
+        fail(
+            f"{state.application} was killed or crashed before it had stopped",
+            "the next start replays its last batches",
+        )
+    click.echo(f"ended: {status.get('reason') or 'completed'} (exit code {status.get('exit_code')})")

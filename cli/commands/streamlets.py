@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.application import SUFFIXES, blueprint_at, existing
-from cli.output.formats import format_option
+from cli.options import format_option
 
 if TYPE_CHECKING:
     from blueprint.catalog import LoadFailure, PortDescriptor, StreamletDescriptor
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
 @click.option(
     "--module", "modules", multiple=True, metavar="NAME",
-    help="List the classes of this module only, as Python imports it from PATH; may be repeated.",
+    help="List only the classes of module NAME, as Python imports it from PATH; may be repeated.",
 )  # fmt: skip
 @format_option("text")
 def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
@@ -48,26 +48,29 @@ def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
         names = streamlet_classes_of(project, modules)
     else:
         names = catalog.classes(folder)
-    found = {name: catalog.describe(StreamletRequest(ref=name, class_name=name, folder=folder)) for name in names}
+    descriptions = {
+        name: catalog.describe(StreamletRequest(ref=name, class_name=name, folder=folder)) for name in names
+    }
     if form == "json":
         import json
 
-        click.echo(json.dumps([_data(name, each) for name, each in found.items()], indent=2, ensure_ascii=False))
-    elif not found:
+        click.echo(json.dumps([_data(*item) for item in descriptions.items()], indent=2, ensure_ascii=False))
+    elif not descriptions:
         click.echo(f"no streamlets in {', '.join(modules) or folder} (modules are searched in {folder} and its `src`)")
     else:
-        click.echo("\n\n".join("\n".join(_text(name, each)) for name, each in found.items()))
-    raise SystemExit(1 if any(isinstance(each, LoadFailure) for each in found.values()) else 0)
+        click.echo("\n\n".join("\n".join(_text(*item)) for item in descriptions.items()))
+    raise SystemExit(1 if any(isinstance(description, LoadFailure) for description in descriptions.values()) else 0)
 
 
 def _project_folder(path: Path, *, named: bool) -> Path:
-    """The directory of a project.
+    """Return the directory of a project.
 
     Arguments:
-        path: its blueprint or the directory; named: whether modules are named, so that it needs no blueprint.
+        path: its blueprint or the directory.
+        named: whether modules are named, so that no blueprint is needed.
 
     Raises:
-        click.UsageError: there is none; all modules below any other directory are not searched.
+        click.UsageError: there is no blueprint; other directories may have many modules, which are not searched.
     """
     blueprint = blueprint_at(existing(path))
     if not named and not (blueprint.is_file() and blueprint.suffix in SUFFIXES):
@@ -76,61 +79,61 @@ def _project_folder(path: Path, *, named: bool) -> Path:
     return blueprint.parent
 
 
-def _text(name: str, found: StreamletDescriptor | LoadFailure) -> Iterator[str]:
+def _text(name: str, description: StreamletDescriptor | LoadFailure) -> Iterator[str]:
     from blueprint.catalog import LoadFailure
 
-    if isinstance(found, LoadFailure):
-        yield f"{name}  cannot be described: {found.message}"
-        yield from (f"    {frame.span.file}:{frame.span.line} in {frame.function}" for frame in found.frames)
+    if isinstance(description, LoadFailure):
+        yield f"{name}  cannot be described: {description.message}"
+        yield from (f"    {frame.span.file}:{frame.span.line} in {frame.function}" for frame in description.frames)
         return
-    yield f"{name}  ({_role(found)})"
-    if found.description:
-        yield f"    {found.description}"
-    for kind, ports in (("inlet", found.inlets), ("outlet", found.outlets)):
+    yield f"{name}  ({_role(description)})"
+    if description.description:
+        yield f"    {description.description}"
+    for kind, ports in (("inlet", description.inlets), ("outlet", description.outlets)):
         for port in ports:
             yield f"    {kind:9} {port.name}: {_schema(port)}"
             yield from textwrap.wrap(_columns(port), 100, initial_indent=" " * 14, subsequent_indent=" " * 14)
             yield from (f"              {problem.headline}" for problem in port.problems)
-    for parameter in found.parameters:
+    for parameter in description.parameters:
         default = f"= {parameter.default}" if parameter.default is not None else "(optional)" * parameter.optional
         yield f"    parameter {parameter.key}: {parameter.type} {default or '(required)'}  {parameter.description}"
-    for mount in found.volume_mounts:
+    for mount in description.volume_mounts:
         yield f"    mount     {mount.name}: {mount.path} ({mount.access_mode})"
 
 
-def _role(found: StreamletDescriptor) -> str:
-    if found.inlets and found.outlets:
+def _role(description: StreamletDescriptor) -> str:
+    if description.inlets and description.outlets:
         return "processor"
-    return "ingress" if found.outlets else "egress" if found.inlets else "no ports"
+    return "ingress" if description.outlets else "egress" if description.inlets else "no ports"
 
 
 def _schema(port: PortDescriptor) -> str:
-    """The name of a port's record."""
+    """Return the name of a port's record."""
     if port.contract is None:
-        return "no schema" if port.problems else "the configuration gives the schema"
+        return "no schema" if port.problems else "schema set by the configuration"
     return port.contract.record.name
 
 
 def _columns(port: PortDescriptor) -> str:
-    """A port's fields in Spark's words."""
+    """Return a port's fields as Spark DDL; empty when there is no valid schema."""
     from blueprint.avro.spark_types import spark_ddl
 
     return spark_ddl(port.contract) if port.contract is not None and not port.problems else ""
 
 
-def _data(name: str, found: StreamletDescriptor | LoadFailure) -> dict[str, Any]:
+def _data(name: str, description: StreamletDescriptor | LoadFailure) -> dict[str, Any]:
     import json
 
     from blueprint.catalog import LoadFailure
 
-    if isinstance(found, LoadFailure):
-        return {"class": name, "failure": {"kind": found.kind.value, "message": found.message}}
+    if isinstance(description, LoadFailure):
+        return {"class": name, "failure": {"kind": description.kind.value, "message": description.message}}
     return {
         "class": name,
-        "description": found.description,
-        "labels": list(found.labels),
-        "role": _role(found),
-        "declared": {"file": found.declared.file, "line": found.declared.line},
+        "description": description.description,
+        "labels": list(description.labels),
+        "role": _role(description),
+        "declared": {"file": description.declared.file, "line": description.declared.line},
         **{
             kind: [
                 {
@@ -141,17 +144,20 @@ def _data(name: str, found: StreamletDescriptor | LoadFailure) -> dict[str, Any]
                 }
                 for port in ports
             ]
-            for kind, ports in (("inlets", found.inlets), ("outlets", found.outlets))
+            for kind, ports in (("inlets", description.inlets), ("outlets", description.outlets))
         },
         "parameters": [
             {
-                "key": each.key,
-                "type": each.type.value,
-                "default": each.default,
-                "optional": each.optional,
-                "description": each.description,
+                "key": parameter.key,
+                "type": parameter.type.value,
+                "default": parameter.default,
+                "optional": parameter.optional,
+                "description": parameter.description,
             }
-            for each in found.parameters
+            for parameter in description.parameters
         ],
-        "volume_mounts": [{"name": m.name, "path": m.path, "access_mode": m.access_mode} for m in found.volume_mounts],
+        "volume_mounts": [
+            {"name": mount.name, "path": mount.path, "access_mode": mount.access_mode}
+            for mount in description.volume_mounts
+        ],
     }

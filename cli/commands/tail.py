@@ -1,4 +1,4 @@
-"""`flow tail`: the last records of a topic, and those to come, read without Spark."""
+"""`flow tail`: show the last records of a topic, and new ones as they arrive, without Spark."""
 
 from __future__ import annotations
 
@@ -14,50 +14,56 @@ from typing import Any
 
 import click
 
-from cli.output.formats import format_option
+from cli.options import format_option, path_argument
 from cli.state import state_options, topic_folders
 
-_EVERY = 0.5  # seconds from one look for news to the next
+_POLL_INTERVAL = 0.5
+"""Seconds between two reads of the topic."""
 
 
 @click.command()
 @click.argument("topic")
-@click.argument("path", type=click.Path(path_type=Path), default=Path())
+@path_argument
 @state_options
-@click.option("-n", "count", type=click.IntRange(min=0), default=10, show_default=True, help="How many of the last.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what comes, until stopped.")
-@format_option(data="jsonl", help="For the eye, or a JSON object a line (bytes as base64, times as ISO 8601).")
+@click.option(
+    "-n", "count", type=click.IntRange(min=0), default=10, show_default=True, help="Number of records to show."
+)
+@click.option("--follow", "-f", is_flag=True, help="Show new records as they arrive, until interrupted.")
+@format_option(
+    data="jsonl",
+    help="The output format; jsonl is one JSON object per line, with bytes as Base64 and times as ISO 8601.",
+)
 def tail(
     topic: str, path: Path, state_dir: Path | None, application: str | None, count: int, follow: bool, form: str
 ) -> None:
-    """Show the last records of TOPIC, as they were written.
+    """Show the last records of TOPIC as they were written.
 
-    PATH is the application's blueprint or folder (left out: this folder). It may be running.
+    PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
-    folder = _find(topic, topic_folders(path, state_dir, application))
+    folder = _topic_folder(topic, topic_folders(path, state_dir, application))
     show = _print_lines if form == "jsonl" else _print_table
-    news = _news(folder) if follow else iter(())
-    next(news, None)  # take the place in the log before the last records are read, so that none falls between
+    new_rows = _new_rows(folder) if follow else iter(())
+    next(new_rows, None)  # Note the end of the topic before the last records are read, so that none is missed.
     show(_last(folder, count))
-    with suppress(KeyboardInterrupt):  # that is how following ends
-        for rows in news:
+    with suppress(KeyboardInterrupt):
+        for rows in new_rows:
             show(rows)
 
 
-def _find(topic: str, applications: dict[str, tuple[Path, ...]]) -> Path:
-    """The topic's folder.
+def _topic_folder(topic: str, applications: dict[str, tuple[Path, ...]]) -> Path:
+    """Return the directory of a topic.
 
     Raises:
-        click.UsageError: there is none, or several applications have one.
+        click.UsageError: there is no such topic, or several applications have one.
     """
     from blueprint.spelling import suggestion
 
-    found = {name: each for name, folders in applications.items() for each in folders if each.name == topic}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if found:
-        raise click.UsageError(f"{', '.join(found)} each have a topic `{topic}`: choose with --application")
-    names = sorted({each.name for folders in applications.values() for each in folders})
+    matching = {name: folder for name, folders in applications.items() for folder in folders if folder.name == topic}
+    if len(matching) == 1:
+        return next(iter(matching.values()))
+    if matching:
+        raise click.UsageError(f"{', '.join(matching)} have a topic `{topic}` each; choose one with --application")
+    names = sorted({folder.name for folders in applications.values() for folder in folders})
     raise click.UsageError(f"there is no topic `{topic}`; {suggestion(topic, names)}")
 
 
@@ -67,22 +73,22 @@ def _last(folder: Path, count: int) -> list[dict[str, Any]]:
     return [row for batch in last(folder, count) for row in batch.to_pylist()]
 
 
-def _news(folder: Path) -> Iterator[list[dict[str, Any]]]:
-    """First nothing, then what came since, again and again."""
+def _new_rows(folder: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield an empty list when the end of the topic has been read, then the rows of each later commit, forever."""
     from blueprint.plan import TopicPlan
     from streamlets.channels.delta import DeltaChannel
 
     resource = DeltaChannel(folder.parent).topic(TopicPlan(folder.name, folder.name, "delta", False, (), (), {}))
-    seen = resource.end()
+    position = resource.end()
     yield []
     while True:
         end = resource.end()
-        if end != seen:
-            rows = [row for batch in resource.scan(None, seen, end) for row in batch.to_pylist()]
-            seen = end
+        if end != position:
+            rows = [row for batch in resource.scan(None, position, end) for row in batch.to_pylist()]
+            position = end
             if rows:
                 yield rows
-        time.sleep(_EVERY)
+        time.sleep(_POLL_INTERVAL)
 
 
 def _print_lines(rows: Iterable[dict[str, Any]]) -> None:
@@ -111,7 +117,7 @@ def _cell(value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no word for."""
+    """Return a value that JSON has no type for as a string; numbers stay."""
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""`flow topics`: what is in an application's topics, and dropping what is no longer wanted; without Spark."""
+"""`flow topics`: list the topics of an application, and delete records, without Spark."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.following import fail
 from cli.groups import ListedGroup
-from cli.output.formats import format_option
-from cli.output.quantities import count, moment, size
-from cli.state import named_topic, path_argument, state_directory, state_options, topic_folders
+from cli.options import format_option, path_argument
+from cli.output.errors import fail
+from cli.output.quantities import count, size, timestamp
+from cli.state import named_topic, state_directory, state_options, topic_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 @click.group(cls=ListedGroup)
 def topics() -> None:
-    """List an application's topics, and drop records of one."""
+    """List the topics of an application, and delete records of a topic."""
 
 
-@topics.command("list", short_help="List them: records, size, last commit, who wrote them.")
+@topics.command("list", short_help="List the topics (the default).")
 @path_argument
 @state_options
 @format_option()
 def list_all(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
-    """List an application's topics: records, size, last commit and who wrote them.
+    """List the topics of an application with their records, size, last commit, and the schemas of their records.
 
-    PATH is the application's blueprint or folder (left out: this folder). It may be running.
+    PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
     from streamlets.channels.delta.inspection import summary
 
-    found = {
+    summaries = {
         name: [summary(folder) for folder in folders]
         for name, folders in topic_folders(path, state_dir, application).items()
     }
@@ -51,23 +51,23 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         import json
 
         click.echo(
-            json.dumps({name: [asdict(each) for each in each_app] for name, each_app in found.items()}, indent=2)
+            json.dumps({name: [asdict(topic) for topic in topics] for name, topics in summaries.items()}, indent=2)
         )
         return
-    for name, summaries in found.items():
-        _print_table(name, summaries)
+    for name, topics in summaries.items():
+        _print_table(name, topics)
 
 
-@topics.command(short_help="Drop records that all readers have committed.")
+@topics.command(short_help="Delete records that all readers have committed.")
 @click.argument("topic")
 @path_argument
 @state_options
-@click.option("--older-than", metavar="AGE", help="Records that came longer ago, such as `7 days`.")
-@click.option("--schema", metavar="FINGERPRINT", help="Records that were written with this schema, as `list` shows it.")
-@click.option("--all", "everything", is_flag=True, help="All records.")
-@click.option("--force", is_flag=True, help="Also what a reader has not committed: it is told what it missed.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
-@click.option("--yes", is_flag=True, help="Ask nothing.")
+@click.option("--older-than", metavar="AGE", help="Delete records that were written longer ago, for example `7 days`.")
+@click.option("--schema", metavar="FINGERPRINT", help="Delete records with this schema, as shown by `flow topics`.")
+@click.option("--all", "everything", is_flag=True, help="Delete all records.")
+@click.option("--force", is_flag=True, help="Also delete records that readers have not committed; they report them.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @format_option()
 def purge(
     topic: str,
@@ -82,49 +82,57 @@ def purge(
     yes: bool,
     form: str,
 ) -> None:
-    """Drop records of TOPIC, oldest first, by whole files: `--older-than AGE`, `--schema FINGERPRINT` or both, or
-    `--all`.
+    """Delete records of TOPIC that all readers have committed.
 
-    What a reader has not committed stays, unless it is forced. Readers are the checkpoints of the application and the
-    consumers that its blueprint names. The application may be running; when it is not, the space is given back at
-    once, else within two hours.
+    Choose the records with --older-than, --schema or both, or with --all. Records are deleted by whole files, oldest
+    first. Records that a reader has not committed are kept unless --force is given. The readers are the application's
+    checkpoints and the consumers in its blueprint. Disk space is freed immediately, or within two hours if the
+    application is running.
 
-    The exit code is 1 when readers held records back.
+    PATH is the application's blueprint or directory (default: the working directory). The exit code is 1 if records
+    were kept because of a reader.
     """
     from streamlets.runner.checkpoints.readers import readers_below
 
     if (older_than is None and schema is None) is not everything:
-        raise click.UsageError("choose the records: `--older-than AGE`, `--schema FINGERPRINT`, both, or `--all`")
+        raise click.UsageError(
+            "choose records with `--older-than AGE`, `--schema FINGERPRINT` or both, or with `--all`"
+        )
     before = _before(older_than)
     state = state_directory(path, state_dir, application)
     resource = named_topic(topic, state)
-    _make_sure_of_schema(schema, state.topics / resource.plan.name)
+    _check_schema(schema, state.topics / resource.plan.name)
     readers = readers_below(resource, state.checkpoints, _consumers(path, topic))
     planned = resource.purge(readers, before=before, schema=schema, force=force, dry=True)
     if dry_run or not planned.records:
         _report(topic, planned, form, done=not dry_run)
         raise SystemExit(1 if planned.held else 0)
     _confirm(topic, planned, yes)
-    dropped = _carry_out(resource, state, lambda: resource.purge(readers, before=before, schema=schema, force=force))
+    dropped = _delete(resource, state, lambda: resource.purge(readers, before=before, schema=schema, force=force))
     _report(topic, dropped, form, done=True)
     raise SystemExit(1 if dropped.held else 0)
 
 
-def _make_sure_of_schema(fingerprint: str | None, topic: Path) -> None:
-    """Make sure that a topic has records of a schema.
+def _check_schema(fingerprint: str | None, topic: Path) -> None:
+    """Check that a topic has records of a schema; None allows any.
 
     Raises:
-        click.UsageError: it has none.
+        click.UsageError: it has no such records.
     """
     from streamlets.channels.delta.inspection import contracts
 
     known = [contract.fingerprint for contract in contracts(topic)]
     if fingerprint is not None and fingerprint not in known:
-        there = f"its schemas are {', '.join(known)}" if known else "it has no records"
-        raise click.UsageError(f"`{topic.name}` has no records of the schema `{fingerprint}`: {there}")
+        hint = f"its schemas are {', '.join(known)}" if known else "it has no records"
+        raise click.UsageError(f"`{topic.name}` has no records of the schema `{fingerprint}`: {hint}")
 
 
 def _before(older_than: str | None) -> float | None:
+    """Return the time of an age, in seconds since the epoch.
+
+    Raises:
+        click.UsageError: the age is not a duration.
+    """
     from blueprint.quantities import QuantityError, duration
 
     if older_than is None:
@@ -136,16 +144,16 @@ def _before(older_than: str | None) -> float | None:
 
 
 def _consumers(path: Path, topic: str) -> tuple[InletPlan, ...]:
-    """The inlets that the blueprint joins to a topic, by the topic's name; none when there is no valid blueprint."""
+    """Return the inlets that the blueprint connects to a topic; none without a valid blueprint."""
     from cli.application import Application, blueprint_at
 
     plan = Application(blueprint_at(path), (), ()).verify().plan
-    ids = [each.id for each in plan.topics if each.name == topic] if plan is not None else []
+    ids = [entry.id for entry in plan.topics if entry.name == topic] if plan is not None else []
     return tuple(inlet for id in ids for inlet in plan.inlets_of(id)) if plan is not None else ()
 
 
-def _carry_out(resource: DeltaTopic, state: StateDirectory, drop: Callable[[], Dropped]) -> Dropped:
-    """Drop, and delete the files when nobody can be reading them, that is, while no run owns the folder."""
+def _delete(resource: DeltaTopic, state: StateDirectory, purge: Callable[[], Dropped]) -> Dropped:
+    """Delete records; their files, too, if no run can be reading them, that is, if the application is not running."""
     from streamlets.channels.base import TopicLostError
     from streamlets.runner.state_directory.directory import StateError
 
@@ -153,9 +161,9 @@ def _carry_out(resource: DeltaTopic, state: StateDirectory, drop: Callable[[], D
         with ExitStack() as stack:
             try:
                 stack.enter_context(state.locked())
-            except StateError:  # it runs: the runner deletes them
-                return drop()
-            dropped = drop()
+            except StateError:  # The application is running: its runner deletes the files.
+                return purge()
+            dropped = purge()
             resource.sweep()
             return dropped
     except (OSError, TopicLostError) as error:
@@ -163,18 +171,18 @@ def _carry_out(resource: DeltaTopic, state: StateDirectory, drop: Callable[[], D
 
 
 def _confirm(topic: str, planned: Dropped, yes: bool) -> None:
-    """Say what is lost, and ask.
+    """Print what will be lost, and ask for confirmation.
 
     Raises:
-        click.UsageError: nobody can be asked.
+        click.UsageError: the standard input is not a terminal.
     """
     if yes:
         return
-    click.echo(f"{topic}: drops {count(planned.records, 'record')} ({size(planned.bytes)})", err=True)
+    click.echo(f"{topic}: deletes {count(planned.records, 'record')} ({size(planned.bytes)})", err=True)
     for missed in planned.missed:
         click.echo(f"  {missed.reader} has not committed {missed.records:,} of them", err=True)
     if not sys.stdin.isatty():
-        raise click.UsageError("nothing has been changed: add --yes to purge")
+        raise click.UsageError("nothing was deleted; add --yes to purge without confirmation")
     click.confirm("Purge?", abort=True, err=True)
 
 
@@ -184,12 +192,12 @@ def _report(topic: str, dropped: Dropped, form: str, *, done: bool) -> None:
 
         click.echo(json.dumps({"topic": topic, "done": done, **asdict(dropped)}, indent=2))
         return
-    what = "dropped" if done else "would drop"
-    click.echo(f"{topic}: {what} {count(dropped.records, 'record')} ({size(dropped.bytes)})")
+    verb = "deleted" if done else "would delete"
+    click.echo(f"{topic}: {verb} {count(dropped.records, 'record')} ({size(dropped.bytes)})")
     for reader, records in dropped.held.items():
-        click.echo(f"  kept: {reader} has not committed {records:,} of those that were to go")
+        click.echo(f"  kept: {reader} has not committed {count(records, 'record')}")
     if dropped.held:
-        click.echo("  --force drops them all the same; `flow checkpoints reset` forgets a reader that is gone")
+        click.echo("  --force deletes them anyway; `flow checkpoints reset` removes a reader that no longer exists")
     for missed in dropped.missed:
         verb = "missed" if done else "would miss"
         click.echo(f"  {missed.reader} {verb} {count(missed.records, 'record')}, from {missed.first} to {missed.last}")
@@ -202,7 +210,7 @@ def _print_table(application: str, summaries: list[TopicSummary]) -> None:
         click.echo(f"{application}: no topics yet")
         return
     rows = []
-    for each in summaries:
-        writers = ", ".join(f"{writer.record} {writer.fingerprint}" for writer in each.writers)
-        rows.append((each.name, f"{each.records:,}", size(each.bytes), moment(each.last_commit), writers or "-"))
-    print_table((application, "records", "size", "last commit (UTC)", "written as"), rows, right=("records", "size"))
+    for topic in summaries:
+        schemas = ", ".join(f"{writer.record} {writer.fingerprint}" for writer in topic.writers)
+        rows.append((topic.name, f"{topic.records:,}", size(topic.bytes), timestamp(topic.last_commit), schemas or "-"))
+    print_table((application, "records", "size", "last commit (UTC)", "schema"), rows, right=("records", "size"))

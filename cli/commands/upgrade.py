@@ -1,4 +1,4 @@
-"""`flow upgrade`: put a new version of a running application in its place, on the same state."""
+"""`flow upgrade`: replace a running application by a new version, on the same state."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.against import CLASSES, against
 from cli.application import Application, application_arguments
 from cli.application import application as application_of
-from cli.following import Follower, Status, fail, send, shown_state, streamlets, the_running, timeout_option
+from cli.options import timeout_option
+from cli.output.errors import fail
+from cli.runs.follower import Follower, Status, running_application, send, shown_state, streamlets
 from cli.state import state_options
+from cli.verification.descriptors import CLASSES, against
 
 if TYPE_CHECKING:
     from streamlets.runner.state_directory.directory import StateDirectory
     from streamlets.runner.trial import UpgradeOutcome
 
 _UP = ("running", "completed", "paused")
-_WRONG = ("failed", "backing-off")
+_FAILING = ("failed", "backing-off")
 
 
 @click.command()
@@ -27,13 +29,13 @@ _WRONG = ("failed", "backing-off")
 @state_options
 @click.option(
     "--allow", type=click.Choice(CLASSES[CLASSES.index("drain"):]), default="drain", show_default=True,
-    help="What a change may take at most, the mildest first.",
+    help="The worst class of change to allow, in increasing order.",
 )  # fmt: skip
-@click.option("--plans", is_flag=True, help="Build the streamlets' logic first, and compare its queries, too.")
-@click.option("--check", is_flag=True, help="Only verify and compare; the running version is left alone.")
-@timeout_option("How long running batches may take (left out: the run's own --drain-timeout).")
+@click.option("--plans", is_flag=True, help="Build the streamlets' logic first, and compare the queries, too.")
+@click.option("--check", is_flag=True, help="Verify and compare only; the running version continues.")
+@timeout_option("How long to wait for running batches (default: the --drain-timeout of the run).")
 def upgrade(
-    given: Sequence[str],
+    arguments: Sequence[str],
     conf: Sequence[str],
     state_dir: Path | None,
     application: str | None,
@@ -42,51 +44,59 @@ def upgrade(
     check: bool,
     timeout: float | None,
 ) -> None:
-    """Verify the version in PATH, compare it with the one that runs, drain that, and start the new one on its topics
-    and checkpoints: in the same process, with the options of its `flow run`.
+    """Upgrade a running application to the version in PATH.
 
-    PATH is a blueprint or its folder (left out: this folder). Without --conf and KEY=VALUE those of the running version
-    stay. What cannot be verified, or takes more than is allowed, leaves the running version as it is. The exit code is
-    0 when all of the new version is up, 1 when it is refused or a streamlet of it fails, 2 when arguments are wrong.
+    The new version is verified and compared with the running one. Then the running version commits its batches, and the
+    new version starts on the same topics and checkpoints, in the same process, with the options of the original
+    `flow run`. If the new version has errors, or a change is worse than --allow permits, the running version continues.
+
+    PATH is a blueprint or its directory (default: the working directory). Without --conf and KEY=VALUE, the settings of
+    the running version are used.
+
+    The exit code is 0 if all streamlets of the new version are up, 1 if it is refused or one of its streamlets fails,
+    and 2 if the arguments are wrong.
     """
-    from cli.continuing import lost_queries
-    from cli.taking_over import arguments_of
-    from cli.verifying import exit_code, report, with_logic
+    from cli.runs.process import arguments_of
+    from cli.verification.continuation import lost_queries
+    from cli.verification.findings import exit_code, report, verify_with_logic
     from streamlets.runner.state_directory.control import request
 
-    app = application_of(given, conf)
-    state = the_running(app.blueprint, state_dir, application)
+    app = application_of(arguments, conf)
+    state = running_application(app.blueprint, state_dir, application)
     process = state.owner()
     if process is None:
-        fail(f"{state.application} is not running", "`flow run` starts the new version on the same state")
-    app = _with_running(app, state)
+        fail(f"{state.application} is not running", "start the new version on the same state with `flow run`")
+    app = _with_running_settings(app, state)
     running = against(state.directory, allow)
-    verification, without_logic = with_logic(app, running) if plans else (app.verify(against=running), "")
+    verification, error = verify_with_logic(app, running) if plans else (app.verify(against=running), "")
     click.echo(report(verification), nl=False)
-    if without_logic:
-        click.echo(without_logic, err=True)
+    if error:
+        click.echo(error, err=True)
         raise SystemExit(1)
     if not verification.ok or verification.plan is None:
-        click.echo("the running version is left as it is", err=True)
+        click.echo("the running version continues", err=True)
         raise SystemExit(exit_code(app, verification))
     if verification.plan.name != state.application:
-        fail(f"this is the application {verification.plan.name}, and {state.application} runs in {state.directory}")
+        fail(
+            f"the new version must have the name of the running application, {state.application}; "
+            f"found {verification.plan.name}"
+        )
     if check:
         return
     follower = Follower(state)
     started = follower.status().get("started")
     lost = lost_queries(verification.changes)
-    wanted = request("upgrade", within=timeout, arguments=arguments_of(app), reset=lost)
-    send(state, wanted)
+    upgrade_request = request("upgrade", within=timeout, arguments=arguments_of(app), reset=lost)
+    send(state, upgrade_request)
     if lost:
-        click.echo(f"begins anew, without its checkpoint: {', '.join(lost)}")
-    click.echo(f"{state.application} (process {process}): draining, then the new version starts in its place")
-    outcome, status = _follow(follower, state, wanted.id, started)
+        click.echo(f"starting with a new checkpoint: {', '.join(lost)}")
+    click.echo(f"{state.application} (process {process}): draining, then the new version starts")
+    outcome, status = _follow(follower, state, upgrade_request.id, started)
     _conclude(outcome, status, started, state)
 
 
-def _with_running(app: Application, state: StateDirectory) -> Application:
-    """The application with the settings of the running version, unless there are some of its own."""
+def _with_running_settings(app: Application, state: StateDirectory) -> Application:
+    """Return the application with the settings of the running version, unless it has settings of its own."""
     if app.conf or app.settings:
         return app
     running = application_of(*_split(state.launched()))
@@ -94,66 +104,81 @@ def _with_running(app: Application, state: StateDirectory) -> Application:
 
 
 def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Positional arguments, and the files of `--conf`."""
-    given: list[str] = []
+    """Return positional arguments, and the files of `--conf`."""
+    positional: list[str] = []
     conf: list[str] = []
     rest = iter(arguments)
-    for each in rest:
-        if each == "--conf":
+    for argument in rest:
+        if argument == "--conf":
             conf.append(next(rest))
         else:
-            given.append(each)
-    return tuple(given), tuple(conf)
+            positional.append(argument)
+    return tuple(positional), tuple(conf)
 
 
 def _follow(
     follower: Follower, state: StateDirectory, id: str, started: float | None
 ) -> tuple[UpgradeOutcome | None, Status]:
-    """Show what happens until the trial of the new version is over, and the version before is up again if it failed."""
+    """Print the progress of an upgrade until its outcome is known, and the previous version is up if it failed.
+
+    Arguments:
+        follower: prints the progress.
+        state: the state directory of the application.
+        id: of the request to upgrade.
+        started: when the version before the upgrade was started.
+
+    Returns:
+        The outcome, None when the run ended without one, and the last status.
+    """
     from streamlets.runner.trial import read_outcome
 
     def outcome() -> UpgradeOutcome | None:
-        found = read_outcome(state)
-        return found if found is not None and found.id == id and found.result else None
+        written = read_outcome(state)
+        return written if written is not None and written.id == id and written.result else None
 
     status = follower.until(lambda status: outcome() is not None, None) or {}
-    found = outcome()
-    if found is not None and found.result == "rolled-back":
-        tried = status.get("started")
-        before = (started, tried)
-        status = follower.until(lambda now: now.get("started") not in before and _settled(now), None) or {}
-    return found, status
+    final = outcome()
+    if final is not None and final.result == "rolled-back":
+        earlier = (started, status.get("started"))
+        status = follower.until(lambda now: now.get("started") not in earlier and _settled(now), None) or {}
+    return final, status
 
 
 def _settled(status: Status) -> bool:
-    """Whether each streamlet is up, or in trouble."""
-    found = streamlets(status)
-    return bool(found) and all(shown_state(each) in (*_UP, *_WRONG) for each in found)
+    """Return whether each streamlet is up or failing."""
+    states = [shown_state(streamlet) for streamlet in streamlets(status)]
+    return bool(states) and all(state in (*_UP, *_FAILING) for state in states)
 
 
 def _conclude(outcome: UpgradeOutcome | None, status: Status, started: float | None, state: StateDirectory) -> None:
-    """Print how the upgrade ended.
+    """Print the outcome of an upgrade.
+
+    Arguments:
+        outcome: the outcome; None when the run ended without one.
+        status: the last status of the run.
+        started: when the version before the upgrade was started.
+        state: the state directory of the application.
 
     Raises:
         SystemExit: 1, when the new version does not work.
     """
     if outcome is None:
         if status.get("started") == started:
-            fail(f"{state.application} ended before the new version began: {status.get('reason') or 'it died'}")
-        fail(f"the new version ended: {status.get('reason') or 'it died'}", f"see {state.logs / 'run.log'}")
+            fail(f"{state.application} ended before the new version started: {status.get('reason') or 'it crashed'}")
+        fail(f"the new version ended: {status.get('reason') or 'it crashed'}", f"see {state.logs / 'run.log'}")
     about = ", ".join(outcome.about)
     match outcome.result:
         case "rolled-back":
-            wrong = [each["ref"] for each in streamlets(status) if shown_state(each) not in _UP]
-            again = f", but {', '.join(wrong)} of it is not up" if wrong else " again"
-            fail(f"the new version failed ({about}): {outcome.cause}\nthe version before it runs{again}")
+            down = [streamlet["ref"] for streamlet in streamlets(status) if shown_state(streamlet) not in _UP]
+            exceptions = f", but these streamlets are not up: {', '.join(down)}" if down else ""
+            fail(f"the new version failed ({about}): {outcome.cause}\nthe previous version runs again{exceptions}")
         case "failed":
             fail(
-                f"the new version failed ({about}): {outcome.cause}\nit stays in place: {outcome.kept}",
-                "correct it and upgrade again, or put the version before it back and upgrade to that",
+                f"the new version failed ({about}): {outcome.cause}\nit was not rolled back: {outcome.kept}",
+                "fix it and upgrade again, or restore the previous version and upgrade to that",
             )
         case "unwell":
-            fail(f"the new version runs, but these are not up: {about}", "`flow status` shows why")
+            fail(f"the new version runs, but these streamlets are not up: {about}", "run `flow status` to see why")
         case "untried":
-            click.echo(f"no data came for {about}: whether the state can be loaded is not known yet")
+            click.echo(f"no data arrived for {about}: it is not yet known whether their state can be loaded")
     click.echo(f"{state.application} is upgraded")

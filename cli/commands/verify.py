@@ -1,4 +1,4 @@
-"""`flow verify`: all that can be known before a record flows."""
+"""`flow verify`: check an application before it runs."""
 
 from __future__ import annotations
 
@@ -7,72 +7,75 @@ from pathlib import Path
 
 import click
 
-from cli.against import CLASSES, against
 from cli.application import Application, application, application_arguments
-from cli.verifying import exit_code, report, with_logic
+from cli.verification.descriptors import CLASSES, against
+from cli.verification.findings import exit_code, report, verify_with_logic
 
 
 @click.command()
 @application_arguments
 @click.option(
     "--format", "form", type=click.Choice(["full", "concise", "github", "json"]), default="full",
-    show_default=True, help="Source excerpts, a line per finding, annotations of GitHub Actions, or data.",
+    show_default=True, help="The output format: findings with source excerpts, one line per finding, GitHub Actions "
+    "annotations, or JSON.",
 )  # fmt: skip
-@click.option("--plans", is_flag=True, help="Build the streamlets' logic on empty streams, too; takes a Spark session.")
+@click.option("--plans", is_flag=True, help="Also build the streamlets' logic on empty streams; needs Spark.")
 @click.option(
-    "--against", "older", type=click.Path(path_type=Path), metavar="FILE",
-    help="Tell what changes against a descriptor of `flow describe`, or against what last ran in a state folder.",
+    "--against", "older", type=click.Path(path_type=Path), metavar="PATH",
+    help="Compare with a descriptor of `flow describe`, or with the version that last ran on a state directory.",
 )  # fmt: skip
 @click.option(
     "--allow", type=click.Choice(CLASSES), default="safe", show_default=True,
-    help="With --against: what a change may take at most, the mildest first.",
+    help="With --against: the worst class of change to allow, in increasing order.",
 )  # fmt: skip
-@click.option("--fix", is_flag=True, help="Make the safe fixes that findings offer in the project's files, then check.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe fixes, too (they guess names).")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--fix", is_flag=True, help="Apply the safe fixes of findings to the project's files, then verify.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: include unsafe fixes, which guess names.")
+@click.option("--diff", is_flag=True, help="Show the changes of --fix as a diff, and change nothing.")
 def verify(
-    given: Sequence[str], conf: Sequence[str], form: str, plans: bool, older: Path | None, allow: str, fix: bool,
+    arguments: Sequence[str], conf: Sequence[str], form: str, plans: bool, older: Path | None, allow: str, fix: bool,
     unsafe_fixes: bool, diff: bool,
 ) -> None:  # fmt: skip
-    """Check a blueprint, its streamlets, contracts and settings; nothing is started, and only --fix writes anything.
+    """Check a blueprint, its streamlets, contracts and settings.
 
-    PATH is a blueprint or its folder (left out: this folder). Findings go to the standard output. The exit code is 0
-    when nothing refuses a run, 1 when something does or a change takes more than is allowed, 2 when there is no
-    blueprint to check, the arguments are wrong, or there is no Spark for `--plans`.
+    PATH is a blueprint or its directory (default: the working directory). Nothing is started, and only --fix changes
+    files. `flow explain CODE` explains a finding.
+
+    The exit code is 0 if the application may run, 1 if there are errors or a change is worse than --allow permits, and
+    2 if there is no blueprint, the arguments are wrong, or --plans cannot start Spark.
     """
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff")
-    app = application(given, conf)
+    app = application(arguments, conf)
     compared = against(older, allow) if older is not None else None
     if diff:
         raise SystemExit(_show_diff(app, unsafe=unsafe_fixes))
     if fix:
         _fix(app, unsafe=unsafe_fixes, quiet=form in ("json", "github"))
-    verification, without_logic = with_logic(app, compared) if plans else (app.verify(against=compared), "")
+    verification, error = verify_with_logic(app, compared) if plans else (app.verify(against=compared), "")
     click.echo(report(verification, form), nl=False)
-    if without_logic:
-        click.echo(without_logic, err=True)
+    if error:
+        click.echo(error, err=True)
         raise SystemExit(2)
     raise SystemExit(exit_code(app, verification))
 
 
 def _show_diff(app: Application, *, unsafe: bool) -> int:
-    """Show what would be changed; the exit code says whether nothing is left to find."""
-    from cli.fixing import fixes
+    """Show the changes of the fixes as a diff, and return the exit code: 0 if there is nothing to fix or report."""
+    from cli.verification.fixes import fixes
 
     steps = fixes(app.folder, lambda texts: app.verify(texts=texts), unsafe=unsafe)
     for step in steps:
         click.echo(step.diff(), nl=False)
     left, count = steps[-1].left, sum(len(step.findings) for step in steps)
-    click.echo(f"{count} to fix, {len(left.diagnostics)} to look at", err=True)
+    click.echo(f"{count} fixable, {len(left.diagnostics)} remaining", err=True)
     if not unsafe and (hidden := steps[-1].unsafe(app.folder)):
-        click.echo(f"{_unsafe(hidden)} not shown: see `--diff --unsafe-fixes`", err=True)
+        click.echo(f"{_unsafe(hidden)} not shown; see `--diff --unsafe-fixes`", err=True)
     return max(exit_code(app, left), int(bool(count)))
 
 
 def _fix(app: Application, *, unsafe: bool, quiet: bool) -> None:
-    """Fix what can be fixed and report it; on the standard error when the standard output is data."""
-    from cli.fixing import fixes
+    """Apply the fixes and print them; on the standard error if `quiet`."""
+    from cli.verification.fixes import fixes
 
     steps = fixes(app.folder, lambda texts: app.verify(texts=texts), unsafe=unsafe)
     for step in steps:
@@ -80,7 +83,7 @@ def _fix(app: Application, *, unsafe: bool, quiet: bool) -> None:
         for line in step.lines():
             click.echo(line, err=quiet)
     if not unsafe and (left := steps[-1].unsafe(app.folder)):
-        click.echo(f"{_unsafe(left)} not made: see `--diff --unsafe-fixes`", err=True)
+        click.echo(f"{_unsafe(left)} not applied; see `--diff --unsafe-fixes`", err=True)
 
 
 def _unsafe(count: int) -> str:

@@ -1,1 +1,1 @@
-"""What commands print: tables, Markdown, live views, quantities."""
+"""The output of commands: tables, Markdown, live views, quantities, errors, files."""

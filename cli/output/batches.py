@@ -1,13 +1,18 @@
-"""How a batch that takes long is shown beside its streamlet's state."""
+"""The time of a long batch, as shown after the state of its streamlet."""
 
 from __future__ import annotations
 
-# Seconds from which on a batch is worth a word.
 _LONG = 10.0
+"""Seconds after which the time of a running batch is shown."""
 
 
 def long_batch(seconds: float, *, stuck: bool) -> str:
-    """What follows the state of a streamlet whose batch has been running for so long; nothing when it is short."""
+    """Return the text that follows a streamlet's state.
+
+    Arguments:
+        seconds: how long the batch has been running.
+        stuck: whether the batch makes no progress.
+    """
     from streamlets.runner.events.lines import span
 
     if stuck:

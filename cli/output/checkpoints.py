@@ -1,4 +1,4 @@
-"""Checkpoints on the terminal and as data."""
+"""Checkpoints as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from blueprint.comparison.stateful_operators import stateful_operator
 from blueprint.hocon import shown_name
-from cli.output.quantities import count, moment, size
+from cli.output.quantities import count, size, timestamp
 from cli.output.tables import print_table
 from cli.state import topics_of
 from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
@@ -17,78 +17,86 @@ from streamlets.runner.checkpoints.positions import SourcePosition, source_posit
 from streamlets.runner.state_directory.directory import StateDirectory, read_status
 
 
-def print_list(state: StateDirectory, found: Sequence[Checkpoint]) -> None:
-    """Print a line for each checkpoint, and what is wrong with any."""
-    if not found:
+def print_list(state: StateDirectory, checkpoints: Sequence[Checkpoint]) -> None:
+    """Print a line for each checkpoint, and any damage."""
+    if not checkpoints:
         click.echo(f"{state.application}: no checkpoints yet")
         return
     rows = []
-    for each in found:
-        behind = [standing.behind for standing in _standings(each, state) if standing.behind is not None]
-        held = _state_rows(each, state)
+    for checkpoint in checkpoints:
+        backlogs = [position.behind for position in _positions(checkpoint, state) if position.behind is not None]
+        state_rows = _state_rows(checkpoint, state)
         rows.append(
             (
-                each.name,
-                f"{each.committed.number:,}" if each.committed else "-",
-                moment(each.latest.time if each.latest else None),
-                f"{sum(behind):,}" if behind else "-",
-                moment(each.watermark),
-                "-" if not each.operators else "?" if held is None else f"{held:,}",
-                size(each.bytes),
+                checkpoint.name,
+                f"{checkpoint.committed.number:,}" if checkpoint.committed else "-",
+                timestamp(checkpoint.latest.time if checkpoint.latest else None),
+                f"{sum(backlogs):,}" if backlogs else "-",
+                timestamp(checkpoint.watermark),
+                "-" if not checkpoint.operators else "?" if state_rows is None else f"{state_rows:,}",
+                size(checkpoint.bytes),
             )
         )
-    columns = (state.application, "batch", "planned (UTC)", "behind", "watermark (UTC)", "state rows", "size")
-    print_table(columns, rows, right=("batch", "behind", "state rows", "size"))
-    for each in found:
-        for damage in each.damage:
-            click.echo(f"{each.name}: {damage}")
+    columns = (state.application, "batch", "planned (UTC)", "backlog", "watermark (UTC)", "state rows", "size")
+    print_table(columns, rows, right=("batch", "backlog", "state rows", "size"))
+    for checkpoint in checkpoints:
+        for damage in checkpoint.damage:
+            click.echo(f"{checkpoint.name}: {damage}")
 
 
-def print_one(state: StateDirectory, found: Checkpoint) -> None:
-    """Print all that is known of a checkpoint."""
-    click.echo(found.name)
-    for key, text in _facts(found):
+def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint) -> None:
+    """Print the details of a checkpoint."""
+    click.echo(checkpoint.name)
+    for key, text in _details(checkpoint):
         click.echo(f"  {key:<11} {text}")
-    for damage in found.damage:
+    for damage in checkpoint.damage:
         click.echo(f"  {'damage':<11} {damage}")
-    where = _standings(found, state)
-    if where:
+    positions = _positions(checkpoint, state)
+    if positions:
         click.echo()
-        rows = [(s.source, s.topic or "-", _place(s.position), _number(s.behind)) for s in where]
-        print_table(("source", "topic", "committed up to", "behind"), rows, right=("behind",))
-    if found.operators:
+        rows = [
+            (position.source, position.topic or "-", _offset(position.position), _number(position.behind))
+            for position in positions
+        ]
+        print_table(("source", "topic", "committed up to", "backlog"), rows, right=("backlog",))
+    if checkpoint.operators:
         click.echo()
         print_table(
             ("state", "batches", "partitions", "size"),
             [
-                (stateful_operator(o.name).label, _number(o.version), f"{o.partitions:,}", size(o.bytes))
-                for o in found.operators
+                (
+                    stateful_operator(operator.name).label,
+                    _number(operator.version),
+                    f"{operator.partitions:,}",
+                    size(operator.bytes),
+                )
+                for operator in checkpoint.operators
             ],
             right=("batches", "partitions", "size"),
         )
-        held = _state_rows(found, state)
-        if held is not None:
-            click.echo(f"\n{count(held, 'row')} of state after the last batch of the last run")
+        state_rows = _state_rows(checkpoint, state)
+        if state_rows is not None:
+            click.echo(f"\n{count(state_rows, 'state row')} after the last batch of the last run")
 
 
-def as_data(found: Checkpoint, state: StateDirectory) -> dict[str, object]:
-    """A checkpoint as `--format json` gives it: times in seconds since the epoch, sizes in bytes."""
+def as_data(checkpoint: Checkpoint, state: StateDirectory) -> dict[str, object]:
+    """Return a checkpoint for `--format json`: times in seconds since the epoch, sizes in bytes."""
     return {
-        "streamlet": found.streamlet,
-        "query": found.query,
-        "folder": str(found.folder),
-        "id": found.id,
-        "committed": _batch(found.committed),
-        "planned": _batch(found.planned),
-        "watermark": found.watermark,
+        "streamlet": checkpoint.streamlet,
+        "query": checkpoint.query,
+        "folder": str(checkpoint.folder),
+        "id": checkpoint.id,
+        "committed": _batch(checkpoint.committed),
+        "planned": _batch(checkpoint.planned),
+        "watermark": checkpoint.watermark,
         "sources": [
             {
-                "name": standing.source,
-                "topic": standing.topic,
-                "position": json.loads(standing.position) if standing.position else None,
-                "behind": standing.behind,
+                "name": position.source,
+                "topic": position.topic,
+                "position": json.loads(position.position) if position.position else None,
+                "behind": position.behind,
             }
-            for standing in _standings(found, state)
+            for position in _positions(checkpoint, state)
         ],
         "state": [
             {
@@ -98,60 +106,59 @@ def as_data(found: Checkpoint, state: StateDirectory) -> dict[str, object]:
                 "partitions": operator.partitions,
                 "bytes": operator.bytes,
             }
-            for operator in found.operators
+            for operator in checkpoint.operators
         ],
-        "state_rows": _state_rows(found, state),
-        "settings": dict(found.latest.settings) if found.latest else {},
-        "bytes": found.bytes,
-        "damage": list(found.damage),
+        "state_rows": _state_rows(checkpoint, state),
+        "settings": dict(checkpoint.latest.settings) if checkpoint.latest else {},
+        "bytes": checkpoint.bytes,
+        "damage": list(checkpoint.damage),
     }
 
 
-def _facts(found: Checkpoint) -> Iterator[tuple[str, str]]:
-    yield "folder", f"{shown_name(found.folder)} ({size(found.bytes)})"
-    yield "query id", found.id or "none yet"
-    done = found.committed
-    yield "committed", f"batch {done.number:,}, planned {moment(done.time)} UTC" if done else "nothing yet"
-    if found.planned is not None:
-        yield (
-            "under way",
-            f"batch {found.planned.number:,}, planned {moment(found.planned.time)} UTC; a start replays it",
-        )
-    if found.watermark is not None:
-        yield "watermark", f"{moment(found.watermark)} UTC: windows that end later are open"
-    partitions = found.latest.settings.get("spark.sql.shuffle.partitions") if found.latest else None
-    if found.operators and partitions:
-        yield "partitions", f"{partitions} for shuffles, as long as the checkpoint lives"
+def _details(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
+    """Yield names and values for the lines above the tables."""
+    yield "directory", f"{shown_name(checkpoint.folder)} ({size(checkpoint.bytes)})"
+    yield "query id", checkpoint.id or "none yet"
+    done = checkpoint.committed
+    yield "committed", f"batch {done.number:,}, planned {timestamp(done.time)} UTC" if done else "nothing yet"
+    if checkpoint.planned is not None:
+        planned = f"batch {checkpoint.planned.number:,}, planned {timestamp(checkpoint.planned.time)} UTC"
+        yield "in progress", f"{planned}; replayed at the next start"
+    if checkpoint.watermark is not None:
+        yield "watermark", f"{timestamp(checkpoint.watermark)} UTC: later windows are open"
+    partitions = checkpoint.latest.settings.get("spark.sql.shuffle.partitions") if checkpoint.latest else None
+    if checkpoint.operators and partitions:
+        yield "partitions", f"{partitions} for shuffles, fixed until the checkpoint is reset"
 
 
 def _batch(batch: Batch | None) -> dict[str, object] | None:
     return {"number": batch.number, "time": batch.time} if batch is not None else None
 
 
-def _standings(found: Checkpoint, state: StateDirectory) -> tuple[SourcePosition, ...]:
-    return source_positions(found, topics_of(state))
+def _positions(checkpoint: Checkpoint, state: StateDirectory) -> tuple[SourcePosition, ...]:
+    return source_positions(checkpoint, topics_of(state))
 
 
-def _state_rows(found: Checkpoint, state: StateDirectory) -> int | None:
-    """Rows of state after the last batch, as the last run told; None when it is not known."""
+def _state_rows(checkpoint: Checkpoint, state: StateDirectory) -> int | None:
+    """Return the number of state rows after the last batch from the status of the last run; None if it is unknown."""
     status = read_status(state) or {}
     streamlets = status.get("streamlets")
     for streamlet in streamlets if isinstance(streamlets, list) else ():
-        for unit in streamlet.get("units", ()) if streamlet.get("ref") == found.streamlet else ():
-            if unit.get("query") == found.query and unit.get("batch") is not None and "state_rows" in unit:
+        for unit in streamlet.get("units", ()) if streamlet.get("ref") == checkpoint.streamlet else ():
+            if unit.get("query") == checkpoint.query and unit.get("batch") is not None and "state_rows" in unit:
                 return int(unit["state_rows"])
     return None
 
 
-def _place(position: str | None) -> str:
-    """A position in a topic of the delta channel, or of another source as it is."""
+def _offset(position: str | None) -> str:
+    """Return a position for a table: short for a topic of the delta channel, unchanged for other sources."""
     if position is None:
         return "nothing yet"
-    found = json.loads(position)
-    tables = found.get("tables") if isinstance(found, Mapping) else None
+    offset = json.loads(position)
+    tables = offset.get("tables") if isinstance(offset, Mapping) else None
     if not isinstance(tables, Mapping):
         return position
-    return ", ".join(f"{name}/{version}#{number}" for name, (_, version, number) in tables.items()) or "its beginning"
+    return ", ".join(f"{name}/{version}#{number}" for name, (_, version, number) in tables.items()) or "the beginning"
 
 
 def _number(value: int | None) -> str:

@@ -1,4 +1,4 @@
-"""What `flow run` shows: a live table on a terminal, a line per event, or events as JSON lines."""
+"""The views of `flow run`: a live table on a terminal, a line per event, or events as JSON lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _BATCHES_EVERY = 5.0
-"""Seconds between two lines about batches of a streamlet, where lines are shown; each says all since the last."""
+"""Seconds between two lines about the batches of a streamlet; each line has the totals of the run."""
 
 _COLOURS = {
     "starting": "cyan",
@@ -61,11 +61,11 @@ class View(Protocol):
         """Show an event."""
 
     def print_line(self, text: str) -> None:
-        """Show a line that Spark's console sink prints; may be called from any thread."""
+        """Show a line that Spark's console sink prints; it may be called from any thread."""
 
 
 class JsonView:
-    """Events as JSON lines on the standard output; whatever else is printed goes to the standard error."""
+    """Prints events as JSON lines on the standard output; all other output goes to the standard error."""
 
     def __init__(self) -> None:
         self._out = sys.stdout
@@ -90,16 +90,16 @@ class JsonView:
 
 
 class LineView:
-    """A line per event; batches are summed up, for there may be many a second.
+    """Prints a line per event; batches are summed up, because there may be many per second.
 
     Arguments:
-        logs: the folder of the log files, as it is to be named.
+        logs: the directory of the log files, as it is shown.
     """
 
     def __init__(self, logs: str) -> None:
         self._logs = logs
         self._status = RunStatus()
-        self._told: dict[str, tuple[float, str]] = {}
+        self._printed_rows: dict[str, tuple[float, str]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -110,18 +110,18 @@ class LineView:
         return None
 
     def event(self, event: Event) -> None:
-        """Print the event, when it is its turn."""
+        """Print the event, unless it is a batch that the next line about its streamlet sums up."""
         self._status = fold(self._status, event)
         match event:
             case RunStarted():
                 self._print(event.time, f"{line(event)}; logs in {self._logs}")
             case UnitProgressed(unit=unit):
-                since, _ = self._told.get(unit.streamlet, (event.time - _BATCHES_EVERY, ""))
+                since, _ = self._printed_rows.get(unit.streamlet, (event.time - _BATCHES_EVERY, ""))
                 if event.time - since >= _BATCHES_EVERY:
-                    self._tell_rows(unit.streamlet, event.time)
+                    self._print_rows(unit.streamlet, event.time)
             case UnitChanged(unit=unit) | BatchStuck(unit=unit):
                 if isinstance(event, UnitChanged) and event.state in ("completed", "stopped", "failed"):
-                    self._tell_rows(unit.streamlet, event.time)
+                    self._print_rows(unit.streamlet, event.time)
                 first, *more = lines(event)
                 self._print(event.time, first)
                 for text in more:
@@ -133,14 +133,14 @@ class LineView:
         """Print the line."""
         click.echo(text)
 
-    def _tell_rows(self, ref: str, now: float) -> None:
-        streamlet = next((each for each in self._status.streamlets if each.ref == ref), None)
+    def _print_rows(self, ref: str, now: float) -> None:
+        streamlet = next((entry for entry in self._status.streamlets if entry.ref == ref), None)
         if streamlet is None or not (streamlet.rows_in or any(streamlet.rows_out.values()) or streamlet.dead_letters):
             return
-        told = rows(streamlet)  # the last batch may have read nothing and written what windows and joins held
-        if self._told.get(ref, (0.0, ""))[1] != told:
-            self._told[ref] = (now, told)
-            self._print(now, f"{ref}: {told}")
+        text = rows(streamlet)  # A batch that read nothing may have written rows from the state of windows and joins.
+        if self._printed_rows.get(ref, (0.0, ""))[1] != text:
+            self._printed_rows[ref] = (now, text)
+            self._print(now, f"{ref}: {text}")
 
     @staticmethod
     def _print(now: float, text: str) -> None:
@@ -148,11 +148,11 @@ class LineView:
 
 
 class TableView:
-    """A table of the streamlets that is drawn anew about twice a second; failures stay above it.
+    """Draws a table of the streamlets about twice a second, with the failures above it.
 
     Arguments:
-        logs: the folder of the log files, as it is to be named.
-        console: where to draw; left out, the standard output.
+        logs: the directory of the log files, as it is shown.
+        console: where to draw; default: the standard output.
     """
 
     def __init__(self, logs: str, console: Console | None = None) -> None:
@@ -175,7 +175,7 @@ class TableView:
         self._live.__exit__(kind, error, trace)
 
     def event(self, event: Event) -> None:
-        """Take the event into the table; failures, and what is said at the end, are printed above it."""
+        """Update the table; failures, warnings and the summary are printed above it."""
         with self._lock:
             self._status = fold(self._status, event)
         match event:
@@ -199,8 +199,8 @@ class TableView:
     def _print(self, text: str, style: str = "", more: str = "") -> None:
         """Print above the table, one thread at a time.
 
-        `Console.print` computes how many lines of the table to erase before it writes. When another thread draws a
-        table of another height in between, a part of the old table would stay on the screen.
+        `Console.print` computes how many lines of the table to erase before it writes. If another thread drew a table
+        of another height in between, a part of the old table would remain on the screen.
         """
         from rich.text import Text
 
@@ -215,19 +215,19 @@ class TableView:
             status = self._status
         table = Table(title=f"{status.application} · {status.health} · logs in {self._logs}", title_justify="left")
         table.add_column("streamlet")
-        table.add_column("state")
-        for name in ("rows in", "rows out", "rows/s", "behind", "held", "late", "dead letters"):
+        table.add_column("state", no_wrap=True)
+        for name in ("rows in", "rows out", "rows/s", "backlog", "state rows", "late", "dead letters"):
             table.add_column(name, justify="right")
         now = time.time()
         for streamlet in status.streamlets:
-            out, behind = streamlet.rows_out, streamlet.backlog
+            out, backlog = streamlet.rows_out, streamlet.backlog
             table.add_row(
                 Text(streamlet.ref),
                 _state(streamlet, now),
                 f"{streamlet.rows_in:,}",
                 f"{sum(out.values()):,}" if out else "",
                 f"{streamlet.rate(now):,.0f}",
-                "" if behind is None else f"{behind:,}",
+                "" if backlog is None else f"{backlog:,}",
                 f"{streamlet.held:,}" if streamlet.held else "",
                 f"{streamlet.late:,}" if streamlet.late else "",
                 f"{streamlet.dead_letters:,}" if streamlet.dead_letters else "",
@@ -238,20 +238,20 @@ class TableView:
 def _state(streamlet: StreamletStatus, now: float) -> Text:
     from rich.text import Text
 
-    told = "paused" if streamlet.paused and streamlet.state == "stopped" else streamlet.waiting or streamlet.state
+    state = "paused" if streamlet.paused and streamlet.state == "stopped" else streamlet.waiting or streamlet.state
     due = [unit.retry_at for unit in streamlet.units if unit.retry_at is not None]
-    shown = f"{told} {max(0, min(due) - now):.0f} s" if due and told == "backing-off" else str(told)
+    shown = f"{state} {max(0, min(due) - now):.0f} s" if due and state == "backing-off" else str(state)
     if streamlet.running is not None:
         shown += long_batch(now - streamlet.running[1], stuck=streamlet.stuck)
     return Text(shown, style=_COLOURS[streamlet.state])
 
 
 def rows(streamlet: StreamletStatus) -> str:
-    """What a streamlet has read and written since the run began."""
-    told = f"{streamlet.rows_in:,} rows in"
-    told += "".join(f", {count:,} to {outlet}" for outlet, count in sorted(streamlet.rows_out.items()))
+    """Return how many rows a streamlet has read and written since the run began, and its backlog."""
+    text = f"{streamlet.rows_in:,} rows in"
+    text += "".join(f", {count:,} to {outlet}" for outlet, count in sorted(streamlet.rows_out.items()))
     if streamlet.dead_letters:
-        told += f", {streamlet.dead_letters:,} dead letters"
+        text += f", {streamlet.dead_letters:,} dead letters"
     if streamlet.late:
-        told += f", {streamlet.late:,} late"
-    return told + (f", {streamlet.backlog:,} behind" if streamlet.backlog else "")
+        text += f", {streamlet.late:,} late"
+    return text + (f", backlog {streamlet.backlog:,}" if streamlet.backlog else "")

@@ -1,4 +1,4 @@
-"""Markdown on a terminal: as much of it as the pages of the manual use, readable without colours, too."""
+"""Markdown on a terminal: the subset that the pages of the manual use, also readable without colours."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def shown(text: str, width: int) -> str:
-    """Markdown as text of at most `width` columns; blocks of code and links keep their lines, however long.
+    """Return Markdown as text for a terminal.
 
-    The title and the headings are bold and stand out to the left; blocks of code are set in and carry the name of
-    their file; where links lead is listed at the end.
+    Headings are bold and not indented. Code blocks are indented, with the name of their file. The targets of links are
+    listed at the end.
+
+    Arguments:
+        text: the Markdown.
+        width: the maximum number of columns; lines of code and links may be longer.
     """
     links: list[str] = []
     blocks = ["\n".join(block) for block in _blocks(text.splitlines(), width, links)]
@@ -62,7 +66,7 @@ def _paragraph(text: str, width: int) -> list[str]:
 
 
 def _inline(text: str, links: list[str]) -> str:
-    """Names stay in back-quotes, as in findings; a link out of the manual becomes a number."""
+    """Return a line with a number for each link out of the manual; names keep their back-quotes, as in findings."""
 
     def numbered(link: re.Match[str]) -> str:
         if "://" not in link[2]:

@@ -1,4 +1,4 @@
-"""Sizes and times as people read them on a terminal."""
+"""Sizes, times and counts as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def size(count: float) -> str:
-    """Bytes as people say them."""
+    """Return a number of bytes with a unit, for example `1.5 MiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -14,11 +14,17 @@ def size(count: float) -> str:
     return f"{count:.1f} TiB"
 
 
-def moment(time: float | None) -> str:
-    """A time (seconds since the epoch) in UTC, to the second; a dash where there is none."""
+def timestamp(time: float | None) -> str:
+    """Return a time in seconds since the epoch as date and time in UTC; `-` for None."""
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S") if time else "-"
 
 
-def count(number: int, what: str, several: str = "") -> str:
-    """A number of things: `1 record`, `1,000 records`; `several` is their plural where it is not `what` with an s."""
-    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 record`, `1,000 records`.
+
+    Arguments:
+        number: how many.
+        noun: the singular.
+        plural: the plural; default: the singular with an s.
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -1,4 +1,4 @@
-"""Plain tables on the terminal: aligned columns, cut to its width there and never anywhere else."""
+"""Plain tables with aligned columns, cut to the width of a terminal; in files and pipes they are complete."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[str] = ()) -> None:
-    """Print rows below a line of headings.
+    """Print a table.
 
     Arguments:
-        right: the columns that stand to the right, as numbers do.
+        columns: the headings.
+        rows: the cells.
+        right: the headings of right-aligned columns, such as numbers.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -17,7 +19,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
 
     console = Console()
     if not console.is_terminal:
-        console = Console(width=10_000)  # a program reads it: nothing is cut or wrapped
+        console = Console(width=10_000)  # A program reads it, so nothing is cut or wrapped.
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(escape(column), justify="right" if column in right else "left")

@@ -1,4 +1,4 @@
-"""Applications that accidents befell, put through `flow verify` as a user calls it; for a test and a benchmark."""
+"""Applications with damaged files, verified with `flow verify` as a user calls it; for a test and a benchmark."""
 
 from __future__ import annotations
 
@@ -17,49 +17,58 @@ from blueprint.hocon import parse_file, plain, resolve
 from cli.main import main
 from tests.blueprint.verification.test_mutations import mutated
 
-SOUND = Path(__file__).resolve().parent.parent / "seeded" / "dense"
-LONGEST = 2.0
+VALID = Path(__file__).resolve().parent.parent / "seeded" / "dense"
+TIME_LIMIT = 2.0
 """Seconds that an answer may take."""
 
 
 class TooSlowError(Exception):
-    """No answer within `LONGEST` seconds."""
+    """No answer within `TIME_LIMIT` seconds."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call of `flow verify` came to."""
+    """The result of a call of `flow verify`.
+
+    Arguments:
+        code: the exit code.
+        errors: the number of errors.
+        seconds: how long the call took.
+    """
 
     code: int
     errors: int
-    slowest: float
+    seconds: float
 
 
-class Workshop:
-    """A copy of a sound application with its blueprint in HOCON, YAML and JSON, each in a folder of its own."""
+class ApplicationCopies:
+    """Copies of a valid application with its blueprint in HOCON, YAML and JSON, each in a directory of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folders = {}
-        tree, _ = resolve([parse_file(SOUND / "blueprint.conf")], {})
+    def __init__(self, directory: Path) -> None:
+        self._directories = {}
+        tree, _ = resolve([parse_file(VALID / "blueprint.conf")], {})
         for suffix in (".conf", ".yaml", ".json"):
-            self._folders[suffix] = folder / suffix[1:]
-            shutil.copytree(SOUND, self._folders[suffix], ignore=shutil.ignore_patterns("__pycache__"))
-            if suffix != ".conf":  # JSON is YAML, too; a block style of its own is given to the YAML
-                (self._folders[suffix] / "blueprint.conf").unlink()
+            self._directories[suffix] = directory / suffix[1:]
+            shutil.copytree(VALID, self._directories[suffix], ignore=shutil.ignore_patterns("__pycache__"))
+            if suffix != ".conf":  # JSON is YAML, too; the YAML file is written in block style.
+                (self._directories[suffix] / "blueprint.conf").unlink()
                 text = json.dumps(plain(tree), indent=1) if suffix == ".json" else _yaml(plain(tree))
-                (self._folders[suffix] / f"blueprint{suffix}").write_text(text, encoding="utf-8")
+                (self._directories[suffix] / f"blueprint{suffix}").write_text(text, encoding="utf-8")
         self.files = [
-            *(self._folders[suffix] / f"blueprint{suffix}" for suffix in self._folders),
-            *(self._folders[".conf"] / name for name in ("places.conf", "schemas/Roll.avsc", "schemas/Measured.avsc")),
+            *(self._directories[suffix] / f"blueprint{suffix}" for suffix in self._directories),
+            *(
+                self._directories[".conf"] / name
+                for name in ("places.conf", "schemas/Roll.avsc", "schemas/Measured.avsc")
+            ),
         ]
 
     @contextlib.contextmanager
     def with_bytes(self, file: Path, data: bytes) -> Iterator[list[str]]:
-        """The arguments of a call on the application while a file of it has these bytes."""
+        """Yield the arguments of a call on the application while one of its files has these bytes."""
         before = file.read_bytes()
         file.write_bytes(data)
         try:
-            yield ["verify", str(next(one for one in self._folders.values() if file.is_relative_to(one)))]
+            yield ["verify", str(next(copy for copy in self._directories.values() if file.is_relative_to(copy)))]
         finally:
             file.write_bytes(before)
 
@@ -70,25 +79,25 @@ def _yaml(tree: object) -> str:
     return str(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
 
 
-def mutations(workshop: Workshop, chance: random.Random) -> Iterator[tuple[Path, bytes]]:
-    """Files of the application after one to four small accidents, without end; blueprints half of the time."""
+def mutations(copies: ApplicationCopies, chance: random.Random) -> Iterator[tuple[Path, bytes]]:
+    """Yield files of the application after one to four small mutations, without end; half of them are blueprints."""
     while True:
-        file = chance.choice(workshop.files[:3] if chance.random() < 0.5 else workshop.files)
+        file = chance.choice(copies.files[:3] if chance.random() < 0.5 else copies.files)
         yield file, mutated(file.read_text(encoding="utf-8"), chance).encode("utf-8", errors="replace")
 
 
-def random_bytes(workshop: Workshop, chance: random.Random) -> Iterator[tuple[Path, bytes]]:
-    """Blueprints, includes and schemas of anything at all, without end; a third is text of the formats' own signs."""
+def random_bytes(copies: ApplicationCopies, chance: random.Random) -> Iterator[tuple[Path, bytes]]:
+    """Yield files with random bytes, without end; a third of them are random signs of the file formats."""
     while True:
         size = chance.choice((1, 8, 64, 512))
         data = chance.randbytes(size)
         if chance.random() < 0.33:
             data = bytes(chance.choice(b'{}[]"=:,#$\\\n .abc019-+|&*!%@`') for _ in range(size))
-        yield chance.choice(workshop.files), data
+        yield chance.choice(copies.files), data
 
 
-def answered(arguments: list[str]) -> Outcome:
-    """Call the command; raise when it does not answer as it must.
+def verify(arguments: list[str]) -> Outcome:
+    """Call the command, and check its answer.
 
     Raises:
         TooSlowError: it takes too long.
@@ -96,7 +105,7 @@ def answered(arguments: list[str]) -> Outcome:
     """
     out, err = io.StringIO(), io.StringIO()
     timer = signal.signal(signal.SIGALRM, _too_slow)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = _exit_code([*arguments, "--format", "json"])
@@ -104,13 +113,13 @@ def answered(arguments: list[str]) -> Outcome:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, timer)
-    said = out.getvalue() + err.getvalue()
-    assert "Traceback" not in said, said
-    assert "internal error" not in said, said
+    output = out.getvalue() + err.getvalue()
+    assert "Traceback" not in output, output
+    assert "internal error" not in output, output
     report = json.loads(out.getvalue())
     errors = report["counts"]["error"]
-    assert code == (1 if errors else 0), (code, said)
-    return Outcome(code, errors, LONGEST - left)
+    assert code == (1 if errors else 0), (code, output)
+    return Outcome(code, errors, TIME_LIMIT - left)
 
 
 def _exit_code(arguments: list[str]) -> int:

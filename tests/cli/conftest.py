@@ -1,4 +1,4 @@
-"""Calling the command as a user does, without a process for each call."""
+"""Call the command as a user does, without a process for each call."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from cli.main import main
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a call came to."""
+class Result:
+    """The exit code and the output of a call."""
 
     code: int
     out: str
     err: str
 
 
-Flow = Callable[..., Said]
+Flow = Callable[..., Result]
 
 
 @pytest.fixture
 def flow(capsys: pytest.CaptureFixture[str]) -> Flow:
-    """`flow("verify", "examples/flights")`: exit code and outputs."""
+    """Return a function that runs the command: `flow("verify", "examples/flights")`."""
 
-    def call(*arguments: str) -> Said:
+    def call(*arguments: str) -> Result:
         with pytest.raises(SystemExit) as ended:
             main(list(arguments))
         captured = capsys.readouterr()
         assert isinstance(ended.value.code, int)
-        return Said(ended.value.code, captured.out, captured.err)
+        return Result(ended.value.code, captured.out, captured.err)
 
     return call

@@ -1,4 +1,4 @@
-"""`flow dead-letters`: counted, shown, and sent through their outlet once more."""
+"""`flow dead-letters`: list, show and replay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ flow.application = app
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An application whose outlet knows RED and GREEN by now, and five letters with GREEN and one with PINK."""
+    """An application whose outlet now accepts RED and GREEN, with five dead letters with GREEN and one with PINK."""
     module = f"letters_{tmp_path.name}".replace("-", "_")
     (tmp_path / f"{module}.py").write_text(STREAMLET.replace("SYMBOLS", '["RED", "GREEN"]'))
     (tmp_path / "blueprint.conf").write_text(BLUEPRINT.replace("MODULE", module))
@@ -53,10 +53,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_dead_letters_are_listed(flow: Flow, folder: Path) -> None:
-    """`flow dead-letters` alone counts them by outlet and reason; `--format json` is the same as data."""
-    said = flow("dead-letters", str(folder))
-    assert said.code == 0
-    (line,) = (line for line in said.out.splitlines() if "GREEN" in line)
+    """`flow dead-letters` counts them by outlet and reason, as a table or as JSON."""
+    result = flow("dead-letters", str(folder))
+    assert result.code == 0
+    (line,) = (line for line in result.out.splitlines() if "GREEN" in line)
     assert line.split()[:3] == ["writer.out", "5", "0"]
     first, second = json.loads(flow("dead-letters", "list", str(folder), "--format", "json").out)["app"]
     assert (first["streamlet"], first["outlet"], first["waiting"]) == ("writer", "out", 5)
@@ -64,67 +64,67 @@ def test_dead_letters_are_listed(flow: Flow, folder: Path) -> None:
 
 
 def test_dead_letters_are_shown(flow: Flow, folder: Path) -> None:
-    """The last ones, with reason, query and batch; as JSON lines for programs; chosen by their reason."""
-    said = flow("dead-letters", "show", "writer", str(folder), "-n", "2")
-    assert said.out.count("writer.out") == 2
+    """The last ones are shown with reason, query and batch, as text or JSON lines, selected by their reason."""
+    result = flow("dead-letters", "show", "writer", str(folder), "-n", "2")
+    assert result.out.count("writer.out") == 2
     for word in ("q batch 1", "PINK is no symbol", '{"id": 100, "colour": "PINK"}'):
-        assert word in said.out
+        assert word in result.out
     lines = flow("dead-letters", "show", "writer.out", str(folder), "--reason", "GREEN", "--format", "jsonl").out
-    found = [json.loads(line) for line in lines.splitlines()]
-    assert [letter["record"]["id"] for letter in found] == list(range(5))
-    assert {(letter["query"], letter["batch"], letter["replayed"]) for letter in found} == {("q", 0, False)}
+    letters = [json.loads(line) for line in lines.splitlines()]
+    assert [letter["record"]["id"] for letter in letters] == list(range(5))
+    assert {(letter["query"], letter["batch"], letter["replayed"]) for letter in letters} == {("q", 0, False)}
 
 
 def test_a_misspelt_streamlet_gets_a_suggestion(flow: Flow, folder: Path) -> None:
-    """What was meant is named; exit code 2."""
-    said = flow("dead-letters", "show", "writr", str(folder))
-    assert (said.code, "did you mean `writer`" in said.err) == (2, True)
+    """The nearest streamlet is suggested; the exit code is 2."""
+    result = flow("dead-letters", "show", "writr", str(folder))
+    assert (result.code, "did you mean `writer`" in result.err) == (2, True)
 
 
 def test_dead_letters_are_replayed_once(flow: Flow, folder: Path) -> None:
-    """A dry run says what would go; then those that keep the contract go, once; the rest is named with today's reason,
-    and the exit code says that there is one."""
+    """Records that now conform are replayed once, and not in a dry run.
+
+    The others are reported with their current reason, and the exit code is 1.
+    """
     out = made(folder / ".flow" / "app" / "topics", "out")
-    said = flow("dead-letters", "replay", "writer", str(folder), "--dry-run")
-    assert "writer.out: would replay 5 records" in said.out
+    result = flow("dead-letters", "replay", "writer", str(folder), "--dry-run")
+    assert "writer.out: would replay 5 records" in result.out
     assert ids_of(out.scan()) == []
-    said = flow("dead-letters", "replay", "writer", str(folder))
-    assert said.code == 1
-    assert "writer.out: replayed 5 records" in said.out
-    assert "writer.out: 1 record still breaks the contract: Coloured, `colour` is 'PINK'" in said.out
+    result = flow("dead-letters", "replay", "writer", str(folder))
+    assert result.code == 1
+    assert "writer.out: replayed 5 records" in result.out
+    assert "writer.out: 1 record still breaks the contract: Coloured, `colour` is 'PINK'" in result.out
     assert ids_of(out.scan()) == list(range(5))
-    said = flow("dead-letters", "replay", "writer.out", str(folder), "--reason", "GREEN", "--format", "json")
-    assert (said.code, json.loads(said.out)["replayed"]) == (0, {})
+    result = flow("dead-letters", "replay", "writer.out", str(folder), "--reason", "GREEN", "--format", "json")
+    assert (result.code, json.loads(result.out)["replayed"]) == (0, {})
     assert ids_of(out.scan()) == list(range(5))
     assert "0         5" in flow("dead-letters", str(folder)).out
-    assert (
-        "no dead letters of that kind" in flow("dead-letters", "show", "writer", str(folder), "--reason", "GREEN").out
-    )
+    assert "no matching dead letters" in flow("dead-letters", "show", "writer", str(folder), "--reason", "GREEN").out
 
 
 def test_letters_in_several_topics_are_counted_together(flow: Flow, folder: Path) -> None:
-    """Where the topic of dead letters was renamed a port has letters in two: the report has all of them, and all go."""
+    """If the topic of dead letters was renamed, a port has letters in two topics, and all of them are replayed."""
     topics = folder / ".flow" / "app" / "topics"
     bury(topics, 0, range(10, 13), name="older")
     bury(topics, 1, [101, 102], "PINK", name="older")
     bury(topics, 2, [200], port="writer.gone", name="older")
     bury(topics, 2, [201], port="writer.gone")
-    said = flow("dead-letters", "replay", "writer", str(folder), "--format", "json")
-    told = json.loads(said.out)
-    assert (said.code, told["replayed"], told["without_outlet"]) == (1, {"writer.out": 8}, {"writer.gone": 2})
-    assert [(each["port"], each["letters"]) for each in told["broken"]] == [("writer.out", 3)]
+    result = flow("dead-letters", "replay", "writer", str(folder), "--format", "json")
+    report = json.loads(result.out)
+    assert (result.code, report["replayed"], report["without_outlet"]) == (1, {"writer.out": 8}, {"writer.gone": 2})
+    assert [(entry["port"], entry["letters"]) for entry in report["broken"]] == [("writer.out", 3)]
     assert sorted(ids_of(made(topics, "out").scan())) == [*range(5), *range(10, 13)]
 
 
 def test_a_broken_blueprint_replays_nothing(flow: Flow, folder: Path) -> None:
-    """Which contract holds is not known then; the findings are shown."""
+    """The current contract is unknown; the findings are shown."""
     (folder / "blueprint.conf").write_text("blueprint {")
-    said = flow("dead-letters", "replay", "writer", str(folder), "--application", "app")
-    assert (said.code, "error" in said.err) == (2, True)
+    result = flow("dead-letters", "replay", "writer", str(folder), "--application", "app")
+    assert (result.code, "error" in result.err) == (2, True)
 
 
-def test_without_dead_letters_there_is_little_to_say(flow: Flow, tmp_path: Path) -> None:
-    """No table without lines."""
+def test_without_dead_letters_there_is_no_table(flow: Flow, tmp_path: Path) -> None:
+    """One line reports that there are none."""
     made(tmp_path / "app" / "topics")
     (tmp_path / "app" / "lock").touch()
     assert "app: no dead letters" in flow("dead-letters", "--state-dir", str(tmp_path)).out

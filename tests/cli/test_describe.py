@@ -1,4 +1,4 @@
-"""`flow describe`, and `flow verify --against` what it wrote."""
+"""`flow describe`, and `flow verify --against` its descriptor."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ FASTER = "flow.streamlets.sensors.parameters.records-per-second=99"
 
 @pytest.fixture
 def described(flow: Flow, tmp_path: Path) -> Path:
-    """The sensors, described in a file."""
+    """A file with the descriptor of the sensors example."""
     file = tmp_path / "old.json"
     assert flow("describe", SENSORS, "-o", str(file)).code == 0
     return file
 
 
-def test_a_description_is_data_and_the_same_each_time(flow: Flow, described: Path) -> None:
-    """One JSON document on the standard output, to the byte what `-o` writes, and nothing beside it is left."""
-    said = flow("describe", SENSORS)
-    assert said.code == 0
-    assert said.out == described.read_text(encoding="utf-8")
-    document = json.loads(said.out)
+def test_the_descriptor_is_json_and_reproducible(flow: Flow, described: Path) -> None:
+    """The standard output has exactly the JSON that `-o` writes, and no temporary file remains."""
+    result = flow("describe", SENSORS)
+    assert result.code == 0
+    assert result.out == described.read_text(encoding="utf-8")
+    document = json.loads(result.out)
     assert document["version"] == 1
     assert document["application"] == "sensors"
     assert sorted(document["streamlets"]) == ["average", "console", "sensors"]
     assert document["streamlets"]["average"]["inlets"]["readings"]["schema"]["type"] == "record"
     assert document["topics"]["readings"]["consumers"] == ["average.readings"]
-    assert [each.name for each in described.parent.iterdir()] == ["old.json"]
+    assert [file.name for file in described.parent.iterdir()] == ["old.json"]
 
 
-def test_queries_are_told_where_the_logic_is_built(
+def test_queries_are_described_when_the_logic_is_built(
     flow: Flow, described: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `--plans` the queries stand in the file, and are compared with those of a newer version."""
+    """With `--plans` the descriptor has the queries, which are compared with those of a newer version."""
     logic = {"report": DescribedQuery(("averages",)), "sums": DescribedQuery(("averages",), ("stateStoreSave",))}
 
     def built(*names: str) -> None:
@@ -60,80 +60,80 @@ def test_queries_are_told_where_the_logic_is_built(
     assert "queries" not in streamlets["average"]
     assert flow("verify", SENSORS, "--plans", "--against", str(described)).code == 0
     built("report")
-    said = flow("verify", SENSORS, "--plans", "--against", str(described), "--format", "concise")
-    assert said.code == 1
-    assert "error[change-query-removed]: the query `console.sums` is gone (state-loss)" in said.out
-    assert flow("verify", SENSORS, "--against", str(described)).code == 0  # without logic nobody knows
+    result = flow("verify", SENSORS, "--plans", "--against", str(described), "--format", "concise")
+    assert result.code == 1
+    assert "error[change-query-removed]: the query `console.sums` is gone (state-loss)" in result.out
+    assert flow("verify", SENSORS, "--against", str(described)).code == 0  # Without the logic, the queries are unknown.
 
 
 def test_without_java_no_queries_are_described(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written that only looks whole."""
+    """An incomplete descriptor is not written."""
     monkeypatch.setenv("JAVA_HOME", "/no/such/folder")
-    said = flow("describe", SENSORS, "--plans")
-    assert (said.code, said.out) == (2, "")
-    assert "JAVA_HOME is /no/such/folder" in said.err
+    result = flow("describe", SENSORS, "--plans")
+    assert (result.code, result.out) == (2, "")
+    assert "JAVA_HOME is /no/such/folder" in result.err
 
 
-def test_against_itself_there_is_nothing(flow: Flow, described: Path) -> None:
-    """The same application has no change."""
-    said = flow("verify", SENSORS, "--against", str(described))
-    assert said.code == 0
-    assert "no findings" in said.out
-    assert "0 changes against" in said.out
+def test_an_unchanged_application_has_no_changes(flow: Flow, described: Path) -> None:
+    """The summary counts the changes."""
+    result = flow("verify", SENSORS, "--against", str(described))
+    assert result.code == 0
+    assert "no findings" in result.out
+    assert "0 changes against" in result.out
 
 
-def test_the_exit_code_is_by_the_worst_class_allowed(flow: Flow, described: Path) -> None:
-    """What takes more than is allowed is an error; what is allowed a warning; what is safe a note."""
+def test_the_exit_code_depends_on_the_allowed_class(flow: Flow, described: Path) -> None:
+    """A change that is not allowed is an error, an allowed one a warning, a safe one a note."""
     calls = {
         (): (1, "error", "note"),
         ("--allow", "drain"): (1, "error", "note"),
         ("--allow", "state-loss"): (0, "warning", "note"),
     }
     for allowed, expected in calls.items():
-        said = flow("verify", SENSORS, RENAMED, FASTER, "--against", str(described), "--format", "json", *allowed)
-        found = {each["code"]: each for each in json.loads(said.out)["diagnostics"]}
-        moved, parameter = found["change-topic-moved"], found["change-parameter"]
-        assert (said.code, moved["severity"], parameter["severity"]) == expected
+        result = flow("verify", SENSORS, RENAMED, FASTER, "--against", str(described), "--format", "json", *allowed)
+        findings = {finding["code"]: finding for finding in json.loads(result.out)["diagnostics"]}
+        moved, parameter = findings["change-topic-moved"], findings["change-parameter"]
+        assert (result.code, moved["severity"], parameter["severity"]) == expected
         assert (moved["class"], parameter["class"]) == ("state-loss", "safe")
 
 
 def test_a_run_is_compared_by_its_state_directory(flow: Flow, described: Path) -> None:
-    """The folder of an application's state, or the one that holds it, stands for what last ran there."""
+    """The state directory of an application, or its parent directory, names the version that last ran."""
     state = described.parent / ".flow" / "sensors"
     state.mkdir(parents=True)
     described.rename(state / "descriptor.json")
     for folder in (state, state.parent):
-        said = flow("verify", SENSORS, FASTER, "--against", str(folder))
-        assert said.code == 0
-        assert "1 change against" in said.out
+        result = flow("verify", SENSORS, FASTER, "--against", str(folder))
+        assert result.code == 0
+        assert "1 change against" in result.out
 
 
-def test_what_cannot_be_compared_with_is_said(flow: Flow, tmp_path: Path) -> None:
-    """No file, and no descriptor in a folder, are mistakes in the arguments; a file that is none is a finding."""
+def test_invalid_arguments_of_against(flow: Flow, tmp_path: Path) -> None:
+    """A missing file or descriptor is a usage error; a file that is not a descriptor is a finding."""
     assert flow("verify", SENSORS, "--against", str(tmp_path / "nothing.json")).code == 2
-    said = flow("verify", SENSORS, "--against", str(tmp_path))
-    assert said.code == 2
-    assert "holds no descriptor" in said.err
+    result = flow("verify", SENSORS, "--against", str(tmp_path))
+    assert result.code == 2
+    assert "has no descriptor" in result.err
     (tmp_path / "old.json").write_text("[]", encoding="utf-8")
-    said = flow("verify", SENSORS, "--against", str(tmp_path / "old.json"))
-    assert said.code == 1
-    assert "error[descriptor]" in said.out
-    assert "not checked: the streamlets' logic and what changes against" in " ".join(said.out.split())
+    result = flow("verify", SENSORS, "--against", str(tmp_path / "old.json"))
+    assert result.code == 1
+    assert "error[descriptor]" in result.out
+    assert "not checked: the streamlets' logic and what changes against" in " ".join(result.out.split())
 
 
-def test_errors_come_first(flow: Flow, described: Path) -> None:
-    """An application that does not verify is neither described nor compared; its findings are told."""
+def test_an_application_with_errors_is_not_described(flow: Flow, described: Path) -> None:
+    """It is not compared either; its findings are reported."""
     wrong = "flow.streamlets.average.parameters.window=soon"
-    said = flow("describe", SENSORS, wrong)
-    assert (said.code, said.out) == (2, "")
-    assert "`soon`" in said.err
-    said = flow("verify", SENSORS, wrong, "--against", str(described), "--format", "json")
-    assert said.code == 1
-    assert json.loads(said.out)["checked"]["changes"] is None
+    result = flow("describe", SENSORS, wrong)
+    assert (result.code, result.out) == (2, "")
+    assert "`soon`" in result.err
+    result = flow("verify", SENSORS, wrong, "--against", str(described), "--format", "json")
+    assert result.code == 1
+    assert json.loads(result.out)["checked"]["changes"] is None
 
 
-def test_a_place_that_cannot_be_written_is_said(flow: Flow, tmp_path: Path) -> None:
-    """A file below no folder is an error with its name."""
-    said = flow("describe", SENSORS, "-o", str(tmp_path / "no" / "old.json"))
-    assert said.code == 1
-    assert "old.json" in said.err
+def test_a_file_that_cannot_be_written_is_reported(flow: Flow, tmp_path: Path) -> None:
+    """The error names the file, whose directory does not exist."""
+    result = flow("describe", SENSORS, "-o", str(tmp_path / "no" / "old.json"))
+    assert result.code == 1
+    assert "old.json" in result.err

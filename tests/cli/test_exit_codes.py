@@ -1,5 +1,4 @@
-"""Exit codes, command by command: each code in the tables of `docs/exit-codes.md` has a test here, or the name of the
-one that takes a run."""
+"""Exit codes of each command: each code in the tables of `docs/exit-codes.md` has a test here or in `ELSEWHERE`."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ ELSEWHERE = {
     ("flow upgrade", 0): "tests/streamlets/runner/test_change.py",
     ("flow pause, resume, restart", 0): "tests/cli/test_steering.py",
 }
-"""Where a code is tested that takes a run."""
+"""The tests of codes that need a run."""
 
 BLUEPRINT = """
 blueprint { streamlets { mean = plant.Mean }, topics { readings { consumers = [mean.in], managed = false } } }
@@ -59,7 +58,7 @@ def _state(app: Path) -> StateDirectory:
 
 
 def _ran(app: Path, *events: object, alive: bool = False) -> None:
-    """Leave the status of a run behind."""
+    """Write the status of a run that has ended."""
     state = _state(app)
     with state.locked():
         file = StatusFile(state.status_file)
@@ -69,7 +68,7 @@ def _ran(app: Path, *events: object, alive: bool = False) -> None:
 
 
 def test_the_tables_and_the_tests_have_the_same_codes() -> None:
-    """A code in the docs that nothing tests, or a test of a code that the docs do not have, is shown."""
+    """Each documented code has a test, and each tested code is documented."""
     documented = set()
     columns: list[str] = []
     for line in (ROOT / "docs" / "exit-codes.md").read_text().splitlines():
@@ -97,21 +96,21 @@ def _cell(test: str) -> tuple[str, int]:
 
 
 def test_flow_run_1(flow: Flow, app: Path) -> None:
-    """The state belongs to another run."""
+    """Another run owns the state directory."""
     with _state(app).locked():
-        said = flow("run")
-    assert (said.code, "is already running" in said.err) == (1, True)
+        result = flow("run")
+    assert (result.code, "is already running" in result.err) == (1, True)
 
 
 def test_flow_run_2(flow: Flow, app: Path) -> None:
-    """The blueprint is wrong or missing, or a file of settings is; nothing was started."""
+    """The blueprint or a file of settings is wrong or missing; nothing is started."""
     for arguments in (("missing.conf",), ("--conf", "missing.conf"), ("--drain-timeout", "5"), ("flow.trigger=no",)):
         assert flow("run", *arguments).code == 2, arguments
     assert not (app / ".flow").exists()
 
 
 def test_flow_run_130(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A declined question."""
+    """The user declines to confirm."""
     _ran(app)
     (_state(app).topics / "readings").mkdir()
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -121,27 +120,27 @@ def test_flow_run_130(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_flow_verify_0(flow: Flow, app: Path) -> None:
-    """Nothing refuses a run."""
+    """The application may run."""
     assert flow("verify").code == 0
 
 
 def test_flow_verify_1(flow: Flow, app: Path) -> None:
-    """A finding that refuses a run."""
+    """There is an error."""
     assert flow("verify", "flow.trigger=no").code == 1
 
 
 def test_flow_verify_2(flow: Flow, app: Path) -> None:
-    """There is no blueprint, or no file of settings, which is named with its role; or the arguments are wrong."""
+    """There is no blueprint or no file of settings, or the arguments are wrong."""
     assert flow("verify", "missing.conf").code == 2
-    said = flow("verify", "--conf", "missing.conf")
-    assert (said.code, said.out.splitlines()[0]) == (
+    result = flow("verify", "--conf", "missing.conf")
+    assert (result.code, result.out.splitlines()[0]) == (
         2, "error[file-not-found]: the settings file `missing.conf` of `--conf` does not exist",
     )  # fmt: skip
     assert flow("verify", "a", "b").code == 2
 
 
 def test_flow_status_0(flow: Flow, app: Path) -> None:
-    """It runs."""
+    """The application is running."""
     with _state(app).locked():
         assert flow("status").code == 0
 
@@ -152,28 +151,28 @@ def test_flow_status_0(flow: Flow, app: Path) -> None:
     ids=["died", "failed"],
 )
 def test_flow_status_1(flow: Flow, app: Path, last: tuple[object, ...]) -> None:
-    """It died, or ended with a failure."""
+    """The last run crashed, or ended with a failure."""
     _ran(app, *last)
     assert flow("status").code == 1
 
 
 def test_flow_status_2(flow: Flow, app: Path) -> None:
-    """There is no such path or application; the state directory is that of one application."""
+    """There is no such path or application, or the state directory is that of one application."""
     assert flow("status", "nowhere").code == 2
     assert flow("status", "--application", "palnt").code == 2
     (app / "blueprint.conf").unlink()
     assert flow("status").code == 2
     _ran(app)
-    said = flow("status", "--state-dir", ".flow/plant")
-    assert (said.code, "--state-dir names the directory above it" in said.err) == (2, True)
+    result = flow("status", "--state-dir", ".flow/plant")
+    assert (result.code, "--state-dir takes its parent directory" in result.err) == (2, True)
 
 
 def test_flow_status_3(flow: Flow, app: Path) -> None:
-    """It never ran, by the blueprint's name of it; it ended in order."""
-    said = flow("status")
-    assert (said.code, said.out, said.err) == (3, "plant has not run yet\n", "")
-    said = flow("status", "--format", "json")
-    assert (said.code, json.loads(said.out)) == (
+    """The application never ran, and has its name from the blueprint; or its last run ended normally."""
+    result = flow("status")
+    assert (result.code, result.out, result.err) == (3, "plant has not run yet\n", "")
+    result = flow("status", "--format", "json")
+    assert (result.code, json.loads(result.out)) == (
         3, {"plant": {"alive": False, "silent": False, "health": "never ran", "streamlets": []}},
     )  # fmt: skip
     assert flow("status", "--application", "plant", "--state-dir", str(app / "elsewhere")).code == 3
@@ -182,13 +181,13 @@ def test_flow_status_3(flow: Flow, app: Path) -> None:
 
 
 def test_flow_stop_0(flow: Flow, app: Path) -> None:
-    """It did not run, now or ever."""
-    said = flow("stop")
-    assert (said.code, said.out, said.err) == (0, "plant is not running\n", "")
+    """The application never ran."""
+    result = flow("stop")
+    assert (result.code, result.out, result.err) == (0, "plant is not running\n", "")
 
 
 def test_flow_stop_1(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It died before it had stopped: its status tells of no end."""
+    """The run crashed before it had stopped, so its status has no end."""
     state = _state(app)
     _ran(app)
     owner = state.locked()
@@ -198,16 +197,16 @@ def test_flow_stop_1(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_flow_stop_2(flow: Flow, app: Path) -> None:
-    """Arguments."""
+    """The arguments are wrong."""
     assert flow("stop", "--timeout", "soon").code == 2
 
 
 @pytest.mark.parametrize("command", ["pause", "resume", "restart"])
 def test_flow_pause_1(flow: Flow, app: Path, command: str) -> None:
-    """It is not running, or never was."""
+    """The application is not running, or has never run."""
     for _ in range(2):
-        said = flow(command, "mean")
-        assert (said.code, said.err.splitlines()[0]) == (1, "error: plant is not running")
+        result = flow(command, "mean")
+        assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running")
         _ran(app, RunEnded(2.0, 0, ""))
 
 
@@ -219,13 +218,13 @@ def test_flow_pause_2(flow: Flow, app: Path, command: str) -> None:
 
 
 def test_flow_upgrade_1(flow: Flow, app: Path) -> None:
-    """It is not running."""
-    said = flow("upgrade")
-    assert (said.code, said.err.splitlines()[0]) == (1, "error: plant is not running")
+    """The application is not running."""
+    result = flow("upgrade")
+    assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running")
 
 
 def test_flow_upgrade_2(flow: Flow, app: Path) -> None:
-    """Arguments."""
+    """The arguments are wrong."""
     assert flow("upgrade", "--allow", "everything").code == 2
     assert flow("upgrade", "nowhere").code == 2
 
@@ -235,14 +234,14 @@ READERS = (("topics",), ("tail", "readings"), ("checkpoints",), ("dead-letters",
 
 @pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
 def test_flow_read_0(flow: Flow, app: Path, command: tuple[str, ...]) -> None:
-    """It is shown; an empty topic, too."""
+    """The output is shown, also for an empty topic."""
     _ran(app)
     DeltaChannel(_state(app).topics).topic(TopicPlan("readings", "readings", "delta", True, (), (), {})).create()
     assert flow(*command).code == 0
 
 
 def test_flow_read_1(flow: Flow, app: Path) -> None:
-    """The application runs, so that its checkpoints cannot be reset."""
+    """The application is running, so its checkpoints cannot be reset."""
     checkpoint = _state(app).checkpoints / "mean" / "out"
     checkpoint.mkdir(parents=True)
     (checkpoint / "metadata").write_text('{"id":"0"}')
@@ -252,28 +251,28 @@ def test_flow_read_1(flow: Flow, app: Path) -> None:
 
 @pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
 def test_flow_read_2(flow: Flow, app: Path, command: tuple[str, ...]) -> None:
-    """It has not run, so there is nothing to show; a directory that is not an application's is not shown as one."""
-    said = flow(*command)
-    assert (said.code, "plant has not run yet" in said.err) == (2, True)
+    """The application has not run; a directory of something else is not taken for its state."""
+    result = flow(*command)
+    assert (result.code, "plant has not run yet" in result.err) == (2, True)
     shutil.copytree(ROOT / "docs" / "decisions", app / ".flow" / "decisions")
-    said = flow(*command)
-    assert (said.code, "plant has not run yet" in said.err) == (2, True)
+    result = flow(*command)
+    assert (result.code, "plant has not run yet" in result.err) == (2, True)
 
 
 def test_flow_describe_0(flow: Flow, app: Path) -> None:
-    """It is shown."""
+    """The output is shown."""
     assert [flow(command).code for command in ("config", "describe", "graph")] == [0, 0, 0]
 
 
 def test_flow_describe_1(flow: Flow, app: Path) -> None:
-    """Drawn, although a run would be refused; a text that cannot be read."""
+    """The graph has errors, but is drawn; or a file cannot be read."""
     assert flow("graph", "flow.trigger=no").code == 1
     (app / "blueprint.conf").write_text("blueprint {")
     assert flow("config").code == 1
 
 
 def test_flow_describe_2(flow: Flow, app: Path) -> None:
-    """There is no blueprint or file of settings; for `describe`, any finding that refuses a run."""
+    """There is no blueprint or file of settings; for `describe`, there is an error."""
     for command in ("config", "describe", "graph"):
         assert flow(command, "missing.conf").code == 2
         assert flow(command, "--conf", "missing.conf").code == 2
@@ -281,7 +280,7 @@ def test_flow_describe_2(flow: Flow, app: Path) -> None:
 
 
 def test_flow_list_0(flow: Flow, app: Path) -> None:
-    """They are listed, the code is explained."""
+    """The classes are listed; the code is explained."""
     assert flow("streamlets").code == 0
     assert flow("explain", "syntax").code == 0
 

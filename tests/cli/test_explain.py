@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 def test_a_page_is_readable_text(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Headings without signs, names in back-quotes, files by their names, blocks of code with their lines."""
+    """Headings have no signs, names have back-quotes, and code blocks have the name of their file."""
     monkeypatch.setenv("COLUMNS", "80")
-    said = flow("explain", "unknown-port")
-    lines = said.out.splitlines()
-    assert said.code == 0
+    result = flow("explain", "unknown-port")
+    lines = result.out.splitlines()
+    assert result.code == 0
     assert lines[:3] == ["unknown-port", "", "  Error: a port path names a port that does not exist."]
     assert [line for line in lines if line and not line.startswith(" ")] == [
         "unknown-port", "Why it matters", "Example", "Fix",
     ]  # fmt: skip
     assert "  blueprint.conf:" in lines
     assert "    error[unknown-port]: `sensors` has no outlet `reading`" in lines
-    assert "```" not in said.out and "\x1b" not in said.out
+    assert "```" not in result.out and "\x1b" not in result.out
 
 
 def test_every_page_fits_the_terminal(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,31 +41,31 @@ def test_every_page_fits_the_terminal(flow: Flow, monkeypatch: pytest.MonkeyPatc
 
 
 def test_links_out_of_the_manual_are_numbered(flow: Flow) -> None:
-    """A terminal makes them clickable when they stand whole on their line; links to other pages are their words."""
-    said = flow("explain", "contract-risk").out
-    assert "ignore logical types [1]:" in " ".join(said.split())
-    assert said.endswith(
+    """A link is on a line of its own, so that a terminal makes it clickable; links to other pages are plain text."""
+    page = flow("explain", "contract-risk").out
+    assert "ignore logical types [1]:" in " ".join(page.split())
+    assert page.endswith(
         "\n\n  [1] https://avro.apache.org/docs/1.12.0/specification/#logical-types\n"
         "  [2] https://avro.apache.org/docs/1.12.0/specification/#schema-resolution\n"
     )
-    assert "avro-types.md" in flow("explain", "schema-no-schema").out and "](" not in said
+    assert "avro-types.md" in flow("explain", "schema-no-schema").out and "](" not in page
 
 
 def test_a_code_may_be_copied_from_a_report(flow: Flow) -> None:
-    """With its severity and brackets around it."""
+    """The severity and the brackets around it are accepted."""
     assert flow("explain", "error[unknown-port]:").out == flow("explain", "unknown-port").out
 
 
 def test_a_misspelt_code_gets_a_suggestion(flow: Flow) -> None:
-    """And one that is like none, the way to the list."""
-    said = flow("explain", "unknwon-port")
-    assert said.code == 2
-    assert "did you mean `unknown-port`" in said.err
-    assert "`flow explain` lists all" in flow("explain", "xyz").err
+    """If none is near, the help names the command that lists all codes."""
+    result = flow("explain", "unknwon-port")
+    assert result.code == 2
+    assert "did you mean `unknown-port`" in result.err
+    assert "run `flow explain` to list all codes" in flow("explain", "xyz").err
 
 
 def test_without_a_code_all_are_listed(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By family, each with severity and meaning, within the terminal."""
+    """The list is grouped by family, with severity and meaning, and fits the terminal."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = flow("explain").out.splitlines()
     assert [line for line in lines if line and not line.startswith(" ")] == list(FAMILIES)
@@ -75,7 +75,7 @@ def test_without_a_code_all_are_listed(flow: Flow, monkeypatch: pytest.MonkeyPat
 
 
 def test_codes_as_data(flow: Flow) -> None:
-    """One with its page in Markdown, or all without."""
+    """A single code has its page in Markdown; the list of all codes has no pages."""
     one = json.loads(flow("explain", "cycle", "--format", "json").out)
     assert one["page"].startswith("# cycle\n")
     facts = {
@@ -84,18 +84,16 @@ def test_codes_as_data(flow: Flow) -> None:
     assert {key: value for key, value in one.items() if key != "page"} == {"version": 1, **facts}
     every = json.loads(flow("explain", "--format", "json").out)
     assert facts in every["codes"]
-    assert [each["code"] for each in every["codes"]] == list(CODES)
+    assert [entry["code"] for entry in every["codes"]] == list(CODES)
 
 
-def test_a_terminal_is_told_once_where_to_read_more(
-    flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Below the findings, by name when they are of one code; never where a program reads."""
+def test_a_terminal_gets_one_hint_at_explain(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hint after the findings names the code if there is only one; programs get none."""
     blueprint = tmp_path / "blueprint.conf"
     blueprint.write_text("blueprint { streamlets { a = x.A, b = y.B } }")
     assert "flow explain" not in flow("verify", str(blueprint)).out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert flow("verify", str(blueprint)).out.splitlines()[-1] == "`flow explain module-not-found` says more"
+    assert flow("verify", str(blueprint)).out.splitlines()[-1] == "for details, run `flow explain module-not-found`"
     blueprint.write_text("blueprint { streamlets { a = x.A, b = B } }")
-    assert flow("verify", str(blueprint)).out.splitlines()[-1] == "`flow explain CODE` says more of each"
+    assert flow("verify", str(blueprint)).out.splitlines()[-1] == "for details, run `flow explain CODE`"
     assert "flow explain" not in flow("verify", str(blueprint), "--format", "github").out

@@ -18,7 +18,7 @@ ERRORS = Path(__file__).resolve().parent.parent.parent / "examples" / "errors"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project whose blueprint is of 1.x, with comments in its connections."""
+    """A project with a blueprint of version 1.x, with comments in its connections."""
     folder = tmp_path / "project"
     shutil.copytree(ERRORS / "connections", folder)
     blueprint = folder / "blueprint.conf"
@@ -29,17 +29,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_fix_rewrites_says_so_and_verifies_again(flow: Flow, project: Path) -> None:
-    """What was fixed is told, then what remains; comments and permissions stay; a second time there is nothing."""
-    said = flow("verify", "--fix")
-    assert said.code == 0
-    assert said.out.startswith("blueprint.conf:7:3: fixed[connections-section]: write `topics`\n")
-    assert "no findings" in said.out
+def test_fix_rewrites_files_and_verifies_again(flow: Flow, project: Path) -> None:
+    """Fixes and remaining findings are reported; comments and permissions are kept; a second run changes nothing."""
+    result = flow("verify", "--fix")
+    assert result.code == 0
+    assert result.out.startswith("blueprint.conf:7:3: fixed[connections-section]: write `topics`\n")
+    assert "no findings" in result.out
     text = (project / "blueprint.conf").read_text(encoding="utf-8")
     assert "  # who feeds whom\n  topics {\n" in text
     assert (project / "blueprint.conf").stat().st_mode & 0o777 == 0o640
-    assert sorted(each.name for each in project.iterdir() if each.name != "__pycache__") == sorted(
-        each.name for each in (ERRORS / "connections").iterdir() if each.name != "__pycache__"
+    assert sorted(file.name for file in project.iterdir() if file.name != "__pycache__") == sorted(
+        file.name for file in (ERRORS / "connections").iterdir() if file.name != "__pycache__"
     )
     again = flow("verify", "--fix")
     assert "fixed" not in again.out
@@ -47,20 +47,20 @@ def test_fix_rewrites_says_so_and_verifies_again(flow: Flow, project: Path) -> N
 
 
 def test_diff_shows_the_same_and_writes_nothing(flow: Flow, project: Path) -> None:
-    """A unified diff on the standard output, and a file that is as it was."""
+    """The standard output has a unified diff, and the file is unchanged."""
     before = (project / "blueprint.conf").read_bytes()
-    said = flow("verify", "--diff")
-    assert said.code == 1
-    heading, patch = said.out.split("\n", 1)
+    result = flow("verify", "--diff")
+    assert result.code == 1
+    heading, patch = result.out.split("\n", 1)
     assert heading == "# safe: blueprint.conf:7:3: [connections-section] write `topics`"
     assert patch.startswith("--- a/blueprint.conf\n+++ b/blueprint.conf\n@@")
-    assert "\n+  topics {\n" in said.out
-    assert "1 to fix, 0 to look at" in said.err
+    assert "\n+  topics {\n" in result.out
+    assert "1 fixable, 0 remaining" in result.err
     assert (project / "blueprint.conf").read_bytes() == before
 
 
-def test_diff_shows_what_comes_to_light_by_a_fix(flow: Flow, project: Path) -> None:
-    """What stands behind another mistake is in the same diff, which ends where `--fix` does."""
+def test_diff_includes_findings_that_a_fix_reveals(flow: Flow, project: Path) -> None:
+    """The diff has the same changes as `--fix`, including those of later rounds."""
     blueprint = project / "blueprint.conf"
     text = blueprint.read_text(encoding="utf-8")
     blueprint.write_text(
@@ -71,7 +71,7 @@ def test_diff_shows_what_comes_to_light_by_a_fix(flow: Flow, project: Path) -> N
     assert '+flow.streamlets.source.spark.title = "@home"\n' in shown.out
     assert "+flow.trigger = available-now\n" in shown.out
     assert "\n+  topics {\n" in shown.out
-    assert "3 to fix, 0 to look at" in shown.err
+    assert "3 fixable, 0 remaining" in shown.err
     assert blueprint.read_text(encoding="utf-8") == before
     assert flow("verify", "--fix").out.count("fixed[") == 3
     after = blueprint.read_text(encoding="utf-8")
@@ -116,7 +116,7 @@ class Archive(SparkStreamlet):
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two archives of which one is commented out; the other has its name but for two letters, and a topic."""
+    """Two archives with similar names; one of them is commented out, and its topic is not."""
     (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
     (tmp_path / "blueprint.conf").write_text(EU_AND_US, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -125,19 +125,19 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("unsafe", [False, True])
 def test_no_fix_binds_a_port_that_is_bound(flow: Flow, shop: Path, unsafe: bool) -> None:
-    """Records for an archive that is not there never go to the other one; a misspelt key is fixed."""
+    """Records for a missing archive never go to the other one; a misspelt key is fixed."""
     result = flow("verify", "--fix", *(["--unsafe-fixes"] if unsafe else []))
     assert result.code == 1
     assert "there is no streamlet `archive-us`" in result.out
     assert shop.read_text(encoding="utf-8") == EU_AND_US.replace("producer ", "producers ")
 
 
-def test_a_guess_is_made_when_asked_for(flow: Flow, shop: Path) -> None:
-    """A near name of a free port is a guess: `--fix` reports it, `--unsafe-fixes` takes it."""
+def test_unsafe_fixes_are_applied_on_request(flow: Flow, shop: Path) -> None:
+    """A similar name of a free port is a guess: `--fix` counts it, `--unsafe-fixes` applies it."""
     shop.write_text(MISSPELT, encoding="utf-8")
     result = flow("verify", "--fix")
     assert result.code == 1
-    assert "1 unsafe fix was not made" in result.err
+    assert "1 unsafe fix was not applied" in result.err
     assert shop.read_text(encoding="utf-8") == MISSPELT.replace("producer ", "producers ")
     result = flow("verify", "--fix", "--unsafe-fixes")
     assert "fixed[unknown-streamlet] (unsafe): write `depot.in`" in result.out
@@ -145,8 +145,8 @@ def test_a_guess_is_made_when_asked_for(flow: Flow, shop: Path) -> None:
     assert shop.read_text(encoding="utf-8") == MISSPELT.replace("producer ", "producers ").replace("depto", "depot")
 
 
-def test_diff_marks_which_is_which(flow: Flow, shop: Path) -> None:
-    """The safe fixes come first as one patch, the unsafe ones after it as another, each with its list."""
+def test_diff_marks_safe_and_unsafe_fixes(flow: Flow, shop: Path) -> None:
+    """The safe fixes are a first patch and the unsafe ones a second, each after the list of its fixes."""
     shop.write_text(MISSPELT, encoding="utf-8")
     safe = flow("verify", "--diff")
     assert "# safe: blueprint.conf:10:17: [unknown-key] write `producers`\n" in safe.out
@@ -164,7 +164,7 @@ def test_diff_marks_which_is_which(flow: Flow, shop: Path) -> None:
 
 
 def test_unsafe_fixes_alone_are_refused(flow: Flow, shop: Path) -> None:
-    """An option that changes nothing is not accepted in silence."""
+    """The option has no effect without `--fix` or `--diff`, which is a usage error."""
     result = flow("verify", "--unsafe-fixes")
     assert result.code == 2
     assert "--unsafe-fixes needs --fix or --diff" in result.err
@@ -173,25 +173,25 @@ def test_unsafe_fixes_alone_are_refused(flow: Flow, shop: Path) -> None:
 def test_json_has_the_class_of_a_fix(flow: Flow, shop: Path) -> None:
     """`applicability` is `safe` or `unsafe`."""
     shop.write_text(MISSPELT, encoding="utf-8")
-    found = json.loads(flow("verify", "--format", "json").out)["diagnostics"]
-    assert {each["code"]: each["fix"]["applicability"] for each in found} == {
+    findings = json.loads(flow("verify", "--format", "json").out)["diagnostics"]
+    assert {finding["code"]: finding["fix"]["applicability"] for finding in findings} == {
         "unknown-key": "safe",
         "unknown-streamlet": "unsafe",
     }
 
 
-def test_data_stays_data_while_fixing(flow: Flow, project: Path) -> None:
-    """With `--format json` the standard output is one document, and what was fixed goes to the standard error."""
-    said = flow("verify", "--fix", "--format", "json")
-    assert json.loads(said.out)["diagnostics"] == []
-    assert "fixed[connections-section]" in said.err
+def test_fixes_are_reported_on_the_standard_error_with_json(flow: Flow, project: Path) -> None:
+    """The standard output is one JSON document."""
+    result = flow("verify", "--fix", "--format", "json")
+    assert json.loads(result.out)["diagnostics"] == []
+    assert "fixed[connections-section]" in result.err
 
 
-def test_files_outside_of_the_project_and_arguments_stay(flow: Flow, project: Path) -> None:
-    """Only files below the blueprint's folder are changed; a slip elsewhere is told, not mended."""
+def test_files_outside_the_project_and_arguments_are_not_fixed(flow: Flow, project: Path) -> None:
+    """Only files in the blueprint's directory are changed; errors elsewhere are reported."""
     shared = project.parent / "shared.conf"
     shared.write_text("flow.trigge = available-now\n", encoding="utf-8")
-    said = flow("verify", "--fix", "--conf", str(shared), "flow.retry.enable=true")
-    assert said.code == 1
-    assert said.out.count("error[unknown-setting]") == 2
+    result = flow("verify", "--fix", "--conf", str(shared), "flow.retry.enable=true")
+    assert result.code == 1
+    assert result.out.count("error[unknown-setting]") == 2
     assert shared.read_text(encoding="utf-8") == "flow.trigge = available-now\n"

@@ -1,4 +1,4 @@
-"""What `flow run` shows: lines, JSON, and the table on a terminal."""
+"""The views of `flow run`: lines, JSON, and the table on a terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streamlets.runner.events.model import (
 
 UNIT = UnitId("delays", "out")
 LATE = "the watermark dropped at least 3 late rows since the start (Spark counts them after partial aggregation)"
-STORY: list[Event] = [
+EVENTS: list[Event] = [
     RunStarted(100.0, "flights", ("delays", "board")),
     UnitChanged(101.0, UNIT, "starting"),
     UnitChanged(102.0, UNIT, "running"),
@@ -44,9 +44,9 @@ STORY: list[Event] = [
 
 
 def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line per event with the time, batches summed up, frames under a failure, late and held at the end."""
+    """Each event is a line with the time; batches are summed up, and a failure has its frames."""
     with LineView("app/logs") as view:
-        for event in STORY:
+        for event in EVENTS:
             view.event(event)
         view.print_line("from the console sink")
     lines = [line[10:] if line[2:3] == ":" else line.strip() for line in capsys.readouterr().out.splitlines()]
@@ -54,12 +54,12 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
         "flights: started with 2 streamlets; logs in app/logs",
         "delays.out: starting",
         "delays.out: running",
-        "delays: 1,000 rows in, 900 to out, 4 dead letters, 2 late, 5,000 behind",
+        "delays: 1,000 rows in, 900 to out, 4 dead letters, 2 late, backlog 5,000",
         "delays.out: backing-off, restart in 8.0 s",
         "at delays.py:7 in each",
         "sink down",
         "delays.out: starting",
-        "delays: 2,000 rows in, 1,800 to out, 4 dead letters, 3 late, 4,000 behind",
+        "delays: 2,000 rows in, 1,800 to out, 4 dead letters, 3 late, backlog 4,000",
         "delays.out: completed",
         "delays.out: 9 rows remain in state: aggregation (windows open)",
         f"delays.out: {LATE}",
@@ -69,9 +69,8 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_rows_of_a_last_batch_that_read_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """What windows and joins give out at the end is told, though no row came in; a streamlet told once is not told
-    again."""
-    story: list[Event] = [
+    """Rows from the state of windows and joins are shown although the batch read none, and they are shown once."""
+    events: list[Event] = [
         RunStarted(100.0, "flights", ("delays",)),
         UnitChanged(101.0, UNIT, "running"),
         UnitProgressed(102.0, UNIT, 0, 1000, {"out": 0}),
@@ -80,31 +79,31 @@ def test_rows_of_a_last_batch_that_read_nothing(capsys: pytest.CaptureFixture[st
         UnitChanged(105.0, UNIT, "completed"),
     ]
     with LineView("app/logs") as view:
-        for event in story:
+        for event in events:
             view.event(event)
-    told = [line[10:] for line in capsys.readouterr().out.splitlines() if "rows in" in line]
-    assert told == ["delays: 1,000 rows in, 0 to out", "delays: 1,000 rows in, 70 to out"]
+    lines = [line[10:] for line in capsys.readouterr().out.splitlines() if "rows in" in line]
+    assert lines == ["delays: 1,000 rows in, 0 to out", "delays: 1,000 rows in, 70 to out"]
 
 
-def test_json_is_all_that_stdout_gets(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each line of the standard output is an event; what streamlets and Spark print goes to the standard error."""
+def test_the_standard_output_has_only_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line is an event; output of streamlets and Spark goes to the standard error."""
     with JsonView() as view:
-        for event in STORY:
+        for event in EVENTS:
             view.event(event)
         print("an author's print")
         view.print_line("from the console sink")
     out, err = capsys.readouterr()
     kinds = [json.loads(line)["event"] for line in out.splitlines()]
-    assert (len(kinds), kinds[0], kinds[-1]) == (len(STORY), "run-started", "run-ended")
+    assert (len(kinds), kinds[0], kinds[-1]) == (len(EVENTS), "run-started", "run-ended")
     assert err == "an author's print\nfrom the console sink\n"
 
 
 def test_table() -> None:
-    """The table shows each streamlet's state, rows, backlog, held rows and dead letters; failures stand above it."""
+    """The table shows state, rows, backlog, state rows and dead letters; failures are above it."""
     out = io.StringIO()
     view = TableView("app/logs", Console(file=out, width=100, force_terminal=True, color_system=None))
     with view:
-        for event in STORY[:6]:
+        for event in EVENTS[:6]:
             view.event(event)
     shown = out.getvalue()
     assert shown.index("delays.out: backing-off, restart in 8.0 s") < shown.index("at delays.py:7 in each")
@@ -121,7 +120,7 @@ MISFIT = "ContractError: the rows do not fit the schema `Row`:\n  there is no co
 
 @pytest.mark.parametrize("frames", [(), ("delays.py:7 in each",)])
 def test_a_cause_of_several_lines(frames: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """Every line of it is shown, as lines and above the table; what failed while it was stopped, too."""
+    """All lines are shown by both views, also for a failure while the streamlet was being stopped."""
     console = Console(file=io.StringIO(), force_terminal=False, width=120)
     with LineView("logs") as lines, TableView("logs", console) as table:
         for state in ("backing-off", "stopped"):
@@ -135,10 +134,10 @@ def test_a_cause_of_several_lines(frames: tuple[str, ...], capsys: pytest.Captur
 
 
 class Screen(io.StringIO):
-    """A terminal as far as the live table uses one: lines, the cursor's movements, and lines that are erased.
+    """A terminal with the features that the live table uses: lines, cursor movements and erased lines.
 
     Arguments:
-        height: in lines; what scrolls off above cannot be changed any more.
+        height: in lines; lines that have scrolled off the screen cannot be changed.
     """
 
     def __init__(self, height: int) -> None:
@@ -148,7 +147,7 @@ class Screen(io.StringIO):
         self.row = self.column = 0
 
     def write(self, text: str) -> int:
-        """Show text, control sequences carried out."""
+        """Show text, and execute control sequences."""
         for match in re.finditer(r"\x1b\[\??([0-9;]*)([A-Za-z])|\r|\n|[^\x1b\r\n]+", text):
             shown = match[0]
             if shown == "\r":
@@ -167,39 +166,39 @@ class Screen(io.StringIO):
         return len(text)
 
     def isatty(self) -> bool:
-        """It is one."""
+        """Return that it is a terminal."""
         return True
 
 
 class Rows:
-    """Rows of a batch, as far as the terminal sink asks for them."""
+    """The rows of a batch, with the methods that the terminal sink uses."""
 
     def __init__(self, *numbers: int) -> None:
         self.numbers = numbers
         self.schema = StructType([StructField("number", LongType())])
 
     def limit(self, count: int) -> Rows:
-        """The first ones."""
+        """Return the first rows."""
         return Rows(*self.numbers[:count])
 
     def collect(self) -> list[Row]:
-        """All."""
+        """Return all rows."""
         return [Row(number=number) for number in self.numbers]
 
 
-def test_rows_of_the_terminal_sink_stand_above_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them, in whatever thread they come while the table is drawn; of the table there is one copy."""
+def test_rows_of_the_terminal_sink_are_above_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows are shown, whatever thread prints them, and the table is on the screen once."""
     screen = Screen(height=24)
     monkeypatch.setattr(sys, "stdout", screen)
     view = TableView("app/logs", Console(width=80, height=24, force_terminal=True, color_system=None))
     write = TerminalWriter("board", view.print_line)
     with view:
-        for number, event in enumerate(STORY[:5]):
+        for number, event in enumerate(EVENTS[:5]):
             view.event(event)
             batches = [threading.Thread(target=write, args=(Rows(*range(20)), number * 2 + half)) for half in (0, 1)]
             for thread in batches:
                 thread.start()
-            view._live.refresh()  # as it does twice a second
+            view._live.refresh()  # The view does this twice a second.
             for thread in batches:
                 thread.join()
     shown = "\n".join(screen.lines)

@@ -1,4 +1,4 @@
-"""`flow run` on a state directory that an earlier run left: it continues, or stops before Spark starts."""
+"""`flow run` on the state of an earlier run: it continues, or stops before Spark starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blueprint.plan import ApplicationPlan
 from streamlets.runner import run as running
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import SessionError
-from tests.cli.conftest import Flow, Said
+from tests.cli.conftest import Flow, Result
 
 _MODULE = """
 from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic
@@ -52,7 +52,7 @@ flow.application = shop
 
 
 class Shop:
-    """An application whose blueprint changes, run without Spark: each run leaves what a real one would."""
+    """An application whose blueprint changes, run without Spark; each run leaves the state of a real one."""
 
     def __init__(self, flow: Flow, folder: Path) -> None:
         self.folder = folder
@@ -63,15 +63,15 @@ class Shop:
         self.become(_BLUEPRINT.replace("COPY", "copy"))
 
     def become(self, blueprint: str) -> None:
-        """Have another blueprint."""
+        """Replace the blueprint."""
         (self.folder / "blueprint.conf").write_text(blueprint)
 
-    def run(self, *arguments: str) -> Said:
-        """`flow run` on it."""
+    def run(self, *arguments: str) -> Result:
+        """Run `flow run` on the application."""
         return self._flow("run", str(self.folder), *arguments)
 
-    def drivers(self, plan: ApplicationPlan, state: StateDirectory, *given: Any, **more: Any) -> Any:
-        """Stand in for Spark: leave the checkpoints of a run, and have nothing to supervise."""
+    def drivers(self, plan: ApplicationPlan, state: StateDirectory, *args: Any, **kwargs: Any) -> Any:
+        """Replace Spark: create the checkpoints of a run, without units to supervise."""
         self.runs += 1
 
         def stop() -> None:
@@ -83,7 +83,14 @@ class Shop:
 
 
 def checkpoint(state: StateDirectory, streamlet: str, query: str, *, planned: int = 0) -> Path:
-    """A checkpoint whose batch 0 is committed, and which has planned this one."""
+    """Create a checkpoint whose batch 0 is committed, and return its directory.
+
+    Arguments:
+        state: the state directory of the application.
+        streamlet: its name.
+        query: the name of the query.
+        planned: the number of the last planned batch.
+    """
     folder = state.checkpoints / streamlet / query
     for name in ("offsets", "commits"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -96,7 +103,7 @@ def checkpoint(state: StateDirectory, streamlet: str, query: str, *, planned: in
 
 @pytest.fixture
 def shop(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """Nothing has run yet."""
+    """An application that has not run yet."""
     shop = Shop(flow, tmp_path)
     monkeypatch.setattr(running, "drivers_of", shop.drivers)
     return shop
@@ -106,45 +113,45 @@ def _described(shop: Shop) -> set[str]:
     return set(json.loads(shop.state.descriptor_file.read_text())["streamlets"])
 
 
-def test_an_unchanged_application_continues_without_a_word(shop: Shop) -> None:
-    """The first run has nothing to compare with, the second no change."""
+def test_an_unchanged_application_continues_silently(shop: Shop) -> None:
+    """The first run has nothing to compare with; the second has no changes."""
     for _ in range(2):
-        said = shop.run()
-        assert (said.code, said.err) == (0, "")
+        result = shop.run()
+        assert (result.code, result.err) == (0, "")
     assert shop.runs == 2
 
 
 def test_safe_changes_continue(shop: Shop) -> None:
-    """A changed parameter and a new streamlet take nothing."""
+    """A changed parameter and a new streamlet are safe."""
     shop.become(_WITHOUT_COPY)
     assert shop.run().code == 0
     shop.become(_BLUEPRINT.replace("COPY", "copy"))
-    said = shop.run("flow.streamlets.source.parameters.pace=2")
-    assert (said.code, said.err) == (0, "")
+    result = shop.run("flow.streamlets.source.parameters.pace=2")
+    assert (result.code, result.err) == (0, "")
 
 
 def test_a_renamed_streamlet_stops_before_spark_starts(shop: Shop) -> None:
-    """It would read everything again and double it: the findings say so, and the descriptor stays as it was."""
+    """It would read and write everything again; the findings report it, and the descriptor is unchanged."""
     shop.run()
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
-    said = shop.run()
-    assert said.code == 2
-    assert "error[change-streamlet-renamed]" in said.err
-    assert "copy.copies" in said.err
-    assert "--allow state-loss" in said.err
+    result = shop.run()
+    assert result.code == 2
+    assert "error[change-streamlet-renamed]" in result.err
+    assert "copy.copies" in result.err
+    assert "--allow state-loss" in result.err
     assert shop.runs == 1
     assert _described(shop) == {"source", "copy"}
     assert shop.run("--allow", "drain").code == 2
 
 
-def test_an_allowed_change_becomes_what_later_runs_are_compared_with(shop: Shop) -> None:
-    """The checkpoints that it loses are reset and named; the next run has no change, and the old name is one."""
+def test_later_runs_are_compared_with_an_allowed_change(shop: Shop) -> None:
+    """The lost checkpoints are reset and named. The next run has no changes; the old name is a change."""
     shop.run()
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
-    said = shop.run("--allow", "state-loss")
-    assert said.code == 0
-    assert "warning[change-streamlet-renamed]" in said.err
-    assert "copy.copies" in said.err
+    result = shop.run("--allow", "state-loss")
+    assert result.code == 0
+    assert "warning[change-streamlet-renamed]" in result.err
+    assert "copy.copies" in result.err
     assert not (shop.state.checkpoints / "copy" / "copies").exists()
     assert (shop.state.checkpoints / "source" / "rows").exists()
     assert _described(shop) == {"source", "twin"}
@@ -153,30 +160,29 @@ def test_an_allowed_change_becomes_what_later_runs_are_compared_with(shop: Shop)
     assert shop.run().code == 2
 
 
-def test_a_stopped_application_is_drained(shop: Shop) -> None:
-    """Where each query ended at a commit a change that needs a drain continues, with a warning; where a batch was
-    begun and not committed it does not."""
+def test_a_drain_is_needed_after_an_unfinished_batch(shop: Shop) -> None:
+    """A change that needs a drain continues with a warning if each query ended after a commit, and not otherwise."""
     shop.run()
     shop.become(_WITHOUT_COPY)
     planned = checkpoint(shop.state, "copy", "copies", planned=1)
-    said = shop.run()
-    assert said.code == 2
-    assert "error[change-streamlet-removed]" in said.err
-    assert "`copy.copies`" in said.err
-    assert "--allow drain" in said.err
+    result = shop.run()
+    assert result.code == 2
+    assert "error[change-streamlet-removed]" in result.err
+    assert "`copy.copies`" in result.err
+    assert "--allow drain" in result.err
     (planned / "commits" / "1").write_text("v1\n{}")
-    said = shop.run()
-    assert said.code == 0
-    assert "warning[change-streamlet-removed]" in said.err
+    result = shop.run()
+    assert result.code == 0
+    assert "warning[change-streamlet-removed]" in result.err
 
 
 def test_state_without_a_descriptor_is_not_continued(shop: Shop) -> None:
-    """What made it is not known, so the worst is assumed, and can be allowed."""
+    """The version that created it is unknown, so loss of state is assumed, and can be allowed."""
     checkpoint(shop.state, "copy", "copies")
-    said = shop.run()
-    assert said.code == 2
-    text = " ".join(said.err.split())
-    assert "has no descriptor of the version that made" in text
+    result = shop.run()
+    assert result.code == 2
+    text = " ".join(result.err.split())
+    assert "has no descriptor of the version that created" in text
     assert "--allow state-loss" in text
     assert shop.run("--allow", "state-loss").code == 0
     assert (shop.state.checkpoints / "copy" / "copies").exists()
@@ -185,19 +191,19 @@ def test_state_without_a_descriptor_is_not_continued(shop: Shop) -> None:
 
 @pytest.mark.parametrize("text", ["", '{"version": 1, "appl', '{"version": 99, "streamlets": {}, "topics": {}}'])
 def test_a_damaged_descriptor_is_not_continued(shop: Shop, text: str) -> None:
-    """It is reported with its file; allowing the worst, or deleting the state, replaces it."""
+    """It is reported with its file; a run with `--allow state-loss` replaces it."""
     shop.run()
     shop.state.descriptor_file.write_text(text)
-    said = shop.run()
-    assert said.code == 2
-    assert "descriptor.json" in said.err
+    result = shop.run()
+    assert result.code == 2
+    assert "descriptor.json" in result.err
     assert shop.run("--allow", "drain").code == 2
     assert shop.run("--allow", "state-loss").code == 0
     assert shop.run().code == 0
 
 
 def test_a_descriptor_without_checkpoints_and_records_is_nothing_to_continue(shop: Shop) -> None:
-    """A run that failed before its first query was started leaves nothing that a change could lose."""
+    """A run that failed before its first query started has no state that a change could lose."""
     shop.run()
     for folder in shop.state.checkpoints.iterdir():
         folder.rename(shop.folder / folder.name)
@@ -206,7 +212,7 @@ def test_a_descriptor_without_checkpoints_and_records_is_nothing_to_continue(sho
 
 
 def test_fresh_compares_with_nothing(shop: Shop) -> None:
-    """All state goes, and with it the descriptor."""
+    """All state is deleted, including the descriptor."""
     shop.run()
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
     assert shop.run("--fresh", "--yes").code == 0
@@ -217,48 +223,46 @@ def test_fresh_compares_with_nothing(shop: Shop) -> None:
 
 
 def test_a_running_application_is_left_alone(shop: Shop) -> None:
-    """What its queries have begun is no unfinished batch of a run that ended; it owns the state."""
+    """The error is that it is running; its planned batches are not compared."""
     shop.run()
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
     checkpoint(shop.state, "copy", "copies", planned=1)
     with shop.state.locked():
-        said = shop.run()
-    assert said.code == 1
-    assert "is already running" in said.err
-    assert "change-" not in said.err
+        result = shop.run()
+    assert result.code == 1
+    assert "is already running" in result.err
+    assert "change-" not in result.err
 
 
-def test_what_another_run_changed_meanwhile_is_not_continued(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the comparison and the lock another version may have run: the comparison holds no longer."""
+def test_a_change_by_another_run_after_the_comparison_is_detected(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the comparison and the lock another version may have run, so that the comparison is no longer valid."""
     shop.run()
 
     locked = StateDirectory.locked
 
-    def after_another(state: StateDirectory, *given: Any, **more: Any) -> Any:
+    def change_and_lock(state: StateDirectory, *args: Any, **kwargs: Any) -> Any:
         state.descriptor_file.write_text(state.descriptor_file.read_text().replace("continued.Copy", "other.Copy"))
-        return locked(state, *given, **more)
+        return locked(state, *args, **kwargs)
 
-    monkeypatch.setattr(StateDirectory, "locked", after_another)
-    said = shop.run()
-    assert said.code == 1
-    assert "another version" in said.err
+    monkeypatch.setattr(StateDirectory, "locked", change_and_lock)
+    result = shop.run()
+    assert result.code == 1
+    assert "another version" in result.err
     assert "other.Copy" in shop.state.descriptor_file.read_text()
     assert shop.runs == 1
 
 
-def test_a_run_that_does_not_get_a_spark_leaves_the_state_as_it_was(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The descriptor and the checkpoints stay those of the run before, also when their loss was allowed."""
+def test_a_run_without_spark_leaves_the_state_unchanged(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The descriptor and the checkpoints are those of the previous run, even if their loss was allowed."""
     shop.run()
     before = shop.state.descriptor_file.read_text()
 
-    def no_spark(*given: Any, **more: Any) -> Any:
+    def no_spark(*args: Any, **kwargs: Any) -> Any:
         raise SessionError("there is no Java", "install one")
 
     monkeypatch.setattr(running, "drivers_of", no_spark)
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
-    said = shop.run("--allow", "state-loss")
-    assert said.code == 1, said
+    result = shop.run("--allow", "state-loss")
+    assert result.code == 1, result
     assert shop.state.descriptor_file.read_text() == before
     assert (shop.state.checkpoints / "copy" / "copies").exists()

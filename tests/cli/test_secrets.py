@@ -1,4 +1,4 @@
-"""Values of settings that are secret by their name, and passwords in addresses, are shown by no command."""
+"""No command shows values of settings with secret names, or passwords in URLs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ flow.streamlets.feed {
 """
 
 
-def _written(folder: Path, more: str) -> str:
-    (folder / "secret_feed.py").write_text(MODULE)
-    (folder / "blueprint.conf").write_text(BLUEPRINT % more)
-    return str(folder)
+def _project(directory: Path, more: str) -> str:
+    """Write a project with more settings in its blueprint, and return its directory."""
+    (directory / "secret_feed.py").write_text(MODULE)
+    (directory / "blueprint.conf").write_text(BLUEPRINT % more)
+    return str(directory)
 
 
 @pytest.mark.parametrize("form", ["full", "concise", "json", "github"])
@@ -52,25 +53,25 @@ def _written(folder: Path, more: str) -> str:
     ],
 )
 def test_findings_show_no_secret(flow: Flow, tmp_path: Path, form: str, more: str, code: str) -> None:
-    """Neither in an excerpt, whose columns stay, nor in a message; also where the file cannot be read."""
-    said = flow("verify", _written(tmp_path, more), "--format", form)
-    assert said.code == 1
-    assert code in said.out
-    assert "hunter" not in said.out + said.err
+    """Neither an excerpt nor a message has one, also when the file cannot be parsed."""
+    result = flow("verify", _project(tmp_path, more), "--format", form)
+    assert result.code == 1
+    assert code in result.out
+    assert "hunter" not in result.out + result.err
 
 
 def test_an_excerpt_keeps_its_columns(flow: Flow, tmp_path: Path) -> None:
-    """The caret is where it was: a character of a secret is one `*`."""
-    said = flow("verify", _written(tmp_path, "api-key = hunter-key"))
-    (line,) = [line for line in said.out.splitlines() if "api-key =" in line]
-    marked = said.out.splitlines()[said.out.splitlines().index(line) + 1]
+    """Each character of a secret is one `*`, so that the caret is at the right column."""
+    result = flow("verify", _project(tmp_path, "api-key = hunter-key"))
+    (line,) = [line for line in result.out.splitlines() if "api-key =" in line]
+    marked = result.out.splitlines()[result.out.splitlines().index(line) + 1]
     assert line.index("*" * len("hunter-key")) == marked.index("^")
     assert "password = ${base}" in line
 
 
 def test_settings_are_listed_without_secrets(flow: Flow, tmp_path: Path) -> None:
-    """Their values, in each layer, are replaced; that they are set, and where, is shown."""
-    folder = _written(tmp_path, 'url = "x"')
+    """The values in each layer are replaced; their places are shown."""
+    folder = _project(tmp_path, 'url = "x"')
     every = flow("config", folder)
     assert every.code == 0
     assert "flow.streamlets.feed.parameters.password = (secret)" in every.out

@@ -1,4 +1,4 @@
-"""Commands of a user who may not read the state of an application."""
+"""Commands of a user who does not have permission to read the state of an application."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 
 
-def test_a_state_that_may_not_be_read_is_not_taken_for_none(
-    flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its directory is named, with the setting that opens it; not that the application never ran."""
+def test_missing_permissions_are_reported(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the directory and the setting, and not an application that never ran."""
     state = StateDirectory(tmp_path / ".flow", "plant")
     with state.locked():
         pass
     allowed = os.access
 
-    def access(path: Any, mode: int) -> bool:  # root, who runs the tests in containers, may read everything
+    def access(path: Any, mode: int) -> bool:  # Root may read everything.
         return path != state.directory and allowed(path, mode)
 
     monkeypatch.setattr("cli.state.os.access", access)

@@ -1,4 +1,4 @@
-"""`flow streamlets`: what classes a project has."""
+"""`flow streamlets`: the streamlet classes of a project."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 def test_classes_with_ports_schemas_and_parameters(flow: Flow) -> None:
     """Every class is listed with its role, ports, schema and parameters."""
-    said = flow("streamlets", str(EXAMPLES / "sensors"))
-    assert said.code == 0
-    assert "gauges.average.MovingAverage  (processor)" in said.out
-    assert "value double" in said.out
-    assert "parameter window: duration = 1 minute" in said.out
+    result = flow("streamlets", str(EXAMPLES / "sensors"))
+    assert result.code == 0
+    assert "gauges.average.MovingAverage  (processor)" in result.out
+    assert "value double" in result.out
+    assert "parameter window: duration = 1 minute" in result.out
 
 
 def test_classes_as_data(flow: Flow) -> None:
-    """`--format json` carries whole schemas."""
-    said = flow("streamlets", str(EXAMPLES / "flights"), "--format", "json")
-    found = {each["class"]: each for each in json.loads(said.out)}
-    assert found["nyc.splitter.Splitter"]["role"] == "processor"
-    assert [port["name"] for port in found["nyc.splitter.Splitter"]["outlets"]] == ["cancelled", "flown", "invalid"]
-    assert found["nyc.ingress.Weather"]["outlets"][0]["schema"]["name"].endswith("Weather")
+    """`--format json` has complete schemas."""
+    result = flow("streamlets", str(EXAMPLES / "flights"), "--format", "json")
+    classes = {entry["class"]: entry for entry in json.loads(result.out)}
+    assert classes["nyc.splitter.Splitter"]["role"] == "processor"
+    assert [port["name"] for port in classes["nyc.splitter.Splitter"]["outlets"]] == ["cancelled", "flown", "invalid"]
+    assert classes["nyc.ingress.Weather"]["outlets"][0]["schema"]["name"].endswith("Weather")
 
 
-def test_a_class_that_cannot_be_described_is_told(flow: Flow) -> None:
-    """The others are listed all the same, the reason is given, and the exit code is 1."""
-    said = flow("streamlets", str(EXAMPLES / "errors" / "constructor-raises"))
-    assert said.code == 1
-    assert "app.Printer  (egress)" in said.out
-    assert "GAUGE_NAMES" in said.out
+def test_a_class_that_cannot_be_described_is_reported(flow: Flow) -> None:
+    """The reason is shown, the other classes are listed, and the exit code is 1."""
+    result = flow("streamlets", str(EXAMPLES / "errors" / "constructor-raises"))
+    assert result.code == 1
+    assert "app.Printer  (egress)" in result.out
+    assert "GAUGE_NAMES" in result.out
 
 
 MODULE = """
@@ -70,7 +70,7 @@ blueprint {
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of two modules that leave a file behind when they are imported, without a blueprint."""
+    """A directory without a blueprint, with two modules that create a file when they are imported."""
     (tmp_path / "app.py").write_text(MODULE.format(name="Archive"))
     (tmp_path / "other.py").write_text(MODULE.format(name="Other"))
     (tmp_path / "base.py").write_text(BASE)
@@ -79,7 +79,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def imported(folder: Path) -> list[str]:
-    """The modules that were imported since this was last asked."""
+    """Return the modules that were imported since the last call."""
     files = sorted(folder.glob("*.imported"))
     for file in files:
         file.unlink()
@@ -88,31 +88,31 @@ def imported(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", [".", "app.py"])
 def test_a_directory_that_is_not_a_project_is_not_searched(flow: Flow, modules: Path, path: str) -> None:
-    """Code that only happens to be there is not run; the message says what to name."""
-    said = flow("streamlets", path)
-    assert (said.code, imported(modules)) == (2, [])
-    assert "name a blueprint, its directory, or modules (--module NAME)" in said.err
+    """No code in it is run; the message names the alternatives."""
+    result = flow("streamlets", path)
+    assert (result.code, imported(modules)) == (2, [])
+    assert "name a blueprint, its directory, or modules (--module NAME)" in result.err
 
 
-def test_modules_that_are_named_are_listed_without_a_blueprint(flow: Flow, modules: Path) -> None:
-    """Only they are imported, and what they extend is known."""
-    said = flow("streamlets", "--module", "app")
-    assert (said.code, imported(modules)) == (0, ["app"])
-    assert "app.Archive  (egress)" in said.out and "other" not in said.out
+def test_named_modules_need_no_blueprint(flow: Flow, modules: Path) -> None:
+    """Only the named modules and their imports are imported."""
+    result = flow("streamlets", "--module", "app")
+    assert (result.code, imported(modules)) == (0, ["app"])
+    assert "app.Archive  (egress)" in result.out and "other" not in result.out
 
 
 def test_a_module_that_does_not_exist(flow: Flow, modules: Path) -> None:
-    """Its name is a mistake in the arguments."""
-    said = flow("streamlets", "--module", "ap")
-    assert (said.code, imported(modules)) == (2, [])
-    assert "there is no module `ap`" in said.err
+    """Its name is a usage error."""
+    result = flow("streamlets", "--module", "ap")
+    assert (result.code, imported(modules)) == (2, [])
+    assert "there is no module `ap`" in result.err
 
 
 def test_the_help_names_the_commands_that_import_modules(flow: Flow, modules: Path) -> None:
-    """Each command that does not need a run is tried: those that import are named, the others are not."""
+    """The help names the commands that import modules, and no others."""
     (modules / "blueprint.conf").write_text(BLUEPRINT)
     with (modules / "app.py").open("a") as file:
-        file.write("raise RuntimeError('stop here')\n")  # no command goes on to start Spark
+        file.write("raise RuntimeError('stop here')\n")  # So that no command starts Spark.
     calls = {name: [name] for name in cli_main._COMMANDS} | {
         "dead-letters replay": ["dead-letters", "replay"], "topics purge": ["topics", "purge", "readings"],
         "tail": ["tail", "readings"], "explain": ["explain", "syntax"], "dead-letters": ["dead-letters", "list"],
@@ -126,10 +126,10 @@ def test_the_help_names_the_commands_that_import_modules(flow: Flow, modules: Pa
         flow(*arguments)
         if imported(modules):
             importing.append(name)
-    # These need a run, dead letters or a topic before they look at the application.
+    # The excluded commands need a run, dead letters or a topic before they import modules.
     assert set(cli_main._IMPORTING) - {"dead-letters replay", "topics purge", "upgrade"} == set(importing)
 
 
-def test_no_such_folder(flow: Flow) -> None:
-    """A path that is not there is a mistake in the arguments."""
+def test_a_path_that_does_not_exist(flow: Flow) -> None:
+    """It is a usage error."""
     assert flow("streamlets", "/nowhere/at/all/blueprint.conf").code == 2

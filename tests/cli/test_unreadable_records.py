@@ -1,4 +1,4 @@
-"""Records whose writer's schema a reader cannot read: the reader fails for good and is told what to do, which helps."""
+"""Records whose writer's schema a reader cannot read: the reader fails, and the help in its message works."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _strings(*ids: str) -> pa.RecordBatch:
 
 
 def read(topic: DeltaTopic) -> list[int]:
-    """The ids that a reader of `READING` reads in one batch, as a task of Spark's does."""
+    """Return the ids that a reader with the schema `READING` reads in one batch, as a Spark task does."""
     reading = Reading(str(topic.path), READING.json, "earliest", 0, 1, False, "archive.in", "shop/archive.py:7")
     reader = TopicReader(reading, spark_schema(READING))
     end = Offset.from_position(topic.end()).to_dict()
@@ -47,8 +47,8 @@ def read(topic: DeltaTopic) -> list[int]:
     return ids_of(batch for part in parts for batch in reader.read(Part(part.slices)))
 
 
-def test_the_failure_names_topic_schema_place_and_remedy(topic: DeltaTopic) -> None:
-    """Whatever else stands in the text of a worker that failed, and no restart is tried."""
+def test_the_failure_names_topic_schema_place_and_help(topic: DeltaTopic) -> None:
+    """The message is extracted from the text of a failed worker, and the failure is fatal."""
     with pytest.raises(UnreadableRecordsError) as caught:
         read(topic)
     text = "".join(traceback.format_exception(caught.value))
@@ -63,31 +63,31 @@ def test_the_failure_names_topic_schema_place_and_remedy(topic: DeltaTopic) -> N
 
 
 def test_the_place_is_that_of_the_schema() -> None:
-    """The author's file and line go with the contract; without them there are none."""
+    """The reader knows the file and line of its schema, if it was declared in code."""
     loaded = load_contract("id long", base_folder=".", declared=Span("shop/archive.py", 7, 5, 7, 20))
     assert loaded.contract is not None
     assert _declared(loaded.contract) == "shop/archive.py:7"
     assert _declared(READING) == ""
 
 
-def test_the_remedy_lets_the_reader_go_on(topic: DeltaTopic, flow: Flow, tmp_path: Path) -> None:
-    """The records of that schema are dropped, all others stay; nothing is compared with the schema any more."""
+def test_the_reader_continues_after_the_purge(topic: DeltaTopic, flow: Flow, tmp_path: Path) -> None:
+    """The records with that schema are deleted, all others are kept, and the schema is no longer checked."""
     purge = ("topics", "purge", "readings", str(tmp_path), "--state-dir", str(tmp_path), "--force", "--yes", "--schema")
-    said = flow(*purge, OTHER.fingerprint)
-    assert said.code == 0, said.err
-    assert said.out.startswith("readings: dropped 2 records")
+    result = flow(*purge, OTHER.fingerprint)
+    assert result.code == 0, result.err
+    assert result.out.startswith("readings: deleted 2 records")
     assert read(topic) == [1, 2]
     assert contracts(topic.path) == (READING,)
     add(topic, 2, [5])
     assert read(topic) == [1, 2, 5]
-    said = flow(*purge, OTHER.fingerprint)
-    assert said.code == 2
-    assert f"its schemas are {READING.fingerprint}" in said.err
+    result = flow(*purge, OTHER.fingerprint)
+    assert result.code == 2
+    assert f"its schemas are {READING.fingerprint}" in result.err
 
 
-def test_a_schema_and_an_age_are_both_taken(topic: DeltaTopic, flow: Flow, tmp_path: Path) -> None:
-    """What is younger stays; `--all` goes with neither."""
-    where = ("topics", "purge", "readings", str(tmp_path), "--state-dir", str(tmp_path), "--yes", "--schema")
-    said = flow(*where, OTHER.fingerprint, "--older-than", "9000 days")
-    assert said.out.startswith("readings: would drop 0 records") or said.out.startswith("readings: dropped 0 records")
-    assert flow(*where, OTHER.fingerprint, "--all").code == 2
+def test_a_purge_by_schema_and_age(topic: DeltaTopic, flow: Flow, tmp_path: Path) -> None:
+    """Younger records are kept; `--all` cannot be combined with `--schema`."""
+    purge = ("topics", "purge", "readings", str(tmp_path), "--state-dir", str(tmp_path), "--yes", "--schema")
+    result = flow(*purge, OTHER.fingerprint, "--older-than", "9000 days")
+    assert result.out.startswith("readings: deleted 0 records")
+    assert flow(*purge, OTHER.fingerprint, "--all").code == 2

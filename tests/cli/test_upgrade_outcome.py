@@ -1,4 +1,4 @@
-"""What `flow upgrade` prints of the trial of a new version, and with which exit code."""
+"""The messages and exit codes of `flow upgrade` for each outcome of the trial of a new version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands.upgrade import _conclude, _follow
-from cli.following import Follower
+from cli.runs.follower import Follower
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.trial import Result, UpgradeOutcome, write_outcome
 
@@ -24,16 +24,16 @@ def state(tmp_path: Path) -> StateDirectory:
     ("result", "code", "text"),
     [
         ("works", 0, "weather is upgraded"),
-        ("untried", 0, "no data came for mean.out: whether the state can be loaded is not known yet"),
-        ("unwell", 1, "the new version runs, but these are not up: mean.out"),
-        ("failed", 1, "the new version failed (mean.out): it broke\nit stays in place: the code was replaced"),
-        ("rolled-back", 1, "the new version failed (mean.out): it broke\nthe version before it runs again"),
+        ("untried", 0, "no data arrived for mean.out: it is not yet known whether their state can be loaded"),
+        ("unwell", 1, "the new version runs, but these streamlets are not up: mean.out"),
+        ("failed", 1, "the new version failed (mean.out): it broke\nit was not rolled back: the code was replaced"),
+        ("rolled-back", 1, "the new version failed (mean.out): it broke\nthe previous version runs again"),
     ],
 )
-def test_each_result_is_told(
+def test_each_result_is_reported(
     state: StateDirectory, capsys: pytest.CaptureFixture[str], result: Result, code: int, text: str
 ) -> None:
-    """Only a version that works, or had no data to show it, is an upgrade."""
+    """The upgrade succeeds if the new version works or had no data."""
     about = ("mean.out",) if result != "works" else ()
     write_outcome(state, UpgradeOutcome("1", ("/old",), result, about, "it broke", "the code was replaced"))
     outcome, status = _follow(Follower(state), state, "1", 1.0)
@@ -47,8 +47,8 @@ def test_each_result_is_told(
     assert text in captured.out + captured.err
 
 
-def test_the_result_of_another_upgrade_is_not_taken(state: StateDirectory, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that ended during the trial is no upgrade."""
+def test_the_result_of_another_upgrade_is_ignored(state: StateDirectory, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that ended during the trial is a failure."""
     write_outcome(state, UpgradeOutcome("0", (), "works"))
     outcome, status = _follow(Follower(state), state, "1", 1.0)
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""`flow verify --plans` as a command: its own Spark, its output, and what it says without Java."""
+"""`flow verify --plans` as a command: in its own process, without Java, and without streamlets."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SENSORS = REPOSITORY / "examples" / "sensors"
 
 
 @pytest.mark.spark
-def test_the_logic_is_built_and_nothing_else_is_done(tmp_path: Path) -> None:
-    """One process: data on its output, silence beside it, no file left in the project or among temporary files."""
+def test_the_logic_is_built_without_side_effects(tmp_path: Path) -> None:
+    """The standard output has JSON, the standard error is empty, and no files remain."""
     application = tmp_path / "application"
     application.mkdir()
     (application / "blueprint.conf").write_text((SENSORS / "blueprint.conf").read_text())
@@ -41,18 +41,20 @@ def test_the_logic_is_built_and_nothing_else_is_done(tmp_path: Path) -> None:
 
 
 def test_without_java_the_rest_is_reported(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The findings that need no Spark, then one error with its remedy; exit code 2."""
+    """Findings that do not need Spark are reported, then an error with help; the exit code is 2."""
     monkeypatch.setenv("JAVA_HOME", "/no/such/folder")
-    said = flow("verify", "--plans", str(SENSORS))
-    assert said.code == 2
-    assert "no findings" in said.out and "not checked: the streamlets' logic" in said.out
-    assert said.err.startswith("Error: the streamlets' logic cannot be built: JAVA_HOME is /no/such/folder")
-    assert "help: install a Java runtime" in said.err
+    result = flow("verify", "--plans", str(SENSORS))
+    assert result.code == 2
+    assert "no findings" in result.out and "not checked: the streamlets' logic" in result.out
+    assert result.err.startswith("error: the streamlets' logic cannot be built: JAVA_HOME is /no/such/folder")
+    assert "help: install a Java runtime" in result.err
 
 
-def test_without_streamlets_to_build_no_spark_is_started(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What keeps every streamlet from being built is told without waiting."""
+def test_without_streamlets_spark_is_not_started(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application without streamlets is reported immediately."""
     monkeypatch.setenv("JAVA_HOME", "/no/such/folder")
-    said = flow("verify", "--plans", "--format", "concise", str(REPOSITORY / "examples" / "errors" / "empty-blueprint"))
-    assert said.code == 1
-    assert said.err == ""
+    result = flow(
+        "verify", "--plans", "--format", "concise", str(REPOSITORY / "examples" / "errors" / "empty-blueprint")
+    )
+    assert result.code == 1
+    assert result.err == ""

@@ -11,7 +11,7 @@ from pathlib import Path
 from blueprint.diagnostics import FixKind
 from blueprint.model.graph import ApplicationGraph
 from blueprint.verification.verify import Verification, verify
-from cli.fixing import fixes
+from cli.verification.fixes import fixes
 from tests.blueprint.paper import PaperCatalog, record, streamlet
 from tests.blueprint.verification import test_mutations
 

@@ -1,4 +1,4 @@
-"""`flow verify --fix` and `--diff`: the fixes that findings carry, made in the files of the project or shown."""
+"""`flow verify --fix` and `--diff`: apply the fixes of findings to the files of a project, or show them as a diff."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.replacing import replace_file
+from cli.output.files import replace_file
 
 if TYPE_CHECKING:
     from blueprint.diagnostics import Diagnostic, Edit
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from blueprint.verification.verify import Verification
 
 _ROUNDS = 20
-"""One mistake may hide behind another, so fixing goes on until a round fixes nothing, or this many are over."""
+"""The maximum number of rounds. A fix may reveal further findings, so rounds continue until one fixes nothing."""
 
 Texts = Mapping[Path, str]
 Verify = Callable[[Texts], "Verification"]
@@ -26,12 +26,12 @@ Verify = Callable[[Texts], "Verification"]
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What fixing makes of files.
+    """The result of applying fixes.
 
     Arguments:
-        findings: that are fixed, in the order in which that is done.
-        texts: of each file before and after.
-        left: the verification after it.
+        findings: the fixed findings, in the order in which they were fixed.
+        texts: the text of each changed file before and after.
+        left: the verification of the fixed files.
     """
 
     findings: tuple[Diagnostic, ...]
@@ -39,7 +39,7 @@ class Fixed:
     left: Verification
 
     def write(self) -> None:
-        """Make the fixes, each file as a whole.
+        """Write the changed files, each atomically.
 
         Raises:
             click.ClickException: a file cannot be written.
@@ -51,28 +51,29 @@ class Fixed:
                 raise click.ClickException(f"`{file}` cannot be written: {error.strerror or error}") from None
 
     def lines(self) -> list[str]:
-        """A line for each finding that is fixed."""
+        """Return a line for each fixed finding."""
         return [_line(finding) for finding in self.findings]
 
     def diff(self) -> str:
-        """What is changed, as `patch` takes it, after a line for each fix that says whether it is safe."""
+        """Return the changes in the format of `patch`, after a comment for each fix that shows whether it is safe."""
         diffs = (line for file, both in sorted(self.texts.items()) for line in _diff(file, *both))
         return "".join([*map(_marked, self.findings), *diffs])
 
     def unsafe(self, project: Path) -> int:
-        """How many of the findings that are left have an unsafe fix."""
+        """Return how many of the remaining findings have an unsafe fix."""
         return sum(not _safe(finding) for finding in self.left.diagnostics if finding.fix and _within(finding, project))
 
 
 def fixes(project: Path, verify: Verify, *, unsafe: bool) -> list[Fixed]:
-    """Make the safe fixes, and then, where asked for, the unsafe ones and what comes to light by them; write no file.
+    """Apply the safe fixes and then, on request, all fixes, without writing files.
 
     Arguments:
         project: the directory whose files may be changed.
-        verify: verifies with files, by their resolved paths, of other texts.
+        verify: verifies with texts instead of the content of files, by their resolved paths.
+        unsafe: whether to apply unsafe fixes, too.
 
     Returns:
-        What the safe fixes make of files, and what all further ones make of the outcome.
+        The result of the safe fixes and, if requested, the result of all further fixes after them.
     """
     safe = _fixed(project, verify, {}, _safe)
     return (
@@ -81,77 +82,90 @@ def fixes(project: Path, verify: Verify, *, unsafe: bool) -> list[Fixed]:
 
 
 def _fixed(
-    project: Path, verify: Verify, held: Texts, chosen: Callable[[Diagnostic], bool] = lambda finding: True
+    project: Path, verify: Verify, initial: Texts, selects: Callable[[Diagnostic], bool] = lambda finding: True
 ) -> Fixed:
-    """Fix what is chosen and can be fixed, then what is found after it.
+    """Apply fixes in rounds until no further fix can be applied.
 
     Arguments:
-        held: the texts to begin with, where they are not those of the files.
+        project: the directory whose files may be changed.
+        verify: verifies with texts instead of the content of files.
+        initial: the texts to start with, for files that differ from their content on disk.
+        selects: whether to fix a finding.
     """
-    done: list[Diagnostic] = []
-    texts = {file: (text, text) for file, text in held.items()}
+    fixed: list[Diagnostic] = []
+    texts = {file: (text, text) for file, text in initial.items()}
     verification = verify(_after(texts))
     for _ in range(_ROUNDS):
-        candidates = [each for each in verification.diagnostics if each.fix and chosen(each) and _within(each, project)]
-        made = _round(candidates, verification, texts, verify)
-        if made is None:
+        candidates = [
+            finding
+            for finding in verification.diagnostics
+            if finding.fix and selects(finding) and _within(finding, project)
+        ]
+        result = _apply_round(candidates, verification, texts, verify)
+        if result is None:
             break
-        findings, texts, verification = made
-        done += findings
-    return Fixed(tuple(done), {file: both for file, both in texts.items() if both[0] != both[1]}, verification)
+        findings, texts, verification = result
+        fixed += findings
+    return Fixed(tuple(fixed), {file: both for file, both in texts.items() if both[0] != both[1]}, verification)
 
 
 _Round = tuple[Sequence["Diagnostic"], dict[Path, tuple[str, str]], "Verification"]
 
 
-def _round(
+def _apply_round(
     candidates: Sequence[Diagnostic], before: Verification, texts: dict[Path, tuple[str, str]], verify: Verify
 ) -> _Round | None:
-    """Make fixes that go together: the findings fixed, the texts and the verification after it; None when none is made.
+    """Apply fixes that do not overlap.
 
-    A fix with which another finding comes up on a line that it writes is left to the author.
+    A fix that causes a new finding on a line that it writes is left to the author.
+
+    Returns:
+        The fixed findings, the texts and the verification after the fixes; None when no fix can be applied.
     """
     from blueprint.diagnostics.fixing import choose
 
     while candidates:
         findings = choose(candidates).fixed
         after, lines = _applied(choose(findings).edits, texts)
-        fitting = [each for each in findings if all(edit in lines for edit in _edits(each))]
-        if len(fitting) < len(findings):
-            candidates = fitting
+        applicable = [finding for finding in findings if all(edit in lines for edit in _edits(finding))]
+        if len(applicable) < len(findings):
+            candidates = applicable
             continue
-        again = verify(_after(after))
-        if _worse(before, again, safe=all(map(_safe, findings))):
+        verification = verify(_after(after))
+        if _worse(before, verification, safe=all(map(_safe, findings))):
             return None
-        bad = [each for each in findings if _adds_findings(each, lines, before, again)]
-        if not bad:
-            return findings, after, again
-        candidates = [each for each in candidates if each not in bad]
+        harmful = [finding for finding in findings if _adds_findings(finding, lines, before, verification)]
+        if not harmful:
+            return findings, after, verification
+        candidates = [finding for finding in candidates if finding not in harmful]
     return None
 
 
 def _applied(
     edits: Mapping[str, Sequence[Edit]], texts: dict[Path, tuple[str, str]]
 ) -> tuple[dict[Path, tuple[str, str]], dict[Edit, range]]:
-    """The texts with the edits made, and the lines that each has written on; files with other texts stay out."""
+    """Return the texts after edits, and the lines that each edit wrote.
+
+    Files that have changed since they were verified are omitted.
+    """
     from blueprint.diagnostics.fixing import MisfitError, apply
 
-    made = dict(texts)
+    edited = dict(texts)
     lines: dict[Edit, range] = {}
-    for name, several in edits.items():
+    for name, file_edits in edits.items():
         file = Path(name)
         try:
-            first, now = texts[file] if file in texts else (_text(file),) * 2
-            applied = apply(now, several)
-        except (OSError, UnicodeDecodeError, MisfitError):  # it is not what was verified any more
+            original, current = texts[file] if file in texts else (_text(file),) * 2
+            applied = apply(current, file_edits)
+        except (OSError, UnicodeDecodeError, MisfitError):
             continue
-        made[file] = first, applied.text
+        edited[file] = original, applied.text
         lines |= applied.lines
-    return made, lines
+    return edited, lines
 
 
 def _adds_findings(fixed: Diagnostic, lines: Mapping[Edit, range], before: Verification, after: Verification) -> bool:
-    """Whether there is a finding on a line that a fix has written on, and not without the fix."""
+    """Return whether a fix causes a new finding on a line that it wrote."""
     known = {(finding.code, finding.headline) for finding in before.diagnostics}
     return any(
         label.span.file == edit.span.file and label.span.line in lines[edit]
@@ -164,7 +178,7 @@ def _adds_findings(fixed: Diagnostic, lines: Mapping[Edit, range], before: Verif
 
 
 def _worse(before: Verification, after: Verification, *, safe: bool) -> bool:
-    """Whether less can be read than before, or safe fixes have changed what the application is."""
+    """Return whether less can be verified than before, or safe fixes have changed the application's graph."""
     return (
         after.checked.streamlets < before.checked.streamlets
         or (not after.checked.streamlets and len(after.diagnostics) >= len(before.diagnostics))
@@ -193,10 +207,10 @@ def _edits(diagnostic: Diagnostic) -> tuple[Edit, ...]:
 
 
 def _within(diagnostic: Diagnostic, project: Path) -> bool:
-    """Whether all places of the fix are in files of the project; arguments are none."""
-    whole = project.resolve()
+    """Return whether all edits of a fix are in files of the project, and none in command-line arguments."""
+    directory = project.resolve()
     return all(
-        not edit.span.file.startswith("<") and Path(edit.span.file).resolve().is_relative_to(whole)
+        not edit.span.file.startswith("<") and Path(edit.span.file).resolve().is_relative_to(directory)
         for edit in _edits(diagnostic)
     )
 
@@ -227,6 +241,6 @@ def _diff(file: Path, before: str, after: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends; only `\\n` ends one, as in places."""
+    """Return lines with their ends; only `\\n` ends a line, as in places."""
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all."""
+"""Output files that are replaced atomically."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def replace_file(file: Path, data: bytes) -> None:
-    """Put `data` in the place of a file (of what it links to), whole or not at all; its permissions stay.
+    """Replace the content of a file, or of the file that a link points to, atomically; its permissions are kept.
 
     Raises:
-        OSError: it cannot be written; then it is as it was.
+        OSError: the file cannot be written; it is unchanged.
     """
     file = file.resolve()
     handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
@@ -30,7 +30,7 @@ def replace_file(file: Path, data: bytes) -> None:
 
 
 def _umask() -> int:
-    """The process's mask; it can only be read by setting it."""
+    """Return the umask of the process, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,0 +1,52 @@
+"""Arguments and options that several commands have: `[PATH]`, `--format` and durations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class DurationType(click.ParamType[float]):
+    """An option's duration, such as `30s` or `5 minutes`, as seconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds of a duration."""
+        from blueprint.quantities import duration
+
+        if isinstance(value, float):
+            return value
+        if str(value).strip().replace(".", "").isdigit():
+            self.fail(f"`{value}` has no unit; write, for example, `{value}s`", param, ctx)
+        try:
+            return duration(str(value)).seconds
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def path_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `[PATH]`: a blueprint or its directory, by default the working directory."""
+    return click.argument("path", type=click.Path(path_type=Path), default=Path())(command)
+
+
+def timeout_option(help: str) -> Decorator:
+    """Give a command `--timeout`."""
+    return click.option("--timeout", type=DurationType(), metavar="DURATION", help=help)
+
+
+def format_option(human: str = "table", data: str = "json", help: str = "The output format.") -> Decorator:
+    """Give a command `--format`.
+
+    Arguments:
+        human: the name of the format for people, which is the default.
+        data: the name of the format for programs.
+        help: the option's help text.
+    """
+    choices = click.Choice([human, data])
+    return click.option("--format", "form", type=choices, default=human, show_default=True, help=help)

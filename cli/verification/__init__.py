@@ -1,0 +1,1 @@
+"""What commands do with an application before it runs: verify, compare, fix, and print the findings."""
