@@ -55,7 +55,6 @@ NOT_YET = (
     "tests/blueprint/model",
     "tests/blueprint/settings",
     "tests/blueprint/verification",
-    "tests/cli/test_dead_letters.py",
     "tests/cli/test_describe.py",
     "tests/diagnostics",
     "tests/examples",

@@ -60,14 +60,14 @@ def test_dead_letters_are_listed(flow: Flow, folder: Path) -> None:
     assert line.split()[:3] == ["writer.out", "5", "0"]
     first, second = json.loads(flow("dead-letters", "list", str(folder), "--format", "json").out)["app"]
     assert (first["streamlet"], first["outlet"], first["waiting"]) == ("writer", "out", 5)
-    assert (second["reason"], second["last"]) == ("colour: PINK is no symbol", "2024-01-01T00:00:01+00:00")
+    assert (second["reason"], second["last"]) == ("colour: PINK is not a symbol", "2024-01-01T00:00:01+00:00")
 
 
 def test_dead_letters_are_shown(flow: Flow, folder: Path) -> None:
     """The last ones are shown with reason, query and batch, as text or JSON lines, selected by their reason."""
     result = flow("dead-letters", "show", "writer", str(folder), "-n", "2")
     assert result.out.count("writer.out") == 2
-    for word in ("q batch 1", "PINK is no symbol", '{"id": 100, "colour": "PINK"}'):
+    for word in ("q batch 1", "PINK is not a symbol", '{"id": 100, "colour": "PINK"}'):
         assert word in result.out
     lines = flow("dead-letters", "show", "writer.out", str(folder), "--reason", "GREEN", "--format", "jsonl").out
     letters = [json.loads(line) for line in lines.splitlines()]
