@@ -24,9 +24,9 @@ from blueprint.verification.verify import verify
 from streamlets import AvroInlet, SparkStreamlet, SparkStreamletLogic
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.plans import LogicChecker
-from streamlets.plans.empty import EmptyPorts
+from streamlets.plans.empty_ports import EmptyPorts
 from streamlets.plans.places import Places
-from streamlets.plans.watching import Watch
+from streamlets.plans.watch import Watch
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_columns import write_windows

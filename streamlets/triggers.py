@@ -1,4 +1,4 @@
-"""When a query looks for news: the three triggers, and how Spark is told."""
+"""The three triggers, which determine when a query processes new data, and their form in Spark."""
 
 from __future__ import annotations
 
@@ -12,30 +12,38 @@ if TYPE_CHECKING:
 
 
 def processing_time(interval: str | Duration) -> ProcessingTime:
-    """A batch every `interval` (such as `5 seconds`), or as soon as the one before has ended; 0 for no pause.
+    """Return a trigger that starts a batch every `interval`.
+
+    A batch that takes longer delays the next one; with 0, batches follow each other without a pause.
+
+    Arguments:
+        interval: a duration, such as `5 seconds`.
 
     Raises:
-        QuantityError: the text is no duration.
+        QuantityError: the string is not a duration.
     """
     return ProcessingTime(_duration(interval))
 
 
 def available_now() -> AvailableNow:
-    """Everything there is now, in as many batches as limits ask for, then the end."""
+    """Return a trigger that processes all available data, in one or more batches, and then ends the query."""
     return AvailableNow()
 
 
 def real_time(interval: str | Duration) -> RealTime:
-    """Record by record, with a checkpoint every `interval`; only on channels that can (Kafka).
+    """Return a trigger that processes record by record; only for channels with real-time support (Kafka).
+
+    Arguments:
+        interval: the time between two checkpoints, such as `5 minutes`.
 
     Raises:
-        QuantityError: the text is no duration.
+        QuantityError: the string is not a duration.
     """
     return RealTime(_duration(interval))
 
 
 def with_trigger(writer: DataStreamWriter, trigger: Trigger) -> DataStreamWriter:
-    """Tell Spark's writer."""
+    """Return Spark's writer with a trigger."""
     match trigger:
         case ProcessingTime(interval):
             return writer.trigger(processingTime=interval.sql)

@@ -1,4 +1,4 @@
-"""`SparkStreamletContext`: what logic may ask of its surroundings, and how its ports are joined."""
+"""`SparkStreamletContext`: the environment of a running streamlet, and the connection of its ports."""
 
 from __future__ import annotations
 
@@ -12,67 +12,67 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from blueprint.plan import Trigger
-    from streamlets.api.declared import Declared
+    from streamlets.api.source_location import SourceLocation
     from streamlets.channels.base import BatchRecord, BatchWritten
 
 
 @dataclass(frozen=True, slots=True)
 class StreamingWrite:
-    """A streaming query that is ready but not started; whoever runs it sets name, checkpoint and trigger.
+    """A streaming query that is not started; the runner sets name, checkpoint and trigger.
 
     Arguments:
-        query: its name within the streamlet, unique and the same at every restart.
-        writer: Spark's writer, with the sink and the output mode set.
-        outlets: names of the outlets it writes; () for a sink of the author's own.
-        trigger: the author's wish, None when there is none; blueprint and settings come before it.
-        place: where the author asked for it.
-        retry: fields of `Retry` that options of the writer set; what `flow` sets comes before them.
-        record: of the batches that a sink writes; None when nobody knows what it has written.
+        query: its name within the streamlet, unique and the same at each restart.
+        writer: Spark's writer, with the sink and the output mode.
+        outlets: the names of the outlets that it writes; () for a sink of the author.
+        trigger: the trigger in the author's code, None for the default; the blueprint and the settings override it.
+        place: the location of the author's call.
+        retry: the fields of `Retry` that options of the writer set; `flow` settings override them.
+        record: the record of the batches that the sink has written; None if there is no such record.
     """
 
     query: str
     writer: DataStreamWriter
     outlets: tuple[str, ...] = ()
     trigger: Trigger | None = None
-    place: Declared | None = field(default=None, compare=False)
+    place: SourceLocation | None = field(default=None, compare=False)
     retry: Mapping[str, object] = field(default_factory=dict)
     record: BatchRecord | None = None
 
 
 def all_rows(rows: DataFrame) -> DataFrame:
-    """The branch of a query that writes one outlet: whoever binds the port knows the outlet's rows before they flow."""
+    """Return the rows unchanged: the branch of a query with one outlet, whose rows are known before the query runs."""
     return rows
 
 
 class PortBinding(Protocol):
-    """How a logic's ports are joined: by the runner to topics, by the testkit to taps, by `--plans` to nothing."""
+    """The connection of a logic's ports: to topics by the runner, to taps by the testkit, to nothing by `--plans`."""
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
-        """A streaming DataFrame of the inlet's schema, its source called `name`."""
+        """Return a streaming DataFrame of the inlet's schema, whose source has the name `name`."""
 
     def write(
         self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
     ) -> DataStreamWriter:
-        """An unstarted writer that brings each outlet (by name) its rows."""
+        """Return an unstarted writer that writes its rows to each outlet, given by name."""
 
     def checkpoint_dir(self, name: str) -> str:
-        """The folder of the query `name`'s checkpoint."""
+        """Return the checkpoint directory of a query."""
 
 
 @dataclass(frozen=True)
 class SparkStreamletContext:
-    """What a running streamlet knows.
+    """The environment of a running streamlet.
 
     Arguments:
         session: the streamlet's own Spark session.
         streamlet_ref: its name in the blueprint.
-        config: config parameters by key, typed; defaults filled in.
-        volume_mounts: folder by mount name.
-        ports: how its ports are joined.
-        folder: the blueprint's; relative paths in settings start there.
-        on_batch: told of each batch that a sink brought out of the application; None when nobody counts.
-        state: the directory of the application's state, which tells it from other applications.
-        print_line: shows text to the people who watch the run, from any thread.
+        config: the typed values of config parameters by key, including defaults.
+        volume_mounts: directories by mount name.
+        ports: the connection of its ports.
+        folder: the directory of the blueprint, against which relative paths in settings are resolved.
+        on_batch: called with each batch that a sink has written outside of the application, if it is counted.
+        state: the state directory, which distinguishes the application from others.
+        print_line: prints a line for the people who watch the run; may be called from any thread.
     """
 
     session: SparkSession
@@ -86,9 +86,9 @@ class SparkStreamletContext:
     print_line: Callable[[str], None] = print
 
     def path(self, setting: str) -> Path:
-        """The file or folder that a setting names, absolute; relative ones start in the blueprint's folder."""
+        """Return the absolute path that a setting refers to; relative paths start in the directory of the blueprint."""
         return (self.folder / Path(setting).expanduser()).absolute()
 
     def checkpoint_dir(self, name: str) -> str:
-        """The folder for the checkpoint of a query that the author starts; the same at every restart."""
+        """Return the checkpoint directory of a query that the author starts; it is the same at each restart."""
         return self.ports.checkpoint_dir(name)

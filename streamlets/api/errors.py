@@ -1,31 +1,31 @@
-"""What is told to an author who uses the API in a way it cannot mean: the sentence and the place of the call."""
+"""`StreamletError`: misuse of the API by an author's code, with the location of the call."""
 
 from __future__ import annotations
 
-from streamlets.api.declared import Declared, authors_call
+from streamlets.api.source_location import SourceLocation, author_location
 
 
 class StreamletError(Exception):
-    """The author's code asked for something that cannot be; no restart can mend it.
+    """The author's code uses the API in an invalid way; no restart can fix it.
 
     Arguments:
-        message: one sentence, with the remedy.
-        place: where the author's code asked for it; None when no code of the author's did.
-        code: of the finding that verification makes of it.
-        also: a place that belongs to it, and what is to be said there.
+        message: one sentence: what is wrong, then a colon and what to do.
+        place: the location in the author's code; default: that of the innermost call.
+        code: the code of the finding that verification reports.
+        also: a related location and its label.
     """
 
     def __init__(
         self,
         message: str,
-        place: Declared | None = None,
+        place: SourceLocation | None = None,
         *,
         code: str = "logic-misuse",
-        also: tuple[Declared, str] | None = None,
+        also: tuple[SourceLocation, str] | None = None,
     ) -> None:
         self.message = message
         self.code = code
         self.also = also
-        self.place = place or authors_call()
+        self.place = place or author_location()
         span = self.place.span if self.place else None
         super().__init__(f"{message}\n  at {span.file}, line {span.line}" if span else message)

@@ -1,4 +1,4 @@
-"""`StreamletExecution`: the running queries of one streamlet, started together and stopped together."""
+"""`StreamletExecution`: the running queries of one streamlet, which start and stop together."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from blueprint.plan import Trigger
     from streamlets.api.context import SparkStreamletContext
 
-LOOK_EVERY = 0.1
-"""Seconds between two looks at the queries: an end is noticed this late, and each look is one call into the JVM."""
+POLL_INTERVAL = 0.1
+"""Seconds between two polls of the queries. The end of a query is noticed with this delay; a poll is a JVM call."""
 
 
 class QueriesFailedError(Exception):
-    """Queries of a streamlet failed; the message holds every one's reason, `__cause__` is the first."""
+    """Queries of a streamlet failed; the message has the reason of each, `__cause__` is the first failure."""
 
 
 class StreamletExecution:
-    """The queries of one streamlet while they run.
+    """The running queries of one streamlet.
 
-    One that fails stops all others, and so does one that ends though nobody asked; one that has worked off what
-    there was (`available-now`) lets the others go on.
+    If a query fails or ends without request, all others are stopped. The end of a bounded query (`available-now`) that
+    has processed all available data does not stop the others.
 
     Attributes:
-        ready: done once all its queries have started.
-        completed: done once all have ended; it raises `QueriesFailedError` when any failed.
-        queries: Spark's handles, in the order in which the logic gave them.
+        ready: done once all queries have started.
+        completed: done once all queries have ended; it raises `QueriesFailedError` if any of them failed.
+        queries: Spark's handles, in the order in which the logic returned the queries.
     """
 
     def __init__(self, queries: tuple[StreamingQuery, ...], bounded: frozenset[str] = frozenset()) -> None:
@@ -47,26 +47,26 @@ class StreamletExecution:
         threading.Thread(target=self._watch, name="streamlet-execution", daemon=True).start()
 
     def stop(self) -> Future[None]:
-        """Stop all its queries; the running batches are not finished. Gives `completed`, to be waited for."""
+        """Stop all queries without finishing their running batches; return `completed` to wait for."""
         self._ask_stop.set()
         return self.completed
 
     def _watch(self) -> None:
         try:
-            while not self._over():
-                self._ask_stop.wait(LOOK_EVERY)
+            while not self._ended():
+                self._ask_stop.wait(POLL_INTERVAL)
             failures = [failure for query in self.queries if (failure := _end(query)) is not None]
-        except BaseException as broken:  # noqa: BLE001 - the gateway is gone: whoever waits must be told
-            self.completed.set_exception(broken)
+        except BaseException as error:  # noqa: BLE001 - the JVM exited, and waiting threads must get the error
+            self.completed.set_exception(error)
             return
         if failures:
-            failed = QueriesFailedError("\n".join(str(failure) for failure in failures))
-            failed.__cause__ = failures[0]
-            self.completed.set_exception(failed)
+            queries_failed = QueriesFailedError("\n".join(str(failure) for failure in failures))
+            queries_failed.__cause__ = failures[0]
+            self.completed.set_exception(queries_failed)
         else:
             self.completed.set_result(None)
 
-    def _over(self) -> bool:
+    def _ended(self) -> bool:
         if self._ask_stop.is_set():
             return True
         ended = [query for query in self.queries if not query.isActive]
@@ -76,7 +76,7 @@ class StreamletExecution:
 
 
 def run(writes: Iterable[StreamingWrite | StreamingQuery], context: SparkStreamletContext) -> StreamletExecution:
-    """Start the queries that a streamlet's logic built; a failure to start one stops those already started."""
+    """Start the queries that a logic has built; if one cannot be started, those already started are stopped."""
     started: list[StreamingQuery] = []
     bounded: set[str] = set()
     try:
@@ -96,10 +96,12 @@ def run(writes: Iterable[StreamingWrite | StreamingQuery], context: SparkStreaml
 
 
 def start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigger | None = None) -> StreamingQuery:
-    """Start one query under the name `<streamlet>.<query>` on its own checkpoint.
+    """Start a query with the name `<streamlet>.<query>` and its own checkpoint.
 
     Arguments:
-        trigger: comes before the author's wish; neither means as fast as it goes.
+        write: the query.
+        context: the context of its streamlet.
+        trigger: overrides the trigger in the author's code; without both, batches follow each other without a pause.
     """
     chosen = trigger or write.trigger
     writer = with_trigger(write.writer, chosen) if chosen else write.writer

@@ -1,4 +1,4 @@
-"""`SparkStreamletLogic`: what runs. It says how records get from inlets to outlets, and starts nothing."""
+"""`SparkStreamletLogic`: the base class of logic, which builds queries from inlets to outlets and starts nothing."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, Union, overload
 
-from streamlets.api.attributes import attributes
 from streamlets.api.building import SOURCE_EVOLUTION, Build, check_source_name, check_streaming
 from streamlets.api.context import SparkStreamletContext, StreamingWrite, all_rows
-from streamlets.api.declared import authors_call
+from streamlets.api.declaration import Declaration, declarations
 from streamlets.api.errors import StreamletError
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.parameters import Parameter
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.retry_options import take_retry_options
 from streamlets.api.shape import HasShape
+from streamlets.api.source_location import author_location
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,19 +32,19 @@ T = TypeVar("T")
 Default = TypeVar("Default")
 Port = TypeVar("Port", bound=AvroInlet | AvroOutlet)
 
-_NONE_GIVEN = object()
+_NO_DEFAULT = object()
 
 Queries = Union["StreamingWrite", "StreamingQuery", Sequence["StreamingWrite | StreamingQuery"]]
-"""What `build_streaming_queries` may give: one, or several, of what `write_stream`, `write_streams` and `query` gave.
-A `StreamingQuery` that the author started is taken too; then the whole streamlet is restarted when one fails."""
+"""The result of `build_streaming_queries`: one or several results of `write_stream`, `write_streams` and `query`.
+A `StreamingQuery` that the author started is accepted, too; if a query fails then, the whole streamlet is restarted."""
 
 
 class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
-    """The logic of a streamlet, made anew for each start; the type argument is the streamlet's class.
+    """The logic of a streamlet, created for each start; the type argument is the streamlet's class.
 
     Attributes:
-        streamlet: the streamlet: its ports, parameters and mounts.
-        context: what it runs in.
+        streamlet: the streamlet, with its ports, parameters and mounts.
+        context: the environment of the run.
     """
 
     def __init__(self, streamlet: StreamletT, context: SparkStreamletContext) -> None:
@@ -54,16 +54,18 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
 
     @abc.abstractmethod
     def build_streaming_queries(self) -> Queries:
-        """The streamlet's queries, not started.
+        """Return the streamlet's queries, not started.
 
-        It is called for each start and restart, gives the same names each time and has no effects.
+        It is called for each start and restart. It must return queries with the same names each time, and have no
+        effects.
         """
 
     def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
-        """Call `build_streaming_queries` and check what it gave.
+        """Call `build_streaming_queries`, check the result and return it.
 
         Raises:
-            StreamletError: it gave something else, or two of a name, or left one out that it made.
+            StreamletError: the result is not of type `Queries`, has two queries with the same name, or lacks a query
+                that was created.
         """
         self._build = Build()
         return self._build.finish(self.build_streaming_queries(), type(self).__qualname__)
@@ -75,24 +77,24 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The values of all parameters by key, typed."""
+        """The typed values of all parameters by key."""
         return self.context.config
 
     def read_stream(self, inlet: AvroInlet, name: str | None = None, metadata: bool = False) -> DataFrame:
-        """The records of an inlet as a streaming DataFrame of the inlet's schema.
+        """Return the records of an inlet as a streaming DataFrame of the inlet's schema.
 
         Arguments:
-            inlet: one of the streamlet's.
-            name: of the source in the checkpoint: letters, digits and `_`; left out, the inlet's name. An inlet that
-                one query reads twice needs a second name, the same at every restart.
-            metadata: add the column `_meta`, a struct of position, sequence, timestamp, key and headers.
+            inlet: an inlet of the streamlet.
+            name: the name of the source in the checkpoint: letters, digits and `_`; default: the name of the inlet. An
+                inlet that a query reads twice needs a second name, which is the same at each restart.
+            metadata: whether to add the column `_meta`, a struct of position, sequence, timestamp, key and headers.
 
         Raises:
-            StreamletError: it is no inlet of this streamlet, or the name cannot be one.
+            StreamletError: `inlet` is not an inlet of this streamlet, or the name is invalid.
         """
-        known = self._port(inlet, AvroInlet, "read_stream")
-        source = check_source_name(name if name is not None else known.name.replace("-", "_"))
-        return self.context.ports.read(known.name, name=source, metadata=metadata)
+        port = self._port(inlet, AvroInlet, "read_stream")
+        source = check_source_name(name if name is not None else port.name.replace("-", "_"))
+        return self.context.ports.read(port.name, name=source, metadata=metadata)
 
     def source(
         self,
@@ -102,14 +104,16 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         schema: StructType | str | None = None,
         options: Mapping[str, str | int | float | bool | None] | None = None,
     ) -> DataFrame:
-        """A streaming DataFrame from outside the application, its source kept under a name in the checkpoint.
+        """Return a streaming DataFrame from a source outside of the application.
 
         Arguments:
-            name: of the source: letters, digits and `_`, the same at every restart.
-            format, schema, options: as `session.readStream` takes them.
+            name: the name of the source in the checkpoint: letters, digits and `_`, the same at each restart.
+            format: the format, as for `session.readStream`.
+            schema: the schema, as for `session.readStream`.
+            options: the options, as for `session.readStream`.
 
         Raises:
-            StreamletError: the name cannot be one.
+            StreamletError: the name is invalid.
         """
         reader = self.session.readStream.format(format).options(**(options or {}))
         if self.session.conf.get(SOURCE_EVOLUTION, "false") == "true":
@@ -124,20 +128,24 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         trigger: Trigger | None = None,
         name: str | None = None,
     ) -> StreamingWrite:
-        """Write a streaming DataFrame to an outlet; its columns are brought to the outlet's schema by name.
+        """Write a streaming DataFrame to an outlet; its columns are converted to the outlet's schema by name.
 
         Arguments:
-            df: what to write.
-            outlet: one of the streamlet's.
+            df: the rows to write.
+            outlet: an outlet of the streamlet.
             output_mode: Spark's `append`, `update` or `complete`.
-            trigger: a wish (see `streamlets.triggers`); blueprint and settings come before it.
-            name: of the query and its checkpoint; left out, the outlet's name.
+            trigger: a default (see `streamlets.triggers`); the blueprint and the settings override it.
+            name: the name of the query and its checkpoint; default: the name of the outlet.
+
+        Returns:
+            The query, to be returned from `build_streaming_queries`.
 
         Raises:
-            StreamletError: not an outlet of this streamlet, written already, or not a stream.
+            StreamletError: `outlet` is not an outlet of this streamlet, another query writes it, or `df` is not a
+                streaming DataFrame.
         """
-        known = self._port(outlet, AvroOutlet, "write_stream")
-        return self._write(df, {known: all_rows}, output_mode, trigger, name or known.name, "write_stream")
+        port = self._port(outlet, AvroOutlet, "write_stream")
+        return self._write(df, {port: all_rows}, output_mode, trigger, name or port.name, "write_stream")
 
     def write_streams(
         self,
@@ -147,26 +155,30 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         trigger: Trigger | None = None,
         name: str | None = None,
     ) -> StreamingWrite:
-        """Write several outlets from one query: the source is read, and state is kept, once.
+        """Write several outlets from one query, which reads the source once and has one state.
 
-        Each outlet gets each batch exactly once; a reader may see one outlet's part before another's.
+        Each outlet gets each batch exactly once. A reader may see the rows of one outlet before those of another.
 
         Arguments:
-            df: what to split.
-            outlets: for each outlet a function from a batch of `df` to the outlet's rows.
-            name: of the query and its checkpoint; left out, the outlets' names joined by `.`, sorted.
-            output_mode, trigger: as in `write_stream`.
+            df: the rows to split.
+            outlets: for each outlet, a function from a batch of `df` to the outlet's rows.
+            output_mode: as for `write_stream`.
+            trigger: as for `write_stream`.
+            name: the name of the query and its checkpoint; default: the sorted names of the outlets, joined by `.`.
+
+        Returns:
+            The query, to be returned from `build_streaming_queries`.
 
         Raises:
-            StreamletError: as `write_stream`; and when there is no outlet.
+            StreamletError: as for `write_stream`, or `outlets` is empty.
         """
         if not outlets:
-            raise StreamletError("write_streams got no outlets: give at least one with its function")
-        known: dict[AvroOutlet, Callable[[DataFrame], DataFrame]] = {
+            raise StreamletError("`write_streams` expects at least one outlet: pass an outlet with its function")
+        branches: dict[AvroOutlet, Callable[[DataFrame], DataFrame]] = {
             self._port(outlet, AvroOutlet, "write_streams"): rows for outlet, rows in outlets.items()
         }
-        query = name or ".".join(sorted(outlet.name for outlet in known))
-        return self._write(df, known, output_mode, trigger, query, "write_streams")
+        query = name or ".".join(sorted(outlet.name for outlet in branches))
+        return self._write(df, branches, output_mode, trigger, query, "write_streams")
 
     def query(
         self,
@@ -176,70 +188,73 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         *,
         record: BatchRecord | None = None,
     ) -> StreamingWrite:
-        """A query into a sink of the author's own: `self.query("console", df.writeStream.format("console"))`.
+        """Write to a sink of the author: `self.query("console", df.writeStream.format("console"))`.
 
         Arguments:
-            name: of the query and its checkpoint, unique in the streamlet and the same at every restart.
-            writer: Spark's writer, not started, without name, checkpoint and trigger. Its options `pstl.retry.*` say
-                how the query is restarted, where `flow` does not; the sink does not see them.
-            trigger: as in `write_stream`.
-            record: answers which batches the sink has written, so that a batch whose plan a power cut damaged can be
-                planned again when nothing of it was written; omitted, nobody knows, and that is refused.
+            name: the name of the query and its checkpoint, unique in the streamlet and the same at each restart.
+            writer: Spark's writer, not started, without name, checkpoint and trigger. Its options `pstl.retry.*`
+                configure restarts unless `flow` settings do; the sink does not see them.
+            trigger: as for `write_stream`.
+            record: reports which batches the sink has written. With it, a batch whose plan was damaged by a power
+                failure can be planned again if none of its data was written; without it, that is not allowed.
+
+        Returns:
+            The query, to be returned from `build_streaming_queries`.
 
         Raises:
-            StreamletError: something else than a writer (a query already started, say), the name is taken, or there is
-                no such option `pstl.retry.*`.
+            StreamletError: `writer` is not a writer (but a query already started, for example), the name is in use, or
+                an option `pstl.retry.*` is unknown.
         """
         from pyspark.sql.streaming.readwriter import DataStreamWriter
 
         if not isinstance(writer, DataStreamWriter):
             raise StreamletError(
-                f"query takes `df.writeStream...` without `.start()`, not a `{type(writer).__name__}`: "
-                "the runner starts it",
+                f"`query` expects a `DataStreamWriter`, found a `{type(writer).__name__}`: "
+                "pass `df.writeStream...` without `.start()`, because the runner starts it",
                 code="query-started" if hasattr(writer, "runId") else "logic-misuse",
             )
-        check_streaming(writer._df, "query")  # noqa: SLF001 - Spark's writer does not tell what it writes
+        check_streaming(writer._df, "query")  # noqa: SLF001 - Spark's writer has no public access to its rows
         retry = take_retry_options(writer, name)
-        return self._build.add(StreamingWrite(name, writer, (), trigger, authors_call(), retry, record))
+        return self._build.add(StreamingWrite(name, writer, (), trigger, author_location(), retry, record))
 
     @overload
     def value(self, parameter: Parameter[T]) -> T: ...
     @overload
     def value(self, parameter: Parameter[T], default: Default) -> T | Default: ...
-    def value(self, parameter: Parameter[T], default: object = _NONE_GIVEN) -> object:
-        """The value of a parameter: as configured, else its default.
+    def value(self, parameter: Parameter[T], default: object = _NO_DEFAULT) -> object:
+        """Return the configured value of a parameter, or else its default.
 
         Arguments:
-            parameter: one of the streamlet's.
-            default: what an optional parameter is worth that nobody set.
+            parameter: a parameter of the streamlet.
+            default: the result for an optional parameter without a value.
 
         Raises:
-            StreamletError: it is not one of this streamlet's, or has no value and no `default` is given.
+            StreamletError: the parameter is not one of this streamlet, or has neither a value nor a `default`.
         """
-        self._declared(parameter, Parameter, "parameter")
+        self._check_declared(parameter, Parameter, "parameter")
         if self.config.get(parameter.key) is not None:
             return self.config[parameter.key]
-        if default is not _NONE_GIVEN:
+        if default is not _NO_DEFAULT:
             return default
         raise StreamletError(
-            f"the parameter `{parameter.key}` has no value: give `value` a default for it, as it is optional"
+            f"the optional parameter `{parameter.key}` has no value: pass `value` a default for it"
             if parameter.optional
             else f"the parameter `{parameter.key}` has no value: set it in the blueprint or the settings"
         )
 
     def mounted_path(self, mount: VolumeMount) -> Path:
-        """The folder where a volume mount is found in this run.
+        """Return the directory of a volume mount in this run.
 
         Raises:
-            StreamletError: it is not one of this streamlet's, or was not mounted.
+            StreamletError: the mount is not one of this streamlet, or was not mounted.
         """
-        self._declared(mount, VolumeMount, "volume mount")
+        self._check_declared(mount, VolumeMount, "volume mount")
         try:
             return self.context.volume_mounts[mount.name]
         except KeyError:
             raise StreamletError(
-                f"nothing is mounted as `{mount.name}`: set "
-                f"`flow.streamlets.{self.context.streamlet_ref}.volume-mounts.{mount.name}` to a folder"
+                f"the volume mount `{mount.name}` has no directory: set "
+                f"`flow.streamlets.{self.context.streamlet_ref}.volume-mounts.{mount.name}` to a directory"
             ) from None
 
     def _write(
@@ -249,25 +264,23 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         output_mode: str,
         trigger: Trigger | None,
         query: str,
-        called: str,
+        method: str,
     ) -> StreamingWrite:
-        check_streaming(df, called)
+        check_streaming(df, method)
         branches = {outlet.name: rows for outlet, rows in outlets.items()}
         writer = self.context.ports.write(df, branches, query=query, output_mode=output_mode)
-        return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger, authors_call()))
+        return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger, author_location()))
 
-    def _port(self, port: object, kind: type[Port], called: str) -> Port:
+    def _port(self, port: object, kind: type[Port], method: str) -> Port:
         shape = self.streamlet.shape
         if isinstance(port, kind) and port in shape.ports:
             return port
-        wanted = "inlet" if kind is AvroInlet else "outlet"
+        noun = kind.kind
         names = [f"`{known.name}`" for known in (shape.inlets if kind is AvroInlet else shape.outlets)]
-        has = f"it has {', '.join(names)}" if names else "it has none"
         owner = type(self.streamlet).__name__
-        if port in shape.ports:
-            raise StreamletError(f"{called} takes an {wanted} of `{owner}` ({has}), and {port!r} is none")
-        raise StreamletError(f"{port!r} is no {wanted} of `{owner}`: {has}")
+        help = f"use one of its {noun}s, {', '.join(names)}" if names else f"it has no {noun}s"
+        raise StreamletError(f"`{method}` expects an {noun} of `{owner}`, found {port!r}: {help}")
 
-    def _declared(self, thing: object, kind: type[object], word: str) -> None:
-        if not any(thing is known for known in attributes(self.streamlet, kind)):
-            raise StreamletError(f"{thing!r} is no {word} of `{type(self.streamlet).__name__}`")
+    def _check_declared(self, value: object, kind: type[Declaration], noun: str) -> None:
+        if not any(value is known for known in declarations(self.streamlet, kind)):
+            raise StreamletError(f"{value!r} is not a {noun} of `{type(self.streamlet).__name__}`")

@@ -1,4 +1,4 @@
-"""Config parameters: typed values a streamlet asks for, set by the blueprint, settings or the command line."""
+"""Config parameters: typed values of a streamlet, set by the blueprint, settings files or the command line."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from typing import Generic, Literal, TypeVar
 
 from blueprint.catalog import ParameterType, PathTraits
 from blueprint.quantities import Duration, MemorySize
-from streamlets.api.declared import declaration_of
-from streamlets.api.texts import text
+from streamlets.api.declaration import Declaration, require_string
 
 T = TypeVar("T")
 
 
-class Parameter(Generic[T]):
-    """A value a streamlet asks for; `T` is what its logic gets from `value(parameter)`.
+class Parameter(Declaration, Generic[T]):
+    """A typed value that a streamlet takes from its configuration; `T` is the type that `value(parameter)` returns.
 
     Arguments:
-        description: what it is for, one sentence.
-        default: the value when nobody gives one, as Python has it or as the blueprint would write it; left out, a
-            value is required.
-        key: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
-        choices: the values it may have; () when any will do.
-        optional: whether it may stay without a value although it has no default.
+        description: its purpose, in one sentence.
+        default: the value if none is configured, as a Python value or as a string in the blueprint's notation; without
+            a default, a value is required.
+        key: the key in the blueprint; default: the name of the attribute with `-` for `_`.
+        choices: the allowed values; () allows all values of the type.
+        optional: whether it may have no value although it has no default.
 
     Raises:
-        TypeError: description or key is no text, or the default or a choice is no value that can be written as one.
+        TypeError: description or key is not a string, or JSON cannot represent the default or a choice.
     """
+
+    _NAME = "the key of a parameter"
 
     kind: ParameterType
 
@@ -44,62 +45,54 @@ class Parameter(Generic[T]):
         choices: Iterable[object] = (),
         optional: bool = False,
     ) -> None:
-        self.description = text(description, "the description of a parameter", "a default is `default=...`")
+        super().__init__(key)
+        self.description = require_string(
+            description, "the description of a parameter", "pass a default as `default=...`"
+        )
         self.default = None if default is None else as_text(default)
         self.choices = tuple(as_text(choice) for choice in choices)
         self.optional = optional
         self.pattern: str | None = None
         self.path: PathTraits | None = None
-        self.attribute: str | None = None
-        self.declared = declaration_of(self)
-        self._key = None if key is None else text(key, "the key of a parameter")
-
-    def __set_name__(self, owner: type, attribute: str) -> None:
-        if self.attribute is None:
-            self.attribute = attribute
 
     @property
     def key(self) -> str:
-        """As the blueprint writes it."""
-        if self._key is not None:
-            return self._key
-        if self.attribute is None:
-            raise ValueError("a parameter without a key must be an attribute of its streamlet's class")
-        return self.attribute.strip("_").replace("_", "-")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._key or self.attribute or '?'!r})"
+        """The key in the blueprint."""
+        return self._configured_name()
 
 
 class IntegerParameter(Parameter[int]):
-    """A whole number of 32 bits."""
+    """A 32-bit integer."""
 
     kind = ParameterType.INTEGER
 
 
 class StringParameter(Parameter[str]):
-    """A text."""
+    """A string."""
 
     kind = ParameterType.STRING
 
 
 class DoubleParameter(Parameter[float]):
-    """A number."""
+    """A 64-bit floating-point number."""
 
     kind = ParameterType.DOUBLE
 
 
 class BooleanParameter(Parameter[bool]):
-    """True or false (HOCON's `yes`, `no`, `on`, `off`, too)."""
+    """True or false (also HOCON's `yes`, `no`, `on` and `off`)."""
 
     kind = ParameterType.BOOLEAN
 
 
 class RegExpParameter(Parameter[str]):
-    """A text that matches a regular expression from end to end.
+    """A string that matches a regular expression as a whole.
 
     Arguments:
         pattern: the expression, in Python's syntax; groups are allowed.
+
+    Raises:
+        TypeError: as for `Parameter`, or the pattern is not a string.
     """
 
     kind = ParameterType.REGEXP
@@ -114,11 +107,11 @@ class RegExpParameter(Parameter[str]):
         optional: bool = False,
     ) -> None:
         super().__init__(description, default=default, key=key, optional=optional)
-        self.pattern = text(pattern, "the pattern of a parameter")
+        self.pattern = require_string(pattern, "the pattern of a parameter")
 
 
 class DurationParameter(Parameter[Duration]):
-    """A length of time, such as `5 minutes`. Its value's `sql` is what Spark's windows and watermarks take."""
+    """A length of time, such as `5 minutes`. Spark's windows and watermarks take the value's `sql`."""
 
     kind = ParameterType.DURATION
 
@@ -130,14 +123,20 @@ class MemorySizeParameter(Parameter[MemorySize]):
 
 
 class PathParameter(Parameter[Path]):
-    """The path of a file or directory. Its value is absolute: a relative one starts in the directory of the file that
-    sets it, be that the blueprint, a `--conf` file or, for the default, the module; in an argument, in the blueprint's.
+    """The path of a file or directory.
+
+    The value is absolute. A relative path is resolved against the directory of the file that sets it: the blueprint, a
+    `--conf` file or, for the default, the module. In an argument of the command line it is resolved against the
+    directory of the blueprint.
 
     Arguments:
-        kind: whether it names a `"file"`, a `"directory"`, or `"any"` of them.
-        must_exist: whether it must be there before the application starts.
+        kind: whether it is the path of a `"file"`, of a `"directory"`, or of `"any"` of them.
+        must_exist: whether it must exist before the application starts.
         readable: whether the streamlet reads it.
-        writable: whether the streamlet writes it, or makes it. The testkit moves such a path into its own directory.
+        writable: whether the streamlet writes or creates it. The testkit moves such a path into its own directory.
+
+    Raises:
+        ValueError: `kind` has another value.
     """
 
     kind = ParameterType.PATH
@@ -155,19 +154,23 @@ class PathParameter(Parameter[Path]):
         optional: bool = False,
     ) -> None:
         if kind not in ("any", "file", "directory"):
-            raise ValueError(f"kind is `any`, `file` or `directory`, not {kind!r}")
+            raise ValueError(f"kind must be `any`, `file` or `directory`, found {kind!r}")
         super().__init__(description, default=default, key=key, optional=optional)
         self.path = PathTraits(kind, must_exist, readable, writable)
 
 
 class ObjectParameter(Parameter[Mapping[str, object]]):
-    """An object of the author's own keys."""
+    """An object; the author chooses its keys."""
 
     kind = ParameterType.OBJECT
 
 
 def as_text(value: object) -> str:
-    """A Python value as the blueprint would write it."""
+    """Return a Python value in the notation of the blueprint.
+
+    Raises:
+        TypeError: JSON cannot represent it.
+    """
     match value:
         case str():
             return value

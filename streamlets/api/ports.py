@@ -5,55 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from streamlets.api.declared import declaration_of
-from streamlets.api.texts import text
+from streamlets.api.declaration import Declaration, require_string
 
 Schema = str | Mapping[str, object] | type
-"""How an author may give a schema: the path of an `.avsc` file relative to the file that declares the port, Spark
-DDL text such as `src string, ts timestamp`, Avro JSON as text or as a dict, or a dataclass."""
+"""A schema as an author declares it: the path of an `.avsc` file relative to the file that declares the port, Spark DDL
+such as `src string, ts timestamp`, Avro JSON as a string or as a dict, or a dataclass."""
 
 
-class _Port:
-    """What inlets and outlets have in common. Ports are equal only to themselves."""
+class _Port(Declaration):
+    """What inlets and outlets have in common. A port is equal only to itself."""
 
     kind: str
 
     def __init__(self, name: str | None, schema: Schema | None) -> None:
-        self._name = None if name is None else text(name, f"the name of an {self.kind}", "a schema is `schema=...`")
+        super().__init__(name, "pass a schema as `schema=...`")
         self.schema = schema
-        self.attribute: str | None = None
-        self.declared = declaration_of(self)
-
-    def __set_name__(self, owner: type, attribute: str) -> None:
-        if self.attribute is None:
-            self.attribute = attribute
 
     @property
     def name(self) -> str:
-        """As the blueprint writes it: the name given, else the attribute's with `-` for `_`."""
-        if self._name is not None:
-            return self._name
-        if self.attribute is None:
-            raise ValueError(f"an {self.kind} without a name must be an attribute of its streamlet's class")
-        return self.attribute.strip("_").replace("_", "-")
-
-    def __repr__(self) -> str:
-        name = self._name or (self.name if self.attribute else "?")
-        return f"{type(self).__name__}({name!r})"
+        """The name in the blueprint; default: the name of the attribute with `-` for `_`."""
+        return self._configured_name()
 
 
 class AvroInlet(_Port):
-    """An end that takes records from a topic.
+    """An end of a streamlet that reads records from a topic.
 
     Arguments:
-        name: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
-        schema: of the records it wants, in any form of `Schema`; what was written is resolved to it by the rules of
-            the Avro specification. Left out, the configuration gives it (`inlets.<name>`).
+        name: the name in the blueprint; default: the name of the attribute with `-` for `_`.
+        schema: the schema of the records that the logic reads, in any form of `Schema`; records are resolved to it from
+            their writer's schema by the rules of the Avro specification. Omitted, the configuration must have it
+            (`inlets.<name>`).
 
     Raises:
-        TypeError: the name is no text.
+        TypeError: the name is not a string.
     """
 
+    _NAME = "the name of an inlet"
     kind = "inlet"
 
     def __init__(self, name: str | None = None, *, schema: Schema | None = None) -> None:
@@ -61,23 +48,25 @@ class AvroInlet(_Port):
 
 
 class AvroOutlet(_Port):
-    """An end that gives records to a topic.
+    """An end of a streamlet that writes records to a topic.
 
     Arguments:
-        name: as the blueprint writes it; left out, the attribute's name with `-` for `_`.
-        schema: of the records it gives, in any form of `Schema`; rows are brought to exactly it. Left out, the
-            configuration gives it (`outlets.<name>`).
-        partition_by: columns, or SQL expressions over the schema's columns, that records belong together by: a
-            channel with keys makes its key of them, the delta channel lays its files out by those that are columns.
-        on_invalid: what becomes of a row that breaks the schema: `fail` ends the query before anything of its batch
-            is written, `dead-letters` puts the row with its reason there and goes on.
-        extra: what becomes of columns that the schema does not have: `fail` refuses the query, `drop` leaves them out.
+        name: the name in the blueprint; default: the name of the attribute with `-` for `_`.
+        schema: the schema of the records in the topic, in any form of `Schema`; rows are converted to exactly this
+            schema. Omitted, the configuration must have it (`outlets.<name>`).
+        partition_by: columns, or SQL expressions over the schema's columns, by which records belong together. A
+            channel with keys computes its key from them; the delta channel partitions its files by those that are
+            columns.
+        on_invalid: what happens to a row that breaks the schema: `fail` fails the query before any data of the batch
+            is published, `dead-letters` writes the row with the reason to the dead letters and continues.
+        extra: what happens to columns that the schema does not have: `fail` rejects the query, `drop` drops them.
 
     Raises:
-        TypeError: the name, or what it is partitioned by, is no text.
-        ValueError: `on_invalid` or `extra` is none of its values.
+        TypeError: the name or a partition column is not a string.
+        ValueError: `on_invalid` or `extra` has another value.
     """
 
+    _NAME = "the name of an outlet"
     kind = "outlet"
 
     def __init__(
@@ -90,12 +79,12 @@ class AvroOutlet(_Port):
         extra: Literal["fail", "drop"] = "fail",
     ) -> None:
         if on_invalid not in ("fail", "dead-letters"):
-            raise ValueError(f"on_invalid is `fail` or `dead-letters`, not {on_invalid!r}")
+            raise ValueError(f"on_invalid must be `fail` or `dead-letters`, found {on_invalid!r}")
         if extra not in ("fail", "drop"):
-            raise ValueError(f"extra is `fail` or `drop`, not {extra!r}")
+            raise ValueError(f"extra must be `fail` or `drop`, found {extra!r}")
         super().__init__(name, schema)
         columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-        self.partition_by = tuple(text(column, "what an outlet is partitioned by") for column in columns)
+        self.partition_by = tuple(require_string(column, "a partition column of an outlet") for column in columns)
         self.on_invalid: Literal["fail", "dead-letters"] = on_invalid
         self.extra: Literal["fail", "drop"] = extra
 

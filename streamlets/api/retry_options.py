@@ -1,4 +1,4 @@
-"""PSTL's options about retry on a query: they are for whoever runs it, so its sink must not see them."""
+"""PSTL's retry options of a query: they are for the runner, so they are removed before the sink gets its options."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.plan import Retry
 from blueprint.settings.retry import RetryOptionError, is_option, option
-from streamlets.api.declared import authors_call
 from streamlets.api.errors import StreamletError
+from streamlets.api.source_location import author_location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,47 +18,51 @@ if TYPE_CHECKING:
 
 
 def take_retry_options(writer: DataStreamWriter, query: str) -> dict[str, object]:
-    """Take the options `pstl.retry.*` off a writer; gives the fields of `Retry` that they set.
+    """Remove the options `pstl.retry.*` from a writer, and return the fields of `Retry` that they set.
 
     Arguments:
-        query: its name, for messages.
+        writer: the writer of a query.
+        query: the name of the query, for messages.
 
     Raises:
-        StreamletError: there is no such option, or its value is wrong.
+        StreamletError: an option is unknown, or its value is invalid.
     """
-    java: Any = writer._jwrite  # noqa: SLF001 - Spark's writer keeps its options to itself
-    kept = java.getClass().getDeclaredField("extraOptions")
-    kept.setAccessible(True)
-    options = kept.get(java)
-    taken = {name: text for name, text in _entries(options) if is_option(name)}
+    java: Any = writer._jwrite  # noqa: SLF001 - Spark's writer has no public access to its options
+    field = java.getClass().getDeclaredField("extraOptions")
+    field.setAccessible(True)
+    options = field.get(java)
+    retry_options = {name: text for name, text in _entries(options) if is_option(name)}
     try:
-        found = dict(option(name, text) for name, text in taken.items())
+        fields = dict(option(name, text) for name, text in retry_options.items())
     except RetryOptionError as error:
-        raise StreamletError("; ".join((f"the query `{query}`: {error}", *error.help)), authors_call()) from None
-    for name in taken:
+        message = f"in the query `{query}`, {error}" + "".join(f": {help}" for help in error.help)
+        raise StreamletError(message, author_location()) from None
+    for name in retry_options:
         options = options.removed(name)
-    if taken:
-        kept.set(java, options)
-    return found
+    if retry_options:
+        field.set(java, options)
+    return fields
 
 
 def retry_of(plan: Retry, fixed: frozenset[str], options: Mapping[str, object], query: str) -> Retry:
-    """How a query is restarted: what `flow` sets, then the query's own options, then defaults.
+    """Return the effective retry settings of a query: `flow` settings, then the query's options, then defaults.
 
     Arguments:
-        plan: the streamlet's; fixed: which of its fields `flow` sets.
-        options: fields that the query's options set.
+        plan: the retry settings of the streamlet.
+        fixed: the fields of `plan` that `flow` settings set.
+        options: the fields that the query's options set.
+        query: the name of the query, for messages.
 
     Raises:
-        StreamletError: the shortest wait is longer than the longest.
+        StreamletError: the minimum back-off is longer than the maximum.
     """
-    found = replace(plan, **{field: value for field, value in options.items() if field not in fixed})  # type: ignore[arg-type]
-    if found.min_backoff > found.max_backoff:
+    retry = replace(plan, **{field: value for field, value in options.items() if field not in fixed})  # type: ignore[arg-type]
+    if retry.min_backoff > retry.max_backoff:
         raise StreamletError(
-            f"the query `{query}`: its shortest wait before a restart ({found.min_backoff}) is longer than its longest "
-            f"({found.max_backoff}); see its options `pstl.retry.*` and `flow.retry`"
+            f"in the query `{query}`, the minimum back-off ({retry.min_backoff}) is longer than the maximum back-off "
+            f"({retry.max_backoff}): see its options `pstl.retry.*` and `flow.retry`"
         )
-    return found
+    return retry
 
 
 def _entries(options: Any) -> Iterator[tuple[str, str]]:

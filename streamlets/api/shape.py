@@ -1,4 +1,4 @@
-"""`StreamletShape`: the inlets and outlets of a streamlet, with the builders that Cloudflow's users know."""
+"""`StreamletShape`: the inlets and outlets of a streamlet, with the builder methods of Cloudflow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _OutletsBuilder(Protocol):
 
 
 class _WithInlets:
-    """`with_inlets`, on the class (a new shape) and on a shape (its outlets kept, its inlets replaced)."""
+    """`with_inlets`: on the class, create a shape; on a shape, copy it with other inlets."""
 
     def __get__(self, shape: StreamletShape | None, owner: type[StreamletShape]) -> _InletsBuilder:
         outlets = shape.outlets if shape else ()
@@ -26,7 +26,7 @@ class _WithInlets:
 
 
 class _WithOutlets:
-    """`with_outlets`, on the class (a new shape) and on a shape (its inlets kept, its outlets replaced)."""
+    """`with_outlets`: on the class, create a shape; on a shape, copy it with other outlets."""
 
     def __get__(self, shape: StreamletShape | None, owner: type[StreamletShape]) -> _OutletsBuilder:
         inlets = shape.inlets if shape else ()
@@ -36,11 +36,11 @@ class _WithOutlets:
 class StreamletShape:
     """The inlets and outlets of a streamlet.
 
-    `StreamletShape(a, b)`, `StreamletShape.of(a, b)`, `StreamletShape.with_inlets(a).with_outlets(b)` say the same;
+    `StreamletShape(a, b)`, `StreamletShape.of(a, b)` and `StreamletShape.with_inlets(a).with_outlets(b)` are equal;
     `StreamletShape.empty()` has no ports. A second `with_inlets` replaces the inlets of the first.
 
     Raises:
-        TypeError: something that is no port, or a port on the wrong side.
+        TypeError: an argument is not a port, or is an inlet where outlets are expected or vice versa.
     """
 
     __slots__ = ("inlets", "outlets")
@@ -51,23 +51,23 @@ class StreamletShape:
     def __init__(self, *ports: Port) -> None:
         for port in ports:
             if not isinstance(port, (AvroInlet, AvroOutlet)):
-                raise TypeError(f"a shape is made of inlets and outlets, not of {port!r}")
+                raise TypeError(f"a shape consists of inlets and outlets, found {port!r}")
         self.inlets: tuple[AvroInlet, ...] = tuple(port for port in ports if isinstance(port, AvroInlet))
         self.outlets: tuple[AvroOutlet, ...] = tuple(port for port in ports if isinstance(port, AvroOutlet))
 
     @classmethod
     def empty(cls) -> StreamletShape:
-        """The shape without ports."""
+        """Return the shape without ports."""
         return cls()
 
     @classmethod
     def of(cls, *ports: Port) -> StreamletShape:
-        """The shape of these inlets and outlets."""
+        """Return the shape with these inlets and outlets."""
         return cls(*ports)
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """Inlets, then outlets, each in the order given."""
+        """The inlets, then the outlets, each in the order of the arguments."""
         return (*self.inlets, *self.outlets)
 
     def __eq__(self, other: object) -> bool:
@@ -81,15 +81,15 @@ class StreamletShape:
 
 
 class HasShape(Protocol):
-    """What has inlets and outlets: a streamlet."""
+    """An object with inlets and outlets: a streamlet."""
 
     @property
     def shape(self) -> StreamletShape:
-        """Its inlets and outlets."""
+        """The inlets and outlets."""
 
 
 def _only(kind: type[P], builder: str, ports: tuple[P, ...]) -> tuple[P, ...]:
     for port in ports:
         if not isinstance(port, kind):
-            raise TypeError(f"{builder} takes {kind.__name__}s, not {port!r}")
+            raise TypeError(f"`{builder}` expects ports of type `{kind.__name__}`, found {port!r}")
     return ports

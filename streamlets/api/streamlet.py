@@ -1,4 +1,4 @@
-"""`SparkStreamlet`: the class an author writes: ports, parameters and mounts declared, and a logic that runs."""
+"""`SparkStreamlet`: the base class of streamlets. It declares ports, parameters and volume mounts, and has a logic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.catalog import ParameterProblem
-from streamlets.api.attributes import attributes
+from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 class SparkStreamlet:
     """A stage of a streaming application: its ports, its parameters, and its logic.
 
-    Inlets, outlets, parameters and volume mounts are class attributes; the class `Logic` inside holds what runs.
-    An instance is made only to be described or run: it has no state and its constructor no arguments and no effects.
+    Inlets, outlets, parameters and volume mounts are class attributes; the nested class `Logic` builds the queries.
+    Instances are created to describe or run the streamlet. They have no state, and the constructor has neither
+    arguments nor effects.
 
     Attributes:
-        labels: words to find it by.
-        Logic: the class of its logic; or override `create_logic`.
+        labels: search terms.
+        Logic: the class of its logic; alternatively, override `create_logic`.
     """
 
     labels: ClassVar[tuple[str, ...]] = ()
@@ -34,57 +35,58 @@ class SparkStreamlet:
 
     @property
     def description(self) -> str:
-        """What it does: the class's own docstring, its first paragraph on one line."""
+        """The first paragraph of the class's own docstring, on one line."""
         documented = inspect.cleandoc(type(self).__dict__.get("__doc__") or "")
         return " ".join(documented.split("\n\n")[0].split())
 
     @property
     def shape(self) -> StreamletShape:
-        """Its inlets and outlets: all ports that are attributes, in the order of their declaration."""
-        return StreamletShape(*attributes(self, AvroInlet), *attributes(self, AvroOutlet))
+        """The inlets and outlets: all ports that are attributes, in the order of their declaration."""
+        return StreamletShape(*declarations(self, AvroInlet), *declarations(self, AvroOutlet))
 
     def check_parameters(self, values: Mapping[str, Any]) -> Iterable[ParameterProblem]:
-        """What is wrong with the values of its config parameters: what their types cannot say, or how they go together.
+        """Return the problems of config parameters that their types cannot express, such as contradicting values.
 
-        Override it and `flow verify` tells the problems at their places. It is asked only when each value fits its
-        parameter, must have no effects, and must not look at anything but the values.
+        Override it, and `flow verify` reports the problems where the values are set. It is called only if each value is
+        valid by itself. It must not have effects, and must depend on nothing but the values.
 
         Arguments:
-            values: as `value(parameter)` gives them, by key, defaults included; optional ones may be missing.
+            values: the values by key, as `value(parameter)` returns them, including defaults; values of optional
+                parameters may be missing.
         """
         return ()
 
     def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
-        """The folders outside of topics that it writes, so that `flow verify` tells when another streamlet does, too.
+        """Return the directories outside of topics that it writes; `flow verify` reports two writers of a directory.
 
         Arguments:
-            values: as for `check_parameters`, which has found nothing wrong with them.
+            values: as for `check_parameters`, which has returned no problems for them.
 
         Returns:
-            Directories by the parameter that names them: its key, then keys inside its value. A relative one starts
-            beside the file that sets the parameter; the logic gets it as an absolute path.
+            Directories by the parameter that sets them: its key, then keys inside its value. A relative directory is
+            resolved against the directory of the file that sets the parameter; the logic gets it as an absolute path.
         """
         return {}
 
     def create_logic(self, context: SparkStreamletContext) -> SparkStreamletLogic[Any]:
-        """What runs, made anew for each start.
+        """Create the logic; it is called for each start.
 
         Raises:
             StreamletError: the class has no `Logic`.
         """
         logic: type[SparkStreamletLogic[Any]] | None = getattr(self, "Logic", None)
         if logic is None:
-            raise StreamletError(f"`{type(self).__name__}` has no class `Logic` inside, so there is nothing to run")
+            raise StreamletError(f"`{type(self).__name__}` has no class `Logic`, so there is nothing to run")
         return logic(self, context)
 
     def run(self, context: SparkStreamletContext) -> StreamletExecution:
-        """Start all its queries.
+        """Start all queries.
 
         Arguments:
-            context: what it runs in; its ports must be joined already.
+            context: the context of the run; its ports must be connected.
 
         Raises:
-            StreamletError: its logic asks for something that cannot be.
+            StreamletError: its logic uses the API in an invalid way.
         """
         from streamlets.api.execution import run
 

@@ -90,8 +90,8 @@ def _unknown_table(error: BaseException, parts: Sequence[str]) -> Advice:
     session, known = _session(error), list[str]()
     with contextlib.suppress(PySparkException):  # the database may not exist either
         tables = session.catalog.listTables(".".join(database) or None) if session else []
-        known = sorted({each.name for each in tables})
-    help = did_you_mean(table, known) or ((f"there are {listing(known)}",) if known else ())
+        known = sorted({entry.name for entry in tables})
+    help = did_you_mean(table, known) or ((f"the tables and views are {listing(known)}",) if known else ())
     create = f'create the view in this streamlet: `.createOrReplaceTempView("{table}")`'
     return Advice(f"there is no table or view `{'.'.join(parts)}`", table, help=help or (() if database else (create,)))
 
@@ -172,8 +172,8 @@ def _session(error: BaseException) -> SparkSession | None:
     from pyspark.sql import SparkSession
 
     for frame in _frames(error):
-        asked = frame.f_locals.get("self")
-        session = getattr(asked, "_spark", asked)  # of a reader
+        receiver = frame.f_locals.get("self")
+        session = getattr(receiver, "_spark", receiver)  # a reader has it as an attribute
         if isinstance(session, SparkSession):
             return session
     return None

@@ -1,4 +1,4 @@
-"""`check_logic`: the `LogicCheck` of a command, in a Spark of its own that is gone afterwards."""
+"""`check_logic`: the `LogicCheck` of a command, in a temporary Spark session."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 
 from blueprint.logic import BuildableApplication, BuiltLogic
 from streamlets.plans.checker import LogicChecker
-from streamlets.plans.warming import warm_up
+from streamlets.plans.warm_up import warm_up
 from streamlets.project.modules import project_at
 from streamlets.spark.launch import start
 from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan
 
-_OURS = (
+_IGNORED = (
     *("spark.master", "spark.submit.", "spark.kubernetes.", "spark.yarn.", "spark.dynamicAllocation."),
     *("spark.driver.", "spark.executor.", "spark.local.dir", "spark.sql.warehouse.dir"),
     *("spark.ui.", "spark.eventLog."),
 )
-"""Settings that say where and how large an application runs; a check runs here, quietly, and is small."""
+"""Settings that define where an application runs and its resources; a check runs locally with few resources."""
 _SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
-"""A process of seconds: compiling its code well would take longer than it runs."""
+"""Java options for a process of a few seconds, for which optimized compilation does not pay off."""
 
 
 def check_logic(application: BuildableApplication) -> BuiltLogic:
-    """Start Spark, build the logic of all streamlets, and end Spark; without streamlets nothing is started.
+    """Start Spark, build the logic of all streamlets, and stop Spark; without streamlets, Spark is not started.
 
     Raises:
         SessionError: Spark cannot be started.
@@ -40,13 +40,13 @@ def check_logic(application: BuildableApplication) -> BuiltLogic:
 
 @contextmanager
 def spark_for_checks(application: BuildableApplication) -> Iterator[tuple[Spark, Path]]:
-    """A local Spark on one core, its files in a temporary folder; both are gone at the end.
+    """Provide a local Spark session with one core and a temporary directory; stop and delete them at the end.
 
     Raises:
         SessionError: Spark cannot be started.
     """
     folder = Path(tempfile.mkdtemp(prefix="streamlets-plans-"))
-    settings = {name: value for name, value in application.spark.items() if not name.startswith(_OURS)}
+    settings = {name: value for name, value in application.spark.items() if not name.startswith(_IGNORED)}
     plan = SessionPlan(
         application.name,
         folder / "logs",
@@ -70,5 +70,5 @@ def _start(plan: SessionPlan) -> Spark:
         return start(plan, lambda line: None, warm_up)
     except ModuleNotFoundError as error:
         raise SessionError(
-            f"building the logic needs the package `{error.name}`", f"pip install {error.name}"
+            f"building the logic requires the package `{error.name}`", f"pip install {error.name}"
         ) from None

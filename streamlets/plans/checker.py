@@ -1,4 +1,4 @@
-"""`LogicChecker`: builds the logic of one streamlet after the other, each in a child of one session."""
+"""`LogicChecker`: builds the logic of the streamlets one after the other, each in a child of one session."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from blueprint.logic import Buildable, BuildableApplication, BuiltLogic
 from blueprint.plan import Isolation
 from blueprint.spelling import listing
 from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.plans.console_output import redirected_console_output
 from streamlets.plans.places import Places
-from streamlets.plans.quiet import quiet
 from streamlets.plans.streamlet_check import StreamletCheck
-from streamlets.plans.watching import Watch
+from streamlets.plans.watch import Watch
 from streamlets.project.modules import Project, project_at
 from streamlets.runner.drivers.groups import session_settings
 from streamlets.spark.session import SessionError, active, child_session
@@ -26,16 +26,16 @@ from streamlets.spark.session import SessionError, active, child_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
-"""Plans are read as Spark prints them, so nothing may be left out."""
+_FULL_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
+"""Plans are parsed from the text that Spark prints, so it must not be truncated."""
 
 
 class LogicChecker:
     """A `LogicCheck`.
 
     Arguments:
-        root: a session with the runner's settings; each streamlet gets a child of it.
-        folder: for temporary files.
+        root: a session with the runner's settings; each streamlet gets a child session.
+        folder: a directory for temporary files.
     """
 
     def __init__(self, root: SparkSession, folder: Path) -> None:
@@ -43,21 +43,24 @@ class LogicChecker:
         self._folder = folder
 
     def __call__(self, application: BuildableApplication) -> BuiltLogic:
-        """The findings of all streamlets, told once where several have them in common (one class, say); the queries."""
+        """Return the findings of all streamlets, and their queries.
+
+        A finding that several streamlets have in common, such as two instances of one class, is reported once.
+        """
         project = project_at(application.folder)
         places = Places(project)
         watch = Watch(places)
-        found: dict[Diagnostic, list[str]] = {}
+        refs_by_finding: dict[Diagnostic, list[str]] = {}
         queries: dict[str, dict[str, BuiltQuery]] = {}
-        with watch.watching(), quiet(), self._importing(project):
+        with watch.watching(), redirected_console_output(), self._importing(project):
             for streamlet in application.streamlets:
                 ref = streamlet.plan.ref
                 diagnostics, built = self._check(streamlet, application.isolation, project, watch, places)
                 for diagnostic in diagnostics:
-                    found.setdefault(diagnostic, []).append(ref)
+                    refs_by_finding.setdefault(diagnostic, []).append(ref)
                 if built is not None:
                     queries[ref] = built
-        findings = tuple(_of(dict.fromkeys(refs), diagnostic) for diagnostic, refs in found.items())
+        findings = tuple(_with_refs(dict.fromkeys(refs), diagnostic) for diagnostic, refs in refs_by_finding.items())
         return BuiltLogic(findings, queries)
 
     @contextlib.contextmanager
@@ -65,8 +68,8 @@ class LogicChecker:
         """Let Spark's Python workers import the project's modules."""
         environment = self._root.sparkContext.environment
         before = environment.get("PYTHONPATH")
-        known = before or os.environ.get("PYTHONPATH")
-        environment["PYTHONPATH"] = os.pathsep.join([*map(str, project.roots), *([known] if known else [])])
+        path = before or os.environ.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([*map(str, project.roots), *([path] if path else [])])
         try:
             yield
         finally:
@@ -82,7 +85,7 @@ class LogicChecker:
         if not plan.source_evolution:
             settings[SOURCE_EVOLUTION] = "false"
         try:
-            session = child_session(self._root, settings | _WHOLE_PLANS)
+            session = child_session(self._root, settings | _FULL_PLANS)
         except SessionError as error:
             place = streamlet.spark_places.get(error.setting, streamlet.place)
             headline, *causes = str(error).splitlines()
@@ -92,5 +95,5 @@ class LogicChecker:
             return tuple(check.findings()), check.queries
 
 
-def _of(refs: Iterable[str], diagnostic: Diagnostic) -> Diagnostic:
+def _with_refs(refs: Iterable[str], diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, headline=f"{listing(refs)}: {diagnostic.headline}")

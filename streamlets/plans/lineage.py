@@ -1,4 +1,4 @@
-"""Remembers of each DataFrame which call of the author's made it, and of which others."""
+"""Records for each DataFrame which call of the author created it, and from which other DataFrames."""
 
 from __future__ import annotations
 
@@ -7,57 +7,68 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from streamlets.api.declared import Declared
+from streamlets.api.source_location import SourceLocation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_MADE = "_streamlets_made"
+_ORIGIN = "_streamlets_origin"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """How a frame came to be: the author's call, None when no code of the author's made it, and what it took."""
+class Origin:
+    """The origin of a frame.
 
-    place: Declared | None
+    Arguments:
+        place: the author's call; None if other code created the frame.
+        parents: the frames among the receiver and the arguments of the call.
+    """
+
+    place: SourceLocation | None
     parents: tuple[Any, ...]
 
 
-def traced(method: Callable[..., Any], here: Callable[[], Declared | None], frames: tuple[type, ...]) -> Any:
-    """A method of a frame that notes on the frame it gives how that was made."""
+def traced(method: Callable[..., Any], here: Callable[[], SourceLocation | None], frames: tuple[type, ...]) -> Any:
+    """Wrap a method of a frame so that the frame it returns has its origin.
+
+    Arguments:
+        method: the method.
+        here: returns the location of the author's call.
+        frames: the classes of frames.
+    """
 
     @wraps(method)
     def call(*args: Any, **named: Any) -> Any:
         result = method(*args, **named)
-        if isinstance(result, frames) and _MADE not in vars(result):
-            parents = tuple(each for each in (*args, *named.values()) if isinstance(each, frames))
+        if isinstance(result, frames) and _ORIGIN not in vars(result):
+            parents = tuple(value for value in (*args, *named.values()) if isinstance(value, frames))
             if all(result is not parent for parent in parents):
-                vars(result)[_MADE] = Made(here(), parents)
+                vars(result)[_ORIGIN] = Origin(here(), parents)
         return result
 
     return call
 
 
-def made(frame: object) -> Made | None:
-    """How a frame was made, when that is known."""
-    return vars(frame).get(_MADE)
+def origin(frame: object) -> Origin | None:
+    """Return the origin of a frame; None if it is unknown."""
+    return vars(frame).get(_ORIGIN)
 
 
-def first_with(frame: DataFrame, holds: Callable[[DataFrame], bool]) -> DataFrame:
-    """The earliest frame on the way to `frame` of which something holds that holds of `frame`."""
-    for parent in _frames_before(frame):
-        if holds(parent):
-            return first_with(parent, holds)
+def earliest_ancestor(frame: DataFrame, predicate: Callable[[DataFrame], bool]) -> DataFrame:
+    """Return the earliest ancestor of a frame for which a predicate is true; the frame itself if there is none."""
+    for parent in _parents(frame):
+        if predicate(parent):
+            return earliest_ancestor(parent, predicate)
     return frame
 
 
-def _frames_before(frame: object) -> Iterator[DataFrame]:
-    """The nearest DataFrames that a frame was made of; groupings in between have no plan of their own."""
+def _parents(frame: object) -> Iterator[DataFrame]:
+    """Yield the nearest DataFrames from which a frame was created; groupings between them do not have a plan."""
     from pyspark.sql import DataFrame
 
-    how = made(frame)
-    for parent in how.parents if how is not None else ():
+    created = origin(frame)
+    for parent in created.parents if created is not None else ():
         if isinstance(parent, DataFrame):
             yield parent
         else:
-            yield from _frames_before(parent)
+            yield from _parents(parent)

@@ -1,4 +1,4 @@
-"""Checks of a query that was built: output mode, operators, state, real time, and whether it goes anywhere."""
+"""Checks of a query that was built: sink, output mode, operators, state, and real-time mode."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.logic import Buildable
 from blueprint.plan import RealTime, Trigger
-from streamlets.api.declared import Declared
-from streamlets.plans import pinpoint
-from streamlets.plans.lineage import first_with, made
+from streamlets.api.source_location import SourceLocation
+from streamlets.plans import syntax
+from streamlets.plans.build_errors import spark_message
+from streamlets.plans.lineage import earliest_ancestor, origin
 from streamlets.plans.places import Places, span_of
-from streamlets.plans.raised import message_of
 from streamlets.plans.real_time import refused_operators
-from streamlets.plans.state import Unbounded, holds, unbounded
+from streamlets.plans.state import Unbounded, has_operator, unbounded
 from streamlets.spark.plan_tree import PlanNode, lists, plan_tree
 from streamlets.spark.stream_writer import WriterFacts, facts, rows_of
 
@@ -31,175 +31,178 @@ _MODES = ("append", "update", "complete")
 
 @dataclass(frozen=True)
 class CheckedQuery:
-    """A query as it would be started; what Spark knows of it is asked once.
+    """A query as it would be started; properties that Spark computes are cached.
 
     Arguments:
-        name: within the streamlet; "" for one that the author starts without a name.
-        own_sink: whether it goes to a sink of the author's.
-        trigger: the author's wish.
-        place: where the author asked for it.
+        name: its name within the streamlet; "" if the author starts it without a name.
+        writer: its writer.
+        own_sink: whether it writes to a sink of the author.
+        trigger: the trigger in the author's code.
+        place: the location of the author's call.
     """
 
     name: str
     writer: DataStreamWriter
     own_sink: bool
     trigger: Trigger | None
-    place: Declared | None
+    place: SourceLocation | None
 
     @property
-    def called(self) -> str:
-        """How findings speak of it."""
+    def description(self) -> str:
+        """Its description for findings."""
         return f"the query `{self.name}`" if self.name else "the query"
 
     @cached_property
-    def told(self) -> WriterFacts:
-        """What its writer has been told."""
+    def facts(self) -> WriterFacts:
+        """The properties of its writer."""
         return facts(self.writer)
 
     @cached_property
     def plan(self) -> PlanNode:
-        """Its analyzed plan."""
+        """The analyzed plan."""
         return plan_tree(rows_of(self.writer))
 
 
 def query_findings(query: CheckedQuery, streamlet: Buildable, places: Places) -> Iterator[Diagnostic]:
-    """What is wrong with a query; when Spark refuses its plan, nothing more is said of the plan."""
-    told, rows = query.told, rows_of(query.writer)
+    """Yield the findings of a query; if Spark rejects its plan, there is no further finding of the plan."""
+    facts, rows = query.facts, rows_of(query.writer)
     place = query.place
-    if query.own_sink and told.lacks_sink:
+    if query.own_sink and facts.lacks_sink:
         yield finding(
             "query-without-sink",
-            f"{query.called} does not say where its rows go",
+            f"{query.description} has no sink",
             span_of(place),
-            help=('name a sink, such as `.format("console")` or `.foreachBatch(...)`; files need a `path`, too',),
+            help=('set a sink, such as `.format("console")` or `.foreachBatch(...)`; file formats also need a `path`',),
         )
-    if told.mode not in _MODES:
+    if facts.mode not in _MODES:
         return
-    refusal = _refusal(rows, told.mode)
-    if refusal:
-        yield _refused(query, rows, told.mode, refusal, places)
+    reason = _rejection(rows, facts.mode)
+    if reason:
+        yield _rejected(query, rows, facts.mode, reason, places)
         return
-    if any(_lonely_session(node) for node in query.plan.all()):
-        alone = _made_at(first_with(rows, lambda frame: any(map(_lonely_session, plan_tree(frame).all()))), places)
+    if any(_groups_by_session_only(node) for node in query.plan.all()):
+        frame = earliest_ancestor(rows, lambda frame: any(map(_groups_by_session_only, plan_tree(frame).all())))
         yield finding(
             "unsupported-operator",
-            "Spark refuses this in a stream: session windows without another column to group by",
-            span_of(alone or place),
-            help=("group by a column beside the window",),
+            "Spark rejects this streaming query: session windows require another grouping column",
+            span_of(_origin_place(frame, places) or place),
+            help=("group by the window and another column",),
         )
         return
-    for found in unbounded(query.plan, told.mode):
-        yield _grows(found, rows, told.mode, place, places)
-    yield from _real_time(query, rows, told.mode, streamlet)
+    for operator in unbounded(query.plan, facts.mode):
+        yield _unbounded_state(operator, rows, facts.mode, place, places)
+    yield from _real_time(query, rows, facts.mode, streamlet)
 
 
-def _refusal(rows: DataFrame, mode: str) -> str:
-    """Why Spark would not start a query of these rows in this mode; "" when it would."""
+def _rejection(rows: DataFrame, mode: str) -> str:
+    """Return why Spark would not start a query of these rows in this mode; "" if it would start it."""
     from pyspark.errors import AnalysisException
 
-    checker, modes = _checker(rows.sparkSession._jvm)  # noqa: SLF001 - Spark asks this only when a query starts
+    checker, modes = _checker(rows.sparkSession._jvm)  # noqa: SLF001 - Spark checks it only when a query starts
     try:
         checker.checkForStreaming(rows._jdf.queryExecution().analyzed(), modes[mode])  # noqa: SLF001
     except AnalysisException as error:
         operation = (error.getMessageParameters() or {}).get("operation")
-        return f"Spark has no output mode `{mode}` for {operation}" if operation else message_of(error)
+        return f"Spark does not support output mode `{mode}` for {operation}" if operation else spark_message(error)
     return ""
 
 
 @cache
 def _checker(jvm: Any) -> tuple[Any, dict[str, Any]]:
-    """What refuses queries in a JVM, and the output modes; each part of such a name takes a call."""
+    """Return Spark's checker of queries and its output modes, cached because each part of a Java name is a JVM call."""
     modes = jvm.org.apache.spark.sql.streaming.OutputMode
     checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
     return checker, {"append": modes.Append(), "update": modes.Update(), "complete": modes.Complete()}
 
 
-def _lonely_session(node: PlanNode) -> bool:
-    """Whether a node groups by session windows alone, which Spark refuses only once it plans the first batch."""
+def _groups_by_session_only(node: PlanNode) -> bool:
+    """Return whether a node groups by session windows only, which Spark rejects when it plans the first batch."""
     keys = lists(node.rest) if node.name == "Aggregate" and node.streaming else []
     return len(keys) > 1 and _SESSION_WINDOW.fullmatch(keys[0]) is not None
 
 
-def _refused(query: CheckedQuery, rows: DataFrame, mode: str, refusal: str, places: Places) -> Diagnostic:
-    operator = _made_at(first_with(rows, lambda frame: bool(_refusal(frame, mode))), places)
+def _rejected(query: CheckedQuery, rows: DataFrame, mode: str, reason: str, places: Places) -> Diagnostic:
+    operator = _origin_place(earliest_ancestor(rows, lambda frame: bool(_rejection(frame, mode))), places)
     place = query.place
-    others = [other for other in _MODES if other != mode and not _refusal(rows, other)]
+    others = [other for other in _MODES if other != mode and not _rejection(rows, other)]
     if others:
-        at = (place and pinpoint.mention(mode, place)) or place
-        help = ["write it with " + " or ".join(f'`output_mode="{other}"`' for other in others)]
-        if "without watermark" in refusal:
-            help.insert(0, "group by a time, or a window of it, that has a watermark: `.withWatermark(...)` before")
-        also = [Label(operator.span, "because of this")] if operator and operator != at else []
-        headline = f"{query.called} cannot be written in output mode `{mode}`"
-        return finding("output-mode", headline, span_of(at), also=also, causes=(refusal,), help=help)
-    first, _, rest = refusal.partition(". ")
-    apart = operator is not None and place is not None and operator.line != place.line
-    also = [Label(place.span, f"in {query.called}")] if place and apart else []
+        at = (place and syntax.mention(mode, place)) or place
+        help = ["use " + " or ".join(f'`output_mode="{other}"`' for other in others)]
+        if "without watermark" in reason:
+            help.insert(0, "group by a time with a watermark, or by a window of it: add `.withWatermark(...)` before")
+        also = [Label(operator.span, "the reason is here")] if operator and operator != at else []
+        headline = f"{query.description} cannot be written in output mode `{mode}`"
+        return finding("output-mode", headline, span_of(at), also=also, causes=(reason,), help=help)
+    first, _, rest = reason.partition(". ")
+    elsewhere = operator is not None and place is not None and operator.line != place.line
+    also = [Label(place.span, f"in {query.description}")] if place and elsewhere else []
     at = operator or place
-    return finding("unsupported-operator", f"Spark refuses this in a stream: {first}", span_of(at), also=also,
-                   causes=(rest,) if rest else (), help=_instead(refusal))  # fmt: skip
+    return finding("unsupported-operator", f"Spark rejects this streaming query: {first}", span_of(at), also=also,
+                   causes=(rest,) if rest else (), help=_alternative(reason))  # fmt: skip
 
 
-def _instead(refusal: str) -> tuple[str, ...]:
-    """What an author may do instead, for what authors try most."""
-    for part, help in _INSTEAD.items():
-        if part in refusal:
+def _alternative(reason: str) -> tuple[str, ...]:
+    """Return what to do instead of common operations that Spark rejects."""
+    for part, help in _ALTERNATIVES.items():
+        if part in reason:
             return (help,)
     return ()
 
 
-_INSTEAD = {
-    "Sorting is not supported": "sort where the records are read, or each batch in a `foreachBatch`",
+_ALTERNATIVES = {
+    "Sorting is not supported": "sort the records where they are read, or sort each batch in `foreachBatch`",
     "outer join": "give both sides a watermark, and join on the watermarked times or on a range of them",
     "Outer join": "give both sides a watermark, and join on the watermarked times or on a range of them",
-    "dropDuplicatesWithinWatermark": "put `.withWatermark(...)` on a column of time before it",
-    "Window function is not supported": "group by `F.window(...)` of a time, or rank each batch with `foreachBatch`",
-    "Distinct aggregations": "count with `F.approx_count_distinct`, or drop duplicates before",
+    "dropDuplicatesWithinWatermark": "add `.withWatermark(...)` on a timestamp column before it",
+    "Window function is not supported": "group by `F.window(...)` of a time, or rank each batch in `foreachBatch`",
+    "Distinct aggregations": "use `F.approx_count_distinct`, or drop duplicates before the aggregation",
 }
 
 
-def _grows(found: Unbounded, rows: DataFrame, mode: str, place: Declared | None, places: Places) -> Diagnostic:
-    operator = _made_at(first_with(rows, lambda frame: holds(frame, mode, found)), places) or place
+def _unbounded_state(
+    operator: Unbounded, rows: DataFrame, mode: str, place: SourceLocation | None, places: Places
+) -> Diagnostic:
+    frame = earliest_ancestor(rows, lambda frame: has_operator(frame, mode, operator))
     return finding(
         "unbounded-state",
-        f"the state of {found.what} grows for ever",
-        span_of(operator),
-        causes=(found.why,),
-        help=(found.remedy,),
+        f"the state of {operator.what} grows without bound",
+        span_of(_origin_place(frame, places) or place),
+        causes=(operator.why,),
+        help=(operator.remedy,),
     )
 
 
-def _made_at(frame: DataFrame, places: Places) -> Declared | None:
-    how = made(frame)
-    return places.own(how.place) if how is not None else None
+def _origin_place(frame: DataFrame, places: Places) -> SourceLocation | None:
+    created = origin(frame)
+    return places.own(created.place) if created is not None else None
 
 
 def _real_time(query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Buildable) -> Iterator[Diagnostic]:
     plan, place = streamlet.plan, query.place
-    set_ = plan.queries.get(query.name) or plan.trigger
-    if not isinstance(set_ or query.trigger, RealTime):
+    setting = plan.queries.get(query.name) or plan.trigger
+    if not isinstance(setting or query.trigger, RealTime):
         return
     if streamlet.slow_topics:
-        if set_ is None:  # what is set, verification has told at the setting's place
+        if setting is None:  # verification reports a trigger in the settings itself
             id, channel = next(iter(streamlet.slow_topics.items()))
-            at = (place and pinpoint.argument(place, 3, "trigger")) or place
+            at = (place and syntax.argument(place, 3, "trigger")) or place
             yield finding(
                 "real-time-channel",
-                f"{query.called} has a real-time trigger, and its topic `{id}` is on a channel without real time",
+                f"{query.description} has a real-time trigger, but the channel of its topic `{id}` does not support it",
                 span_of(at),
-                causes=(f"`{id}` is carried by `{channel}`",),
-                help=('take `processing_time("0 seconds")` for batches without a pause',),
+                causes=(f"the channel of `{id}` is `{channel}`",),
+                help=('use `processing_time("0 seconds")` for batches without a pause',),
             )
         return
     operators = refused_operators(rows) or ()
-    causes = [f"it has {operator}, which real-time mode does not do" for operator in operators]
+    causes = [f"real-time mode does not support {operator}" for operator in operators]
     if mode != "update":
-        causes.append(f"it is written in output mode `{mode}`, and real-time mode writes in `update` only")
+        causes.append(f"real-time mode supports only output mode `update`, and the query has `{mode}`")
     if causes:
         yield finding(
             "real-time-plan",
-            f"{query.called} cannot run in real time",
+            f"{query.description} cannot run in real time",
             span_of(place),
             causes=causes,
-            help=("take a `processing-time` trigger, or leave out what real-time mode does not have",),
+            help=("use a `processing-time` trigger, or remove what real-time mode does not support",),
         )

@@ -1,6 +1,6 @@
-"""Plans that Spark's real-time mode refuses; Spark itself says so only once a query runs.
+"""Operators that Spark's real-time mode does not support; Spark itself rejects them only when the query runs.
 
-Which operators it allows is private to Spark and read by reflection. When it is not where it was, nothing is said.
+The list of supported operators is private to Spark and read by reflection. If it cannot be read, nothing is reported.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 _ALLOWLIST = "org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$"
 _OPERATOR = re.compile(r"^[ :|]*(?:[+:]- )?(?:\*\(\d+\) )?(?P<name>[A-Za-z]\w*)", re.MULTILINE)
-_MEANT = {
-    "ArrowEvalPython": "a Python function",
-    "BatchEvalPython": "a Python function",
-    "MapInArrow": "a Python function",
-    "MapInPandas": "a Python function",
-    "StreamingSymmetricHashJoin": "a join of two streams",
-    "SortMergeJoin": "a join with a table too large to be sent to every task",
+_DESCRIPTIONS = {
+    "ArrowEvalPython": "Python functions",
+    "BatchEvalPython": "Python functions",
+    "MapInArrow": "Python functions",
+    "MapInPandas": "Python functions",
+    "StreamingSymmetricHashJoin": "joins of two streams",
+    "SortMergeJoin": "joins with a table that is too large to broadcast",
 }
-_PLANNED_ANEW = {"HashAggregate", "ObjectHashAggregate", "SortAggregate", "AdaptiveSparkPlan"}
-"""When the query starts, others stand in their places: aggregations that are allowed, and no adaptive plan."""
+_REPLACED = {"HashAggregate", "ObjectHashAggregate", "SortAggregate", "AdaptiveSparkPlan"}
+"""Operators that Spark replaces by supported ones when the query starts."""
 _PRINTED = {"ShuffleExchange": "Exchange", "FileSourceScan": "FileScan", "RealTimeStreamScan": "StreamingRelation"}
-"""Operators whose print has another name than their class."""
+"""Operators that plans print with another name than that of their class."""
 
 
 def refused_operators(frame: DataFrame) -> tuple[str, ...] | None:
-    """What of a query real-time mode refuses, in an author's words; None when it cannot be told."""
-    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001 - there is no public way to any of this
+    """Return descriptions of the operators of a query that real-time mode rejects; None if they are unknown."""
+    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001 - Spark has no public API for it
     allowed = _allowed(jvm)
     if not allowed:
         return None
@@ -39,12 +39,12 @@ def refused_operators(frame: DataFrame) -> tuple[str, ...] | None:
     physical = text.partition("== Physical Plan ==\n")[2]
     names = dict.fromkeys(match["name"] for match in _OPERATOR.finditer(physical))
     refused = (name for name in names if name not in allowed)
-    return tuple(dict.fromkeys(_MEANT.get(name, f"the operator `{name}`") for name in refused))
+    return tuple(dict.fromkeys(_DESCRIPTIONS.get(name, f"the operator `{name}`") for name in refused))
 
 
 @cache
 def _allowed(jvm: Any) -> frozenset[str]:
-    """The names, as plans print them, of the operators that are allowed."""
+    """Return the names of the supported operators, as plans print them."""
     from py4j.protocol import Py4JError
 
     try:
@@ -52,11 +52,11 @@ def _allowed(jvm: Any) -> frozenset[str]:
         kind = jvm.java.lang.Class.forName(_ALLOWLIST, True, loader)
         field = kind.getDeclaredField("allowedOperators")
         field.setAccessible(True)
-        each = field.get(kind.getField("MODULE$").get(None)).iterator()
+        operators = field.get(kind.getField("MODULE$").get(None)).iterator()
         names = set()
-        while each.hasNext():
-            name = str(each.next()).rpartition(".")[2].removesuffix("Exec")
+        while operators.hasNext():
+            name = str(operators.next()).rpartition(".")[2].removesuffix("Exec")
             names |= {name, _PRINTED.get(name, name)}
     except Py4JError:
         return frozenset()
-    return frozenset(names | _PLANNED_ANEW)
+    return frozenset(names | _REPLACED)

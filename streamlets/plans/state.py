@@ -1,4 +1,4 @@
-"""Operators whose state grows for ever: nothing tells Spark when a key, or a row that waits, is no longer needed."""
+"""Operators with unbounded state: Spark never learns when a key or a waiting row is no longer needed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """An operator that forgets nothing.
+    """An operator that never removes anything from its state.
 
     Arguments:
-        what: it is, in the author's words; why: nothing leaves its state; remedy: what would let go.
-        node: its print in the plan, to find it again.
+        what: its name for users, with an article.
+        why: the reason.
+        remedy: what to do, in the imperative.
+        node: its text in the plan, by which it is found in other plans.
     """
 
     what: str
@@ -27,15 +29,20 @@ class Unbounded:
     node: str
 
 
-def holds(frame: DataFrame, mode: str, found: Unbounded) -> bool:
-    """Whether an operator that was found is in the plan of an earlier frame, too."""
-    return any(each.node == found.node for each in unbounded(plan_tree(frame), mode))
+def has_operator(frame: DataFrame, mode: str, operator: Unbounded) -> bool:
+    """Return whether the plan of an earlier frame has the same operator with unbounded state."""
+    return any(other.node == operator.node for other in unbounded(plan_tree(frame), mode))
 
 
 def unbounded(plan: PlanNode, mode: str) -> Iterator[Unbounded]:
-    """The operators of a query whose state nothing bounds.
+    """Yield the operators of a query whose state is not bounded.
 
-    Complete mode is to keep everything, so its aggregations are as asked for; an aggregation without keys has one row.
+    Aggregations in complete mode are not among them, because the mode means to keep everything, nor are aggregations
+    without keys, which have one row.
+
+    Arguments:
+        plan: the analyzed plan of the query.
+        mode: its output mode.
     """
     for node in plan.all():
         if not node.streaming:
@@ -43,11 +50,11 @@ def unbounded(plan: PlanNode, mode: str) -> Iterator[Unbounded]:
         print_ = f"{node.name} {node.rest}"
         match node.name:
             case "Aggregate" if mode != "complete":
-                keys, *results = lists(node.rest)  # without keys, the results are all that is printed
+                keys, *results = lists(node.rest)  # without keys, only the results are printed
                 if results and not watermarked(keys):
                     yield Unbounded(
-                        "an aggregation", "none of the columns it groups by carries a watermark",
-                        'put `.withWatermark("<time>", "<delay>")` before it and group by the time or a window of it',
+                        "an aggregation", "none of its grouping columns has a watermark",
+                        'add `.withWatermark("<time>", "<delay>")` before it and group by the time or a window of it',
                         print_,
                     )  # fmt: skip
             case "Deduplicate" if not watermarked(node.rest):
@@ -56,7 +63,7 @@ def unbounded(plan: PlanNode, mode: str) -> Iterator[Unbounded]:
                 yield _deduplication(print_)
             case "Join" if all(child.streaming for child in node.children) and watermarked(node.rest) < 2:
                 yield Unbounded(
-                    "a join of two streams", "its condition bounds the time between the rows of both sides by nothing",
+                    "a join of two streams", "its condition does not limit the time between the rows of both sides",
                     "give both sides a watermark, and join on the watermarked times or on a range of them",
                     print_,
                 )  # fmt: skip
@@ -64,14 +71,14 @@ def unbounded(plan: PlanNode, mode: str) -> Iterator[Unbounded]:
 
 def _deduplication(node: str) -> Unbounded:
     return Unbounded(
-        "a deduplication", "none of the columns it compares carries a watermark",
-        "use `dropDuplicatesWithinWatermark`, or compare a watermarked column, too",
+        "a deduplication", "none of the columns that it compares has a watermark",
+        "use `dropDuplicatesWithinWatermark`, or include a column with a watermark",
         node,
     )  # fmt: skip
 
 
 def _keeps_watermark(node: PlanNode) -> bool:
-    """Whether a watermarked column is among all those of a node."""
+    """Return whether one of a node's columns has a watermark."""
     if node.name in ("Project", "Aggregate"):
         return bool(watermarked(node.rest))
     return node.name == "EventTimeWatermark" or any(_keeps_watermark(child) for child in node.children)

@@ -1,4 +1,4 @@
-"""Builds the logic of one streamlet and checks what came of it."""
+"""`StreamletCheck`: builds the logic of one streamlet and checks its queries."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from blueprint.logic import Buildable
 from blueprint.spelling import alternatives, listing
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
-from streamlets.plans import pinpoint
-from streamlets.plans.empty import EmptyPorts, Mismatch
+from streamlets.plans import syntax
+from streamlets.plans.build_errors import build_error_finding
+from streamlets.plans.empty_ports import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.queries import CheckedQuery, query_findings
-from streamlets.plans.raised import finding_of
-from streamlets.plans.sampling import sampled_state
-from streamlets.plans.standin import StreamingQuery
-from streamlets.plans.watching import Seen, Watch
+from streamlets.plans.state_sample import sampled_state
+from streamlets.plans.unstarted_query import UnstartedQuery
+from streamlets.plans.watch import Observations, Watch
 from streamlets.project.loading import streamlet_of
 from streamlets.project.modules import Project
 from streamlets.spark.plan_queries import described
@@ -33,15 +33,19 @@ if TYPE_CHECKING:
 
     from streamlets.api.streamlet import SparkStreamlet
 
-Queries = tuple["StreamingWrite | StreamingQuery", ...]
+Queries = tuple["StreamingWrite | UnstartedQuery", ...]
 
 
 class StreamletCheck:
     """The check of one streamlet.
 
     Arguments:
-        session: the streamlet's own, and the active one.
-        folder: for empty streams and what else is temporary.
+        streamlet: the streamlet.
+        project: its project.
+        session: its own session, which is the active one.
+        folder: a directory for empty streams and other temporary files.
+        watch: the watch on the logic.
+        places: the locations in the project.
     """
 
     def __init__(
@@ -62,70 +66,76 @@ class StreamletCheck:
             folder=Path(self._plan.folder),
         )
         self.queries: dict[str, BuiltQuery] | None = None
-        """The queries by name once the logic was built, which `findings` does."""
+        """The queries by name, after `findings` has built the logic."""
 
     def findings(self) -> Iterator[Diagnostic]:
-        """All that is wrong with the streamlet's logic; what raises hides what would have come after it."""
+        """Yield the findings of the streamlet's logic; an error hides the findings that would follow it."""
         streamlet = streamlet_of(self._plan.class_name, self._project)
-        self._watch.seen = seen = Seen()
+        self._watch.observations = observations = Observations()
         try:
-            given: Queries = streamlet.create_logic(self._context).build()  # type: ignore[assignment]
+            built: Queries = streamlet.create_logic(self._context).build()  # type: ignore[assignment]
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - it is the author's code, and may even exit
+        except BaseException as error:  # noqa: BLE001 - code of the author, which may even exit
             yield from self._mismatches()
-            yield from self._lost(seen, ()) if _is_consequence(error, seen) else (self._raised(error, streamlet),)
+            yield from (
+                self._started_queries(observations, ())
+                if _is_consequence(error, observations)
+                else (self._raised(error, streamlet),)
+            )
             return
         yield from self._mismatches()
-        yield from self._lost(seen, given)
-        queries = self._queries(given, seen)
-        told = [found for query in queries for found in query_findings(query, self._streamlet, self._places)]
-        ours = {write.query for write in given if isinstance(write, StreamingWrite)}  # others: own checkpoints
+        yield from self._started_queries(observations, built)
+        queries = self._queries(built, observations)
+        of_queries = [item for query in queries for item in query_findings(query, self._streamlet, self._places)]
+        ours = {
+            write.query for write in built if isinstance(write, StreamingWrite)
+        }  # others have their own checkpoints
         self.queries = {query.name: self._built(query) for query in queries if query.name in ours}
-        yield from told
-        yield from self._jobs(seen)
-        if all(found.code != "real-time-plan" for found in told):  # there, Python functions are told as what is refused
-            yield from self._functions(seen)
-        yield from self._ports_left_out(streamlet, given, queries)
-        yield from self._again(given)
+        yield from of_queries
+        yield from self._jobs(observations)
+        if all(item.code != "real-time-plan" for item in of_queries):  # it reports Python functions, too
+            yield from self._functions(observations)
+        yield from self._unused_ports(streamlet, built, queries)
+        yield from self._rebuilt(built)
 
     def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
-        """What the logic raised; what it gives wrongly has no place but the method that gives it."""
-        found = finding_of(error, self._places)
+        """Return the finding for an error; one without a place, such as a wrong result, gets that of the method."""
+        raised = build_error_finding(error, self._places)
         method = getattr(getattr(streamlet, "Logic", None), "build_streaming_queries", None)
-        if found.primary is not None or not isinstance(method, FunctionType):
-            return found
+        if raised.primary is not None or not isinstance(method, FunctionType):
+            return raised
         code = method.__code__
-        place = pinpoint.definition(code.co_filename, code.co_firstlineno, code.co_name)
-        return replace(found, primary=Label(place.span)) if self._places.own(place) and place else found
+        place = syntax.definition(code.co_filename, code.co_firstlineno, code.co_name)
+        return replace(raised, primary=Label(place.span)) if self._places.own(place) and place else raised
 
     def _built(self, query: CheckedQuery) -> BuiltQuery:
-        mode = query.told.mode
-        found = described(query.plan, mode, named=self._plan.source_evolution)
-        if self._streamlet.state and found.operators:
+        mode = query.facts.mode
+        description = described(query.plan, mode, named=self._plan.source_evolution)
+        if self._streamlet.state and description.operators:
             inlets = tuple(Path(self._ports.folder_of(inlet)) for inlet in sorted(self._ports.read_inlets))
             checkpoint = Path(self._context.checkpoint_dir(f"{query.name}.sample"))
             state = sampled_state(rows_of(query.writer), query.plan, mode, inlets, checkpoint)
             if state is not None:
-                found = replace(found, operators=tuple(operator.name for operator in state), state=state)
-        return BuiltQuery(found, span_of(query.place))
+                description = replace(description, operators=tuple(operator.name for operator in state), state=state)
+        return BuiltQuery(description, span_of(query.place))
 
-    def _queries(self, given: Queries, seen: Seen) -> list[CheckedQuery]:
+    def _queries(self, built: Queries, observations: Observations) -> list[CheckedQuery]:
         own = self._places.own
         queries = [
             CheckedQuery(write.query, write.writer, not write.outlets, write.trigger, own(write.place))
-            for write in given
+            for write in built
             if isinstance(write, StreamingWrite)
         ]
-        for each in seen.started:
-            name = each.name or facts(each.writer).options.get("queryname", "")
-            queries.append(CheckedQuery(name, each.writer, True, None, own(each.place)))
+        for query in observations.started:
+            name = query.name or facts(query.writer).options.get("queryname", "")
+            queries.append(CheckedQuery(name, query.writer, True, None, own(query.place)))
         return queries
 
     def _mismatches(self) -> Iterator[Diagnostic]:
-        for each in self._ports.mismatches:
-            help = self._intended_outlet(each)
-            yield _mismatch(each, self._port(each.outlet.name, self._plan.descriptor.outlets), help)
+        for mismatch in self._ports.mismatches:
+            help = self._intended_outlet(mismatch)
+            yield _mismatch_finding(mismatch, self._port(mismatch.outlet.name, self._plan.descriptor.outlets), help)
 
     def _intended_outlet(self, mismatch: Mismatch) -> str:
         """Return the help for rows that are written to the wrong outlet; "" if the rows may be wrong instead."""
@@ -138,69 +148,69 @@ class StreamletCheck:
         unwritten = [other for other in mismatch.fitting if other not in rows]
         return f"write the rows to {alternatives(unwritten)}" if unwritten else ""
 
-    def _lost(self, seen: Seen, given: Queries) -> Iterator[Diagnostic]:
-        """Queries that the author starts: nobody watches those that are not returned."""
-        for query in seen.started:
+    def _started_queries(self, observations: Observations, built: Queries) -> Iterator[Diagnostic]:
+        """Yield the findings for queries that the author starts; those that are not returned are not supervised."""
+        for query in observations.started:
             place = query.place
-            if not any(query is each for each in given):
+            if not any(query is other for other in built):
                 yield finding(
                     "query-lost",
-                    "a query is started and not returned by `build_streaming_queries`, so nobody watches it",
+                    "a query is started but not returned by `build_streaming_queries`, so it is not supervised",
                     span_of(place),
                     help=('return `self.query("name", df.writeStream...)`, without `.start()`: the runner starts it',),
                 )
                 continue
-            kept = "checkpointlocation" in facts(query.writer).options
+            has_checkpoint = "checkpointlocation" in facts(query.writer).options
             yield finding(
                 "query-started",
-                "the logic starts a query itself, so the runner can restart it only with the whole streamlet",
+                "the logic starts a query itself, so the runner can only restart the whole streamlet",
                 span_of(place),
-                causes=() if kept else ("it has no checkpoint, so each restart begins anew",),
+                causes=() if has_checkpoint else ("it has no checkpoint, so each restart starts from scratch",),
                 help=('return `self.query("name", df.writeStream...)`, without `.start()`: the runner starts it',),
-                severity=Severity.NOTE if kept else None,
+                severity=Severity.NOTE if has_checkpoint else None,
             )
 
-    def _jobs(self, seen: Seen) -> Iterator[Diagnostic]:
-        for name, place in dict.fromkeys(seen.actions):
+    def _jobs(self, observations: Observations) -> Iterator[Diagnostic]:
+        for name, place in dict.fromkeys(observations.actions):
             yield finding(
                 "action-in-logic",
-                f"`{name}` runs a job each time the logic is built, at every restart",
+                f"`{name}` runs a Spark job each time the logic is built, also at each restart",
                 span_of(place),
-                help=("join with the frame instead, or take what is fixed as a config parameter",),
+                help=("join with the DataFrame instead, or use a config parameter for a fixed value",),
                 severity=Severity.WARNING,
             )
 
-    def _functions(self, seen: Seen) -> Iterator[Diagnostic]:
-        told: set[str] = set()
-        for call in seen.functions:
-            if call.function not in told:
-                told.add(call.function)
+    def _functions(self, observations: Observations) -> Iterator[Diagnostic]:
+        names: set[str] = set()
+        for call in observations.functions:
+            if call.function not in names:
+                names.add(call.function)
                 yield finding(
                     "python-udf",
                     f"`{call.function}` runs in Python for each record",
                     span_of(call.place),
-                    help=("Spark's own functions are many times faster; where there is none, take a `pandas_udf`",),
+                    help=("use Spark's own functions, which are many times faster, or else a `pandas_udf`",),
                 )
 
-    def _ports_left_out(
-        self, streamlet: SparkStreamlet, given: Queries, queries: list[CheckedQuery]
+    def _unused_ports(
+        self, streamlet: SparkStreamlet, built: Queries, queries: list[CheckedQuery]
     ) -> Iterator[Diagnostic]:
         if not queries:
             yield finding(
                 "no-queries",
-                "its logic gives no query, so it does nothing",
+                "the logic returns no queries, so the streamlet does nothing",
                 self._plan.descriptor.declared,
-                help=("return what `write_stream`, `write_streams` or `query` gives",),
+                help=("return the result of `write_stream`, `write_streams` or `query`",),
             )
             return
-        written = {name for write in given if isinstance(write, StreamingWrite) for name in write.outlets}
+        written = {name for write in built if isinstance(write, StreamingWrite) for name in write.outlets}
         for outlet in self._plan.descriptor.outlets:
             if outlet.name not in written:
                 yield finding(
                     "outlet-unwritten",
                     f"no query writes the outlet `{outlet.name}`",
                     outlet.declared,
-                    help=(f"write it with `self.write_stream(df, self.streamlet.{outlet.attribute})`, or take it out",),
+                    help=(f"write it with `self.write_stream(df, self.streamlet.{outlet.attribute})`, or remove it",),
                 )
         used = {node.rest for query in queries for node in query.plan.all() if not node.children}
         for inlet in self._plan.descriptor.inlets:
@@ -209,65 +219,67 @@ class StreamletCheck:
             read = inlet.name in self._ports.read_inlets
             yield finding(
                 "inlet-unread",
-                f"the inlet `{inlet.name}` is {'read, and no query uses its records' if read else 'never read'}",
+                f"the inlet `{inlet.name}` is {'read, but no query uses its records' if read else 'never read'}",
                 inlet.declared,
-                help=("use what `read_stream` gives in a query, or take the inlet out of the class",)
+                help=("use the result of `read_stream` in a query, or remove the inlet from the class",)
                 if read
-                else (f"read it with `self.read_stream(self.streamlet.{inlet.attribute})`, or take it out",),
+                else (f"read it with `self.read_stream(self.streamlet.{inlet.attribute})`, or remove it",),
             )
 
-    def _again(self, given: Queries) -> Iterator[Diagnostic]:
-        """Building once more, as a restart does, gives the same."""
+    def _rebuilt(self, built: Queries) -> Iterator[Diagnostic]:
+        """Yield a finding unless building the logic again, as a restart does, returns the same queries."""
         self._ports.again = True
         try:
             again = streamlet_of(self._plan.class_name, self._project).create_logic(self._context).build()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - as above
-            raised = finding_of(error, self._places)
+            raised = build_error_finding(error, self._places)
             yield finding(
-                "logic-impure", "its logic fails when it is built a second time, as at a restart", raised.primary,
+                "logic-impure", "the logic fails when it is built again, as at a restart", raised.primary,
                 also=raised.secondary, causes=(raised.headline,), help=raised.help,
             )  # fmt: skip
             return
-        before, after = _names(given), _names(again)  # type: ignore[arg-type]
+        before, after = _names(built), _names(again)  # type: ignore[arg-type]
         if before != after:
-            write = next((each for each in given if isinstance(each, StreamingWrite)), None)
+            write = next((query for query in built if isinstance(query, StreamingWrite)), None)
             place = self._places.own(write.place) if write else None
-            at = (place and (pinpoint.argument(place, 4, "name") or pinpoint.argument(place, 0, "name"))) or place
+            at = (place and (syntax.argument(place, 4, "name") or syntax.argument(place, 0, "name"))) or place
             yield finding(
                 "logic-impure",
-                "its logic gives queries of other names when it is built again: a restart begins anew",
+                "the logic returns queries with other names when it is built again, so a restart starts from scratch",
                 span_of(at),
                 causes=(f"first {_quoted(before)}, then {_quoted(after)}",),
-                help=("make the names of what stays the same: the streamlet's parameters and ports",),
+                help=("derive the names from what does not change: the streamlet's parameters and ports",),
             )
 
     def _port(self, name: str, ports: tuple[PortDescriptor, ...]) -> PortDescriptor:
         return next(port for port in ports if port.name == name)
 
 
-def _mismatch(found: Mismatch, outlet: PortDescriptor, intended: str) -> Diagnostic:
-    misfits = found.misfits
+def _mismatch_finding(mismatch: Mismatch, outlet: PortDescriptor, intended: str) -> Diagnostic:
+    misfits = mismatch.misfits
     names = [f"`{misfit.path}`" for misfit in misfits if misfit.path]
     more = f" and {len(misfits) - 1} more" if len(misfits) > 1 else ""
-    fields = {field.name: field.span for field in found.outlet.contract.record.fields}
+    fields = {field.name: field.span for field in mismatch.outlet.contract.record.fields}
     also = [Label(outlet.declared, f"the outlet `{outlet.name}` is declared here")]
     for misfit in misfits:
         span = fields.get(misfit.path.partition(".")[0])
         if span is not None and span != outlet.declared:
             also.append(Label(span, f"`{misfit.path}` in its schema"))
-    place = found.place
+    place = mismatch.place
     if place is not None:
-        part = pinpoint.entry(place, 1, "outlets", outlet.attribute or "") if found.several else None
-        place = part or pinpoint.argument(place, 0, "df") or place
+        part = syntax.entry(place, 1, "outlets", outlet.attribute or "") if mismatch.several else None
+        place = part or syntax.argument(place, 0, "df") or place
     causes = [f"`{misfit.path}`: {misfit.reason}" if misfit.path else misfit.reason for misfit in misfits]
-    if found.fitting:
-        causes.insert(0, f"the rows fit the outlet{'s' if len(found.fitting) > 1 else ''} {listing(found.fitting)}")
-    about = f": field {names[0]}{more}" if names else ""
+    if mismatch.fitting:
+        causes.insert(
+            0, f"the rows match the outlet{'s' if len(mismatch.fitting) > 1 else ''} {listing(mismatch.fitting)}"
+        )
+    fields_text = f": field {names[0]}{more}" if names else ""
     return finding(
         "outlet-schema",
-        f"the rows for the outlet `{outlet.name}` do not fit its schema{about}",
+        f"the rows for the outlet `{outlet.name}` do not match its schema{fields_text}",
         span_of(place),
         also=also,
         causes=causes,
@@ -275,13 +287,13 @@ def _mismatch(found: Mismatch, outlet: PortDescriptor, intended: str) -> Diagnos
     )
 
 
-def _is_consequence(error: BaseException, seen: Seen) -> bool:
-    """Whether nothing sensible was returned only because the author started the query instead."""
-    return isinstance(error, StreamletError) and error.code == "logic-result" and bool(seen.started)
+def _is_consequence(error: BaseException, observations: Observations) -> bool:
+    """Return whether a wrong result follows from the author's starting a query instead of returning it."""
+    return isinstance(error, StreamletError) and error.code == "logic-result" and bool(observations.started)
 
 
-def _names(given: Queries) -> list[str]:
-    return [each.query if isinstance(each, StreamingWrite) else each.name or "" for each in given]
+def _names(built: Queries) -> list[str]:
+    return [query.query if isinstance(query, StreamingWrite) else query.name or "" for query in built]
 
 
 def _quoted(names: list[str]) -> str:

@@ -1,1 +1,1 @@
-"""The project of an application: its modules, its streamlet classes, and what the language asks about them."""
+"""The project of an application: its modules, its streamlet classes, and the catalog that describes them."""

@@ -1,4 +1,4 @@
-"""From a class path and its settings to a descriptor: what the language may know of streamlets (`ProjectCatalog`)."""
+"""`ProjectCatalog`: descriptors of streamlets and channels, for verification and everything else in `blueprint`."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.hocon.values import ObjectValue, Value
 from blueprint.settings.parameters import ParameterError, parameter_values, path_start
-from streamlets.api.attributes import attributes
+from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.parameters import Parameter
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.project.loading import found_at, load_streamlet, raised
+from streamlets.project.loading import class_span, load_streamlet, raised_failure
 from streamlets.project.modules import Project, project_at
 from streamlets.project.paths import path_problems
 from streamlets.project.scanning import streamlet_classes, unused_classes
 
 
 class ProjectCatalog:
-    """Answers the language's questions about the streamlets of a project, and about the channels there are.
+    """The `Catalog` of a project's streamlets and of the available channels.
 
-    A class is described once, however many streamlets are of it.
+    A class is described once, even if several streamlets are instances of it.
 
     Arguments:
-        writes: whether paths that streamlets write are held to this machine: not in tests, which write elsewhere.
+        writes: whether to check paths that streamlets write on this machine; tests write elsewhere.
     """
 
     def __init__(self, *, writes: bool = True) -> None:
@@ -55,7 +55,7 @@ class ProjectCatalog:
         self._projects: dict[str, Project] = {}
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
-        """Describe the streamlet as configured; never raises for what a user did."""
+        """Describe a streamlet as configured; mistakes of users are returned as a failure, not raised."""
         key = (request.folder, request.class_name, _frozen(request.inlets), _frozen(request.outlets))
         if key not in self._described:
             self._described[key] = self._describe(request)
@@ -74,22 +74,22 @@ class ProjectCatalog:
         return replace(described, folders=folders) if folders else described
 
     def classes(self, folder: str) -> tuple[str, ...]:
-        """The class paths of all streamlets found in a project's folder, sorted; nothing is imported for it."""
+        """Return the sorted class paths of all streamlets in a project's directory, without importing them."""
         project = self._project(folder)
         if project not in self._classes:
             self._classes[project] = streamlet_classes(project)
         return self._classes[project]
 
     def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
-        """The class paths of streamlets of a project that are not used, and where they are; nothing is imported."""
+        """Return the class paths and spans of a project's streamlets that are not in `used`, without importing them."""
         return unused_classes(self._project(folder), used)
 
     def channels(self) -> Mapping[str, ChannelTraits]:
-        """The channels there are, by name."""
+        """Return the available channels by name."""
         return {"delta": ChannelTraits(name="delta", topic_keys={}, real_time=False, reserved=(".", "_"))}
 
     def _project(self, folder: str) -> Project:
-        """The project in a folder; asking the file system once is enough."""
+        """Return the project in a directory; it is looked up in the file system once."""
         if folder not in self._projects:
             self._projects[folder] = project_at(folder)
         return self._projects[folder]
@@ -105,24 +105,26 @@ class ProjectCatalog:
 def descriptor(
     streamlet: SparkStreamlet, request: StreamletRequest, project: Project
 ) -> StreamletDescriptor | LoadFailure:
-    """The descriptor of an instance as configured.
+    """Return the descriptor of an instance as configured.
 
     Arguments:
-        request: its settings; its class name is what the descriptor carries.
+        streamlet: the instance.
+        request: its settings, and the class name for the descriptor.
+        project: its project.
     """
-    own = type(streamlet)
+    span = class_span(type(streamlet))
     try:
         shape = streamlet.shape
         description, labels = streamlet.description, tuple(streamlet.labels)
     except Exception as error:  # noqa: BLE001 - it is the author's code
-        return raised(LoadFailureKind.SHAPE_RAISES, error, project, found_at(own))
-    differs = _differs(streamlet, shape)
-    if differs is not None:
-        return LoadFailure(LoadFailureKind.SHAPE_DIFFERS, differs, declared=found_at(own))
+        return raised_failure(LoadFailureKind.SHAPE_RAISES, error, project, span)
+    problem = _shape_problem(streamlet, shape)
+    if problem is not None:
+        return LoadFailure(LoadFailureKind.SHAPE_DIFFERS, problem, declared=span)
     inlets = [_inlet(inlet, request.inlets.get(inlet.name), project) for inlet in shape.inlets]
     outlets = [_outlet(outlet, request.outlets.get(outlet.name), project) for outlet in shape.outlets]
-    parameters = [_parameter(parameter) for parameter in attributes(streamlet, Parameter)]
-    mounts = [_mount(mount) for mount in attributes(streamlet, VolumeMount)]
+    parameters = [_parameter(parameter) for parameter in declarations(streamlet, Parameter)]
+    mounts = [_mount(mount) for mount in declarations(streamlet, VolumeMount)]
     return StreamletDescriptor(
         class_name=request.class_name,
         description=description,
@@ -131,7 +133,7 @@ def descriptor(
         outlets=tuple(sorted(outlets, key=lambda port: port.name)),
         parameters=tuple(sorted(parameters, key=lambda parameter: parameter.key)),
         volume_mounts=tuple(sorted(mounts, key=lambda mount: mount.name)),
-        declared=found_at(own),
+        declared=span,
     )
 
 
@@ -143,35 +145,44 @@ def parameter_problems(
     *,
     writes: bool = True,
 ) -> tuple[ParameterProblem, ...] | LoadFailure:
-    """What is wrong with paths on this machine, else what the streamlet says of the values of its parameters; nothing
-    while one of them is wrong for itself."""
+    """Return the problems of paths on this machine, or else those that the streamlet's `check_parameters` returns.
+
+    If a value is invalid by itself, which verification reports, there are no further problems.
+
+    Arguments:
+        streamlet: the instance.
+        described: its descriptor.
+        request: its settings.
+        project: its project.
+        writes: whether to check paths that the streamlet writes.
+    """
     values = _values(described, request)
     if values is None:
         return ()
-    checked = [one for one in described.parameters if one.path is not None and (writes or not one.path.writable)]
-    return tuple(path_problems(checked, values)) or problems_of(streamlet, values, project)
+    paths = [each for each in described.parameters if each.path is not None and (writes or not each.path.writable)]
+    return tuple(path_problems(paths, values)) or check_parameters(streamlet, values, project)
 
 
 def written_folders(
     streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
 ) -> tuple[WrittenFolder, ...] | LoadFailure:
-    """The folders that the streamlet says it writes."""
+    """Return the directories outside of topics that the streamlet writes."""
     if type(streamlet).written_folders is SparkStreamlet.written_folders:
         return ()
     values = _values(described, request)
     try:
-        found = dict(streamlet.written_folders(values)) if values is not None else {}
+        directories = dict(streamlet.written_folders(values)) if values is not None else {}
         folders = [
-            WrittenFolder(tuple(path), str(_start(request, tuple(path), project) / Path(folder).expanduser()))
-            for path, folder in found.items()
+            WrittenFolder(tuple(path), str(_base_directory(request, tuple(path), project) / Path(folder).expanduser()))
+            for path, folder in directories.items()
         ]
     except Exception as error:  # noqa: BLE001 - it is the author's code
-        return raised(LoadFailureKind.CHECK_RAISES, error, project, found_at(type(streamlet)))
+        return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
     return tuple(folders)
 
 
-def _start(request: StreamletRequest, path: tuple[str, ...], project: Project) -> Path:
-    """Where a relative directory begins that the keys lead to: beside the file that sets it, else in the project's."""
+def _base_directory(request: StreamletRequest, path: tuple[str, ...], project: Project) -> Path:
+    """Return the directory of the file that sets the value at a path of keys, or else the project's directory."""
     value: Value | None = request.parameters.get(path[0])
     for name in path[1:]:
         value = value.fields.get(name) if isinstance(value, ObjectValue) else None
@@ -179,8 +190,8 @@ def _start(request: StreamletRequest, path: tuple[str, ...], project: Project) -
 
 
 def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[str, object] | None:
-    """The values of all parameters, typed; None while one is wrong, unknown or missing."""
-    required = {one.key for one in described.parameters if not one.optional}
+    """Return the typed values of all parameters; None if one is invalid, unknown or missing."""
+    required = {parameter.key for parameter in described.parameters if not parameter.optional}
     if not set(request.parameters) <= {parameter.key for parameter in described.parameters}:
         return None
     try:
@@ -190,43 +201,44 @@ def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[s
     return None if required - set(values) else values
 
 
-def problems_of(
+def check_parameters(
     streamlet: SparkStreamlet, values: Mapping[str, object], project: Project
 ) -> tuple[ParameterProblem, ...] | LoadFailure:
-    """What `check_parameters` gives for typed values."""
+    """Return the problems that the streamlet's `check_parameters` returns for typed values."""
     try:
-        found = tuple(streamlet.check_parameters(values))
+        problems = tuple(streamlet.check_parameters(values))
     except Exception as error:  # noqa: BLE001 - it is the author's code
-        return raised(LoadFailureKind.CHECK_RAISES, error, project, found_at(type(streamlet)))
-    message = next((wrong for one in found if (wrong := _no_problem(one))), None)
+        return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
+    message = next((text for problem in problems if (text := _invalid_problem(problem))), None)
     if message is not None:
-        return LoadFailure(LoadFailureKind.CHECK_RAISES, message, declared=found_at(type(streamlet)))
-    return found
+        return LoadFailure(LoadFailureKind.CHECK_RAISES, message, declared=class_span(type(streamlet)))
+    return problems
 
 
-def _no_problem(given: object) -> str | None:
-    """Why what `check_parameters` gives is no problem that can be told."""
-    if not isinstance(given, ParameterProblem):
-        return f"`check_parameters` gives a `{type(given).__name__}`, which is no `ParameterProblem`"
-    path: object = given.path
+def _invalid_problem(problem: object) -> str | None:
+    """Return why an item that `check_parameters` returns is not a valid `ParameterProblem`."""
+    if not isinstance(problem, ParameterProblem):
+        return f"`check_parameters` must return items of type `ParameterProblem`, found `{type(problem).__name__}`"
+    path: object = problem.path
     if not (isinstance(path, tuple) and path and all(isinstance(key, str) for key in path)):
-        return f"`check_parameters` gives a problem of {path!r:.60}, where a tuple of keys should be"
+        return f"the path of a `ParameterProblem` must be a tuple of keys, found {path!r:.60}"
     return None
 
 
-def _differs(streamlet: SparkStreamlet, shape: object) -> str | None:
+def _shape_problem(streamlet: SparkStreamlet, shape: object) -> str | None:
+    """Return how a shape differs from the ports that the class declares."""
     owner = type(streamlet).__name__
     if not isinstance(shape, StreamletShape):
         return f"the shape of `{owner}` is a `{type(shape).__name__}`, not a `StreamletShape`"
-    ports = (*attributes(streamlet, AvroInlet), *attributes(streamlet, AvroOutlet))
+    ports = (*declarations(streamlet, AvroInlet), *declarations(streamlet, AvroOutlet))
     unknown = [port for port in shape.ports if port not in ports]
     if unknown:
-        return f"the shape of `{owner}` holds {unknown[0]!r}, which is no attribute of the class"
-    left_out = [port for port in ports if port not in shape.ports]
-    if left_out:
-        return f"the shape of `{owner}` leaves out `{left_out[0].attribute}`, which the class declares"
+        return f"the shape of `{owner}` has {unknown[0]!r}, which is not an attribute of the class"
+    missing = [port for port in ports if port not in shape.ports]
+    if missing:
+        return f"the shape of `{owner}` does not have `{missing[0].attribute}`, which the class declares"
     if len(set(shape.ports)) < len(shape.ports):
-        return f"the shape of `{owner}` holds a port twice"
+        return f"the shape of `{owner}` has a duplicate port"
     return None
 
 
@@ -260,8 +272,8 @@ def _contract(
 ) -> tuple[Contract | None, tuple[Diagnostic, ...]]:
     span = port.declared.span
     if port.schema is not None and setting is not None:
-        headline = f"the schema of the {port.kind} `{port.name}` is set, but its class gives it one already"
-        return None, (finding("schema-given-twice", headline, setting.span, help=("take the setting out",)),)
+        headline = f"the {port.kind} `{port.name}` has a schema in its class and in the configuration"
+        return None, (finding("schema-given-twice", headline, setting.span, help=("remove the setting",)),)
     if setting is not None:
         folder = Path(setting.span.file).parent if _is_file(setting.span) else project.folder
         loaded = load_contract(setting.schema, base_folder=folder, declared=setting.span)
@@ -269,11 +281,11 @@ def _contract(
         source = dict(port.schema) if isinstance(port.schema, Mapping) else port.schema
         loaded = load_contract(source, base_folder=Path(port.declared.file).parent, declared=span)
     else:
-        headline = f"the {port.kind} `{port.name}` has no schema: its class leaves it to the configuration"
-        remedy = f"give one beside `class`, such as `{port.kind}s.{port.name} = schemas/Record.avsc`"
-        return None, (finding("schema-missing", headline, span, help=(remedy,)),)
-    carried = spark_problems(loaded.contract) if loaded.contract is not None else ()
-    return loaded.contract, (*loaded.problems, *carried)
+        headline = f"the {port.kind} `{port.name}` has no schema, neither in its class nor in the configuration"
+        help = f"set one next to `class`, such as `{port.kind}s.{port.name} = schemas/Record.avsc`"
+        return None, (finding("schema-missing", headline, span, help=(help,)),)
+    problems = spark_problems(loaded.contract) if loaded.contract is not None else ()
+    return loaded.contract, (*loaded.problems, *problems)
 
 
 def _is_file(span: Span) -> bool:

@@ -1,25 +1,28 @@
-"""From a class path to an instance of the streamlet, or to the reason why there is none."""
+"""Creates the instance of a streamlet for a class path, or reports why it cannot be created."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from blueprint.catalog import LoadFailure, LoadFailureKind
-from blueprint.diagnostics import Span
+from blueprint.diagnostics import Frame, Span
 from blueprint.spelling import near
-from streamlets.api.declared import shown
 from streamlets.api.logic import SparkStreamletLogic
+from streamlets.api.source_location import display_path, instruction_location
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.project.frames import own_frames, said
 from streamlets.project.modules import Project, SessionAtImportError, Shadowed
+
+MAX_FRAMES = 12
+"""The maximum number of frames of an error; in a runaway recursion, the others repeat these."""
 
 
 class StreamletNotLoadedError(Exception):
-    """A class path that gives no streamlet; `failure` says why."""
+    """A class path cannot be loaded as a streamlet; `failure` has the reason."""
 
     def __init__(self, failure: LoadFailure) -> None:
         super().__init__(failure.message)
@@ -27,10 +30,10 @@ class StreamletNotLoadedError(Exception):
 
 
 def streamlet_of(class_name: str, project: Project) -> SparkStreamlet:
-    """An instance of a class that was verified.
+    """Return an instance of a class that was verified.
 
     Raises:
-        StreamletNotLoadedError: it cannot be had any more.
+        StreamletNotLoadedError: it can no longer be loaded.
     """
     loaded = load_streamlet(class_name, project, tuple)
     if isinstance(loaded, LoadFailure):
@@ -41,54 +44,88 @@ def streamlet_of(class_name: str, project: Project) -> SparkStreamlet:
 def load_streamlet(
     class_name: str, project: Project, classes: Callable[[], Iterable[str]]
 ) -> SparkStreamlet | LoadFailure:
-    """Import a class and make an instance.
+    """Import a class and create an instance.
 
     Arguments:
-        class_name: `module.Class`.
-        classes: gives the class paths of the project, for suggestions; asked only when one is needed.
+        class_name: the class path, `module.Class`.
+        project: the project of the module.
+        classes: returns the class paths of the project; called only if suggestions are needed.
     """
     module_name, _, name = class_name.rpartition(".")
     project.enter()
     shadowed = project.shadowed(module_name)
     if shadowed is not None:
-        return _shadows(shadowed)
+        return _shadowing_failure(shadowed)
     module = _module(module_name, class_name, project, classes)
     if isinstance(module, LoadFailure):
         return module
-    found = getattr(module, name, None)
-    if found is None:
+    value = getattr(module, name, None)
+    if value is None:
         return _no_class(module, class_name, project, classes)
-    return _instance(found, class_name, project, classes)
+    return _instance(value, class_name, project, classes)
 
 
-def raised(kind: LoadFailureKind, error: BaseException, project: Project, declared: Span | None = None) -> LoadFailure:
-    """A failure that the author's code raised, with the author's frames."""
-    return LoadFailure(kind, said(error), own_frames(error, project.owns), declared=declared)
+def raised_failure(
+    kind: LoadFailureKind, error: BaseException, project: Project, declared: Span | None = None
+) -> LoadFailure:
+    """Return the failure for an error that the author's code raised, with the frames of that code."""
+    return LoadFailure(kind, describe_exception(error), own_frames(error, project.owns), declared=declared)
 
 
-def found_at(found: type) -> Span:
-    """Where the name of a class stands in its `class` statement; its file's beginning when that cannot be told."""
-    file = getattr(inspect.getmodule(found), "__file__", None)
+def own_frames(error: BaseException, owns: Callable[[str], bool]) -> tuple[Frame, ...]:
+    """Return the frames of an error in the files that `owns` accepts, outermost first.
+
+    The location of a syntax error comes last.
+    """
+    frames = tuple(_traceback_frames(error.__traceback__, owns))
+    if isinstance(error, SyntaxError) and error.filename and owns(error.filename):
+        line, column = error.lineno or 1, error.offset or 1
+        end = (error.end_lineno or line, max(error.end_offset or 0, column + 1))
+        frames += (Frame(Span(display_path(error.filename), line, column, *end), "<module>"),)
+    return frames if len(frames) <= MAX_FRAMES else (*frames[: MAX_FRAMES // 2], *frames[-MAX_FRAMES // 2 :])
+
+
+def describe_exception(error: BaseException) -> str:
+    """Return the type and the message of an exception on one line."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}"
+    lines = traceback.format_exception_only(error)
+    return " ".join(lines[0].strip().split()) if lines else type(error).__name__
+
+
+def _traceback_frames(trace: TracebackType | None, owns: Callable[[str], bool]) -> Iterator[Frame]:
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if owns(code.co_filename):
+            yield Frame(instruction_location(code, trace.tb_lasti, trace.tb_lineno).span, code.co_qualname)
+        trace = trace.tb_next
+
+
+def class_span(cls: type) -> Span:
+    """Return the span of the name of a class in its `class` statement; the start of its file if there is none."""
+    file = getattr(inspect.getmodule(cls), "__file__", None)
     if file is None:
         return Span("<unknown>", 1, 1, 1, 1)
     try:
-        lines = Path(file).read_text(encoding="utf-8", errors="replace").split("\n")  # a form feed ends no line
+        lines = (
+            Path(file).read_text(encoding="utf-8", errors="replace").split("\n")
+        )  # `splitlines` would split at form feeds
     except OSError:
         lines = []
-    statement = re.compile(rf"\s*class\s+({re.escape(found.__name__)})\b")
+    statement = re.compile(rf"\s*class\s+({re.escape(cls.__name__)})\b")
     matches = [(number, match) for number, line in enumerate(lines, 1) if (match := statement.match(line))]
     if not matches:
-        return Span(shown(file), 1, 1, 1, 1)
+        return Span(display_path(file), 1, 1, 1, 1)
     number, match = min(matches, key=lambda item: (len(item[1][0]) - len(item[1][0].lstrip()), item[0]))
-    return Span(shown(file), number, match.start(1) + 1, number, match.end(1) + 1)
+    return Span(display_path(file), number, match.start(1) + 1, number, match.end(1) + 1)
 
 
 def _module(
     module_name: str, class_name: str, project: Project, classes: Callable[[], Iterable[str]]
 ) -> ModuleType | LoadFailure:
     if not module_name:
-        message = f"`{class_name}` names no module: a class is written `module.{class_name}`"
-        return _missing(message, class_name, classes)
+        message = f"`{class_name}` has no module: write the class as `module.{class_name}`"
+        return _module_not_found(message, class_name, classes)
     try:
         module = project.load(module_name)
         return _hidden_cli(module_name, project) or module
@@ -97,95 +134,99 @@ def _module(
     except SessionAtImportError as error:
         cause = error.__cause__ or error
         message = (
-            f"the module `{module_name}` starts a Spark session while it is imported: "
-            "take `self.session` in the logic instead"
+            f"the module `{module_name}` starts a Spark session during its import: "
+            "use `self.session` in the logic instead"
         )
         return LoadFailure(LoadFailureKind.MODULE_RAISES, message, own_frames(cause, project.owns))
-    except BaseException as error:  # noqa: BLE001 - it is the author's code, and may even exit
+    except BaseException as error:  # noqa: BLE001 - code of the author, which may even exit
         hidden = _hidden_cli(module_name, project)
         if hidden is not None:
             return hidden
         if isinstance(error, ModuleNotFoundError) and _is_within(error.name, module_name):
-            return _missing(f"there is no module `{error.name}`", class_name, classes)
-        return raised(LoadFailureKind.MODULE_RAISES, error, project)
+            return _module_not_found(f"there is no module `{error.name}`", class_name, classes)
+        return raised_failure(LoadFailureKind.MODULE_RAISES, error, project)
 
 
 def _hidden_cli(module_name: str, project: Project) -> LoadFailure | None:
-    """A `cli` of the project does no harm until a module of the project imports it and gets the framework's."""
+    """Return the failure if a module of the project imports its module `cli`, as it gets that of the framework."""
     file = project.find("cli")
     importer = project.importer_of("cli", module_name) if file is not None and file.is_file() else None
     if file is None or importer is None:
         return None
-    return _shadows(Shadowed("cli", file, f"a package of the framework, and `{shown(str(importer))}` imports it"))
+    return _shadowing_failure(
+        Shadowed("cli", file, f"a package of the framework that `{display_path(str(importer))}` imports")
+    )
 
 
 def _is_within(missing: str | None, module: str) -> bool:
     return missing is not None and f"{module}.".startswith(f"{missing}.")
 
 
-def _missing(message: str, class_name: str, classes: Callable[[], Iterable[str]]) -> LoadFailure:
-    return LoadFailure(LoadFailureKind.MODULE_NOT_FOUND, message, near=_near(class_name, classes()))
+def _module_not_found(message: str, class_name: str, classes: Callable[[], Iterable[str]]) -> LoadFailure:
+    return LoadFailure(LoadFailureKind.MODULE_NOT_FOUND, message, near=_suggestions(class_name, classes()))
 
 
 _FRAMEWORK = ("streamlets.Sink",)
-"""The framework's own streamlets, meant as often as the project's."""
+"""The framework's own streamlets, which are suggested like those of the project."""
 
 
-def _near(class_name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Class paths that end with the same class, then those of which module and class are both near."""
+def _suggestions(class_name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return class paths with the same class name, then those whose module and class have similar names."""
     parts = [path.rpartition(".") for path in sorted({*known, *_FRAMEWORK})]
     module, _, last = class_name.rpartition(".")
-    same = [part for part in parts if part[2] == last]
+    same_class = [part for part in parts if part[2] == last]
     modules = {module, *near(module, {part[0] for part in parts})} if module else {part[0] for part in parts}
     classes = near(last, {part[2] for part in parts if part[0] in modules})
-    close = [part for name in classes for part in parts if part[2] == name and part[0] in modules]
-    return tuple(dict.fromkeys("".join(part) for part in (*same, *close)))[:3]
+    similar = [part for name in classes for part in parts if part[2] == name and part[0] in modules]
+    return tuple(dict.fromkeys("".join(part) for part in (*same_class, *similar)))[:3]
 
 
 def _no_class(
     module: ModuleType, class_name: str, project: Project, classes: Callable[[], Iterable[str]]
 ) -> LoadFailure:
     name = class_name.rpartition(".")[2]
-    here = [other for other, value in vars(module).items() if _is_streamlet_of(module, value)]
-    close = [f"{module.__name__}.{other}" for other in near(name, here)]
+    streamlets = [other for other, value in vars(module).items() if _is_streamlet_of(module, value)]
+    similar = [f"{module.__name__}.{other}" for other in near(name, streamlets)]
     return LoadFailure(
         LoadFailureKind.CLASS_NOT_FOUND,
         f"the module `{module.__name__}` has no class `{name}`",
-        near=tuple(dict.fromkeys((*close, *_near(class_name, classes()))))[:3],
+        near=tuple(dict.fromkeys((*similar, *_suggestions(class_name, classes()))))[:3],
         declared=_file_span(Path(module.__file__)) if module.__file__ and project.owns(module.__file__) else None,
     )
 
 
 def _instance(
-    found: object, class_name: str, project: Project, classes: Callable[[], Iterable[str]]
+    value: object, class_name: str, project: Project, classes: Callable[[], Iterable[str]]
 ) -> SparkStreamlet | LoadFailure:
-    if not isinstance(found, type) or not issubclass(found, SparkStreamlet):
-        is_class = isinstance(found, type)
+    if not isinstance(value, type):
+        message = f"`{class_name}` is not a class, but {value!r:.60}"
+        return LoadFailure(LoadFailureKind.NOT_A_STREAMLET, message, near=_suggestions(class_name, classes()))
+    if not issubclass(value, SparkStreamlet):
         return LoadFailure(
             LoadFailureKind.NOT_A_STREAMLET,
-            f"`{class_name}` is {'a class, but no `SparkStreamlet`' if is_class else f'no class, but {found!r:.60}'}",
-            near=_near(class_name, classes()),
-            declared=_own_place(found, project) if isinstance(found, type) else None,
+            f"the class `{class_name}` is not a `SparkStreamlet`",
+            near=_suggestions(class_name, classes()),
+            declared=_own_class_span(value, project),
         )
-    lacking = _lacks(found)
-    if lacking is not None:
-        declared = _own_place(found, project)
-        return LoadFailure(LoadFailureKind.ABSTRACT, f"`{class_name}` is abstract: {lacking}", declared=declared)
+    reason = _abstract_reason(value)
+    if reason is not None:
+        declared = _own_class_span(value, project)
+        return LoadFailure(LoadFailureKind.ABSTRACT, f"`{class_name}` is abstract: {reason}", declared=declared)
     try:
-        return found()
+        return value()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - it is the author's code
-        return raised(LoadFailureKind.CONSTRUCTOR_RAISES, error, project, found_at(found))
+    except BaseException as error:  # noqa: BLE001 - code of the author
+        return raised_failure(LoadFailureKind.CONSTRUCTOR_RAISES, error, project, class_span(value))
 
 
-def _own_place(found: type, project: Project) -> Span | None:
-    """Where a class of the project stands; None for others, whose source is not the author's to look at."""
-    file = getattr(inspect.getmodule(found), "__file__", None)
-    return found_at(found) if file is not None and project.owns(file) else None
+def _own_class_span(cls: type, project: Project) -> Span | None:
+    """Return the span of a class of the project; None for other classes, whose source is not the author's."""
+    file = getattr(inspect.getmodule(cls), "__file__", None)
+    return class_span(cls) if file is not None and project.owns(file) else None
 
 
-def _lacks(streamlet: type[SparkStreamlet]) -> str | None:
+def _abstract_reason(streamlet: type[SparkStreamlet]) -> str | None:
     missing = sorted(getattr(streamlet, "__abstractmethods__", ()))
     if missing:
         return f"it does not define `{missing[0]}`"
@@ -195,21 +236,21 @@ def _lacks(streamlet: type[SparkStreamlet]) -> str | None:
     if logic is None:
         return "it has no class `Logic`"
     if not isinstance(logic, type) or not issubclass(logic, SparkStreamletLogic):
-        return "its `Logic` is no `SparkStreamletLogic`"
+        return "its `Logic` is not a `SparkStreamletLogic`"
     undefined = sorted(getattr(logic, "__abstractmethods__", ()))
     return f"its `Logic` does not define `{undefined[0]}`" if undefined else None
 
 
-def _shadows(shadowed: Shadowed) -> LoadFailure:
+def _shadowing_failure(shadowed: Shadowed) -> LoadFailure:
     return LoadFailure(
         LoadFailureKind.MODULE_SHADOWED,
-        f"the module `{shadowed.name}` of the project is called like {shadowed.other}: rename it",
+        f"the module `{shadowed.name}` of the project has the name of {shadowed.other}: rename it",
         declared=_file_span(shadowed.file),
     )
 
 
 def _file_span(file: Path | None) -> Span | None:
-    return Span(shown(str(file)), 1, 1, 1, 1) if file is not None and file.is_file() else None
+    return Span(display_path(str(file)), 1, 1, 1, 1) if file is not None and file.is_file() else None
 
 
 def _is_streamlet_of(module: ModuleType, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""A project's modules in this process: imported from its folder, then its `src`, one project at a time."""
+"""The modules of a project in this process: imported from its directory, then its `src`, one project at a time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-OURS = ("blueprint", "cli", "streamlets")
-_LIVE_IN_WORKERS = ("blueprint", "streamlets")
+FRAMEWORK_PACKAGES = ("blueprint", "cli", "streamlets")
+_WORKER_PACKAGES = ("blueprint", "streamlets")
 _HOME = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
 class Shadowed:
-    """A file of the project whose name hides, or is hidden by, another module."""
+    """A file of the project whose name hides another module or is hidden by one."""
 
     name: str
     file: Path
@@ -29,65 +29,68 @@ class Shadowed:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder with a blueprint and, in it or in its `src`, the modules of its streamlets."""
+    """A directory with a blueprint and, in it or in its `src`, the modules of the streamlets."""
 
     folder: Path
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """Where modules are imported from, first one first."""
+        """The directories from which modules are imported, in order of precedence."""
         return (self.folder, self.folder / "src")
 
     def find(self, module: str) -> Path | None:
-        """The file of a module, or the folder of a package without one; None when the project has none of the name."""
+        """Return the file of a module, or the directory of a namespace package; None if it is not in the project."""
         steps = module.split(".")
         for root in self.roots:
-            place = root.joinpath(*steps)
-            for file in (place / "__init__.py", place.with_name(place.name + ".py")):
+            path = root.joinpath(*steps)
+            for file in (path / "__init__.py", path.with_name(path.name + ".py")):
                 if file.is_file():
                     return file
-            if place.is_dir():
-                return place
+            if path.is_dir():
+                return path
         return None
 
     def owns(self, file: str) -> bool:
-        """Whether a file is one of the project's own (what is installed in an environment inside it is not)."""
+        """Return whether a file is the project's own, and not installed in a virtual environment inside of it."""
         path = Path(file)
-        return path.is_relative_to(self.folder) and "site-packages" not in path.parts and not _is_ours(path)
+        return path.is_relative_to(self.folder) and "site-packages" not in path.parts and not _is_framework(path)
 
     def shadowed(self, module: str) -> Shadowed | None:
-        """A file of the project that stands in the way of the framework, or cannot be had under its name.
+        """Return a file of the project that hides a package of the framework, or that a loaded module hides.
 
-        Call it after `enter`. Files called like what workers import are always in the way; others only when they are
-        asked for.
+        Call it after `enter`. Files with the names of packages that Spark's Python workers import always cause
+        problems, others only if they are imported.
+
+        Arguments:
+            module: the module that is imported next.
         """
         top = module.partition(".")[0]
-        for name in dict.fromkeys((*_LIVE_IN_WORKERS, top)):
+        for name in dict.fromkeys((*_WORKER_PACKAGES, top)):
             file = self.find(name)
-            if file is None or file.is_dir() or _is_ours(file):
+            if file is None or file.is_dir() or _is_framework(file):
                 continue
-            if name in OURS:
+            if name in FRAMEWORK_PACKAGES:
                 return Shadowed(name, file, "a package of the framework")
             loaded = sys.modules.get(name)
             if loaded is not None and not _comes_from(loaded, file):
                 origin = getattr(loaded, "__file__", None) or "built in"
-                return Shadowed(name, file, f"a module that is loaded already ({origin})")
+                return Shadowed(name, file, f"a module that is already loaded ({origin})")
         return None
 
     def importer_of(self, name: str, module: str) -> Path | None:
-        """The file of the project, `module`'s or one that is loaded, that imports the top-level module `name`."""
+        """Return the file of the project that imports the top-level module `name`: `module` or a loaded module."""
         files = [getattr(loaded, "__file__", None) for loaded in list(sys.modules.values())]
         own = [Path(file) for file in files if file and self.owns(file)]
-        asked = self.find(module)
-        candidates = [*([asked] if asked is not None and asked.is_file() else []), *own]
-        return next((file for file in candidates if name in _imported(file)), None)
+        file = self.find(module)
+        candidates = [*([file] if file is not None and file.is_file() else []), *own]
+        return next((path for path in candidates if name in _imported_names(path)), None)
 
     def load(self, module: str) -> ModuleType:
-        """Import a module; a Spark session that it asks for while it is imported is refused.
+        """Import a module, and prevent it from starting a Spark session during the import.
 
         Raises:
-            SessionAtImportError: it asked for one.
-            BaseException: whatever its code raises.
+            SessionAtImportError: it tried to start one.
+            BaseException: any error that its code raises.
         """
         with _LOCK:
             self.enter()
@@ -97,8 +100,8 @@ class Project:
                 return importlib.import_module(module)
 
     def enter(self) -> None:
-        """Make this the project whose modules the process has; those of the one before are forgotten."""
-        global _entered  # `sys.path` and `sys.modules` are the process's, and so is this
+        """Make this the project whose modules the process imports; the modules of the previous project are unloaded."""
+        global _entered  # like `sys.path` and `sys.modules`, it belongs to the process
         with _LOCK:
             if _entered == self:
                 return
@@ -110,14 +113,14 @@ class Project:
             _entered = self
 
     def forget_modules(self, packages: Iterable[str] = ()) -> None:
-        """Have the next import of each of its modules execute it again.
+        """Unload the modules, so that their next import executes them again.
 
         Arguments:
-            packages: top-level packages to which the same applies, though they are installed elsewhere; those of the
-                framework stay.
+            packages: further top-level packages to unload, which may be installed elsewhere; packages of the framework
+                stay loaded.
         """
         with _LOCK:
-            _forget_modules(self, frozenset(packages) - frozenset(OURS))
+            _forget_modules(self, frozenset(packages) - frozenset(FRAMEWORK_PACKAGES))
             importlib.invalidate_caches()
 
 
@@ -126,11 +129,11 @@ _LOCK = threading.RLock()
 
 
 class SessionAtImportError(Exception):
-    """A module asked for a Spark session while it was imported."""
+    """A module tried to start a Spark session during its import."""
 
 
 def project_at(folder: Path | str) -> Project:
-    """The project in a folder."""
+    """Return the project in a directory."""
     return Project(Path(folder).resolve())
 
 
@@ -143,21 +146,21 @@ def _forget(project: Project) -> None:
 
 def _forget_modules(project: Project, packages: Container[str] = ()) -> None:
     for name, module in list(sys.modules.items()):
-        places = [getattr(module, "__file__", None) or "", *_search_path(module)]
-        own = name.partition(".")[0] in packages or any(place and project.owns(place) for place in places)
+        paths = [getattr(module, "__file__", None) or "", *_search_path(module)]
+        own = name.partition(".")[0] in packages or any(path and project.owns(path) for path in paths)
         if own and name not in ("__main__", "conftest"):
             del sys.modules[name]
 
 
 def _search_path(module: ModuleType) -> list[str]:
     try:
-        return [str(place) for place in getattr(module, "__path__", ())]
+        return [str(path) for path in getattr(module, "__path__", ())]
     except (TypeError, KeyError):
         return []
 
 
-def _is_ours(file: Path) -> bool:
-    return any(file.is_relative_to(_HOME / name) for name in OURS)
+def _is_framework(file: Path) -> bool:
+    return any(file.is_relative_to(_HOME / name) for name in FRAMEWORK_PACKAGES)
 
 
 def _comes_from(module: ModuleType, file: Path) -> bool:
@@ -165,8 +168,8 @@ def _comes_from(module: ModuleType, file: Path) -> bool:
     return loaded is not None and Path(loaded).resolve() == file.resolve()
 
 
-def _imported(file: Path) -> set[str]:
-    """The top-level names that a file imports, as far as its text says."""
+def _imported_names(file: Path) -> set[str]:
+    """Return the top-level names that the `import` statements of a file import."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -182,31 +185,31 @@ def _imported(file: Path) -> set[str]:
 
 @contextmanager
 def _no_session() -> Iterator[None]:
-    """Let pyspark start no JVM: told of a gateway that somebody else has started, it wants a secret it has not."""
-    kept = {name: os.environ.pop(name, None) for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")}
+    """Keep pyspark from starting a JVM: with a gateway port in the environment, it fails for lack of the secret."""
+    previous = {name: os.environ.pop(name, None) for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")}
     os.environ["PYSPARK_GATEWAY_PORT"] = "0"
     try:
         yield
     except BaseException as error:
-        if _launches(error):
-            raise SessionAtImportError("a Spark session is started while the module is imported") from error
+        if _launched_gateway(error):
+            raise SessionAtImportError("the module starts a Spark session during its import") from error
         raise
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"]
-        os.environ.update({name: value for name, value in kept.items() if value is not None})
+        os.environ.update({name: value for name, value in previous.items() if value is not None})
 
 
 def _has_session() -> bool:
-    """Whether Spark runs in this process already: then an import starts none."""
+    """Return whether this process has a Spark session; then an import does not start another one."""
     context = sys.modules.get("pyspark.core.context")
     return getattr(getattr(context, "SparkContext", None), "_active_spark_context", None) is not None
 
 
-def _launches(error: BaseException) -> bool:
+def _launched_gateway(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_name == "launch_gateway":
             return True
         trace = trace.tb_next
     chained = error.__cause__ or error.__context__
-    return chained is not None and _launches(chained)
+    return chained is not None and _launched_gateway(chained)

@@ -1,4 +1,4 @@
-"""The streamlet classes of a project, found in its text: nothing is imported."""
+"""Finds the streamlet classes of a project in its source files, without importing them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from streamlets.project.modules import Project
 
 _BASES = frozenset({"streamlets.SparkStreamlet", "streamlets.api.streamlet.SparkStreamlet"})
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
-_MOST_BYTES = 2_000_000
-"""Larger files are generated data, and parsing them takes seconds."""
+_MAX_BYTES = 2_000_000
+"""The maximum size of a file. Larger files are generated data, and parsing them takes seconds."""
 
-_MOST_FILES = 5_000
-"""A blueprint that lies in a home folder must not make a suggestion read all of it."""
+_MAX_FILES = 5_000
+"""The maximum number of files, so that a suggestion for a blueprint in a home directory does not read all of it."""
 
-
-_MOST_QUICK_FILES = 60
-"""As many modules can be read while nobody notices."""
+_MAX_QUICK_FILES = 60
+"""The maximum number of modules that can be read without a noticeable delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +35,16 @@ class _Class:
 
 
 def streamlet_classes(project: Project) -> tuple[str, ...]:
-    """The class paths of all streamlets that can be run: classes with a `Logic` (or `create_logic`), sorted."""
-    modules = islice(_modules(project), _MOST_FILES)
-    return _runnable({found.path: found for module, file in modules for found in _classes(module, file)})
+    """Return the sorted class paths of all streamlets that can run: classes with a `Logic` or `create_logic`."""
+    modules = islice(_modules(project), _MAX_FILES)
+    return _runnable({cls.path: cls for module, file in modules for cls in _classes(module, file)})
 
 
 def streamlet_classes_of(project: Project, modules: Collection[str]) -> tuple[str, ...]:
-    """The same for the modules named: no other files are read, but those of the classes that theirs extend."""
+    """Return the sorted class paths of the streamlets in some modules that can run.
+
+    Only the files of these modules and of the base classes of their classes are read.
+    """
     classes: dict[str, _Class] = {}
     unread, read = list(modules), set[str]()
     while unread:
@@ -51,9 +53,9 @@ def streamlet_classes_of(project: Project, modules: Collection[str]) -> tuple[st
         if module in read or file is None or not file.is_file():
             continue
         read.add(module)
-        found = list(_classes(module, file))
-        classes |= {one.path: one for one in found}
-        unread += [base.rpartition(".")[0] for one in found for base in one.bases]
+        own = {cls.path: cls for cls in _classes(module, file)}
+        classes |= own
+        unread += [base.rpartition(".")[0] for cls in own.values() for base in cls.bases]
     return tuple(path for path in _runnable(classes) if path.rpartition(".")[0] in modules)
 
 
@@ -62,42 +64,42 @@ def _runnable(classes: dict[str, _Class]) -> tuple[str, ...]:
 
 
 def unused_classes(project: Project, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
-    """The class paths of streamlets that can be run and are not among `used`, each with the place of its name.
+    """Return the class paths of streamlets that can run and are not in `used`, with the spans of their names.
 
-    Left out are classes that others extend, those in tests, and those that another blueprint in the project's folder
-    names. A project with many modules is not searched: that would take longer than all else.
+    Base classes of other classes, classes in tests and classes in other blueprints of the project's directory are
+    omitted. A project with many modules is not searched, because that would take longer than the rest of the command.
     """
-    modules = list(islice(_modules(project), _MOST_QUICK_FILES + 1))
-    if len(modules) > _MOST_QUICK_FILES:
+    modules = list(islice(_modules(project), _MAX_QUICK_FILES + 1))
+    if len(modules) > _MAX_QUICK_FILES:
         return ()
-    classes = {found.path: found for module, file in modules for found in _classes(module, file)}
-    extended = {base for found in classes.values() for base in found.bases}
-    left = [
+    classes = {cls.path: cls for module, file in modules for cls in _classes(module, file)}
+    bases = {base for cls in classes.values() for base in cls.bases}
+    unused = [
         path
         for path in sorted(classes)
-        if path not in used and path not in extended and not _is_test(path)
+        if path not in used and path not in bases and not _is_test(path)
         if _is_streamlet(path, classes) and _has_logic(path, classes)
     ]
-    texts = _blueprints(project) if left else ""
-    return tuple((path, classes[path].declared) for path in left if path not in texts)
+    configuration = _configuration(project) if unused else ""
+    return tuple((path, classes[path].declared) for path in unused if path not in configuration)
 
 
 def _is_test(path: str) -> bool:
     return any(part in ("tests", "conftest") or part.startswith("test_") for part in path.split("."))
 
 
-def _blueprints(project: Project) -> str:
-    """The texts of all configuration in the project's folder; large files there are data."""
+def _configuration(project: Project) -> str:
+    """Return the text of all configuration files in the project's directory; large files are data, and are skipped."""
     texts = []
-    for file in _files(project.folder):
+    for file in _configuration_files(project.folder):
         with contextlib.suppress(OSError):
-            if file.stat().st_size <= _MOST_BYTES:
+            if file.stat().st_size <= _MAX_BYTES:
                 texts.append(file.read_text(encoding="utf-8", errors="replace"))
     return "\n".join(texts)
 
 
-def _files(folder: Path) -> list[Path]:
-    """The configuration files of a folder; none where it cannot be listed."""
+def _configuration_files(folder: Path) -> list[Path]:
+    """Return the configuration files of a directory; [] if it cannot be listed."""
     with contextlib.suppress(OSError):
         return sorted(file for file in folder.iterdir() if file.suffix in (".conf", ".yaml", ".yml", ".json"))
     return []
@@ -114,8 +116,8 @@ def _is_streamlet(path: str, classes: dict[str, _Class], seen: frozenset[str] = 
 def _has_logic(path: str, classes: dict[str, _Class], seen: frozenset[str] = frozenset()) -> bool:
     if path in seen or path not in classes:
         return False
-    found = classes[path]
-    return found.has_logic or any(_has_logic(base, classes, seen | {path}) for base in found.bases)
+    cls = classes[path]
+    return cls.has_logic or any(_has_logic(base, classes, seen | {path}) for base in cls.bases)
 
 
 def _modules(project: Project) -> Iterator[tuple[str, Path]]:
@@ -136,7 +138,7 @@ def _modules(project: Project) -> Iterator[tuple[str, Path]]:
 
 def _classes(module: str, file: Path) -> Iterator[_Class]:
     try:
-        if file.stat().st_size > _MOST_BYTES:
+        if file.stat().st_size > _MAX_BYTES:
             return
         text = file.read_bytes()
         tree = ast.parse(text) if b"class " in text else ast.Module([], [])
@@ -147,12 +149,12 @@ def _classes(module: str, file: Path) -> Iterator[_Class]:
         if isinstance(node, ast.ClassDef):
             path = f"{module}.{node.name}"
             bases = tuple(_dotted(base, names) for base in node.bases)
-            yield _Class(path, bases, any(_is_logic(item) for item in node.body), _place(file, node))
+            yield _Class(path, bases, any(_is_logic(item) for item in node.body), _name_span(file, node))
             names[node.name] = path
 
 
-def _place(file: Path, node: ast.ClassDef) -> Span:
-    """Where the name of a class stands."""
+def _name_span(file: Path, node: ast.ClassDef) -> Span:
+    """Return the span of the name of a class."""
     column = node.col_offset + len("class ") + 1
     return Span(shown_name(file), node.lineno, column, node.lineno, column + len(node.name))
 

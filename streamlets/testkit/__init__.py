@@ -7,8 +7,8 @@ from streamlets.testkit.preview import preview
 from streamlets.testkit.records import RecordError
 from streamlets.testkit.session import start_session
 from streamlets.testkit.stepping import QueryStep, Step
+from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 from streamlets.testkit.taps import InletTap, OutletTap, SinkTap, TopicTap
-from streamlets.testkit.under_test import StreamletUnderTest
 
 __all__ = [
     "ApplicationUnderTest",

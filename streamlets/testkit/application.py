@@ -16,10 +16,10 @@ from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project.modules import project_at
 from streamlets.testkit.failures import TestkitError, refuse
-from streamlets.testkit.outside import Outside
+from streamlets.testkit.outside_paths import Outside
 from streamlets.testkit.stepping import Step
+from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 from streamlets.testkit.taps import SinkTap, TopicTap
-from streamlets.testkit.under_test import StreamletUnderTest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -26,7 +26,7 @@ from urllib.parse import unquote, urlsplit
 from streamlets.spark.patches import COMMAND, WRITING, WRITING_TABLES, patched
 from streamlets.spark.stream_writer import FILES, facts, rows_of, with_arguments
 from streamlets.testkit.failures import TestkitError
-from streamlets.testkit.outside import Outside
+from streamlets.testkit.outside_paths import Outside
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.plan import StreamletPlan, TopicPlan
-from streamlets.api.declared import UNKNOWN, authors_call
+from streamlets.api.source_location import UNKNOWN, author_location
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.delta import DeltaChannel
@@ -20,10 +20,10 @@ from streamlets.project.modules import project_at
 from streamlets.spark.session import active
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
 from streamlets.testkit.failures import TestkitError
-from streamlets.testkit.outside import Outside
+from streamlets.testkit.outside_paths import Outside
 from streamlets.testkit.plan import plan_of
 from streamlets.testkit.session import SETTINGS
-from streamlets.testkit.under_test import StreamletUnderTest
+from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +99,7 @@ class Testkit:
         plan, topics = plan_of(
             own,
             ref=ref,
-            place=authors_call() or UNKNOWN,
+            place=author_location() or UNKNOWN,
             parameters=parameters or {},
             schemas=schemas or {},
             volume_mounts=volume_mounts or {},

@@ -9,10 +9,10 @@ from blueprint.catalog import LoadFailure, PortDescriptor, PortSetting, Streamle
 from blueprint.plan import InletPlan, OutletPlan, Retry, StreamletPlan, TopicPlan
 from blueprint.settings.parameters import ParameterError, parameter_default, parameter_text
 from blueprint.spelling import suggestion
-from streamlets.api.declared import Declared
 from streamlets.api.parameters import as_text
+from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.project.catalog import descriptor, problems_of
+from streamlets.project.catalog import check_parameters, descriptor
 from streamlets.project.modules import project_at
 from streamlets.project.paths import path_problems
 from streamlets.testkit.failures import TestkitError, refuse
@@ -24,7 +24,7 @@ def plan_of(
     streamlet: SparkStreamlet,
     *,
     ref: str,
-    place: Declared,
+    place: SourceLocation,
     parameters: Mapping[str, object],
     schemas: Mapping[str, str],
     volume_mounts: Mapping[str, str | Path],
@@ -67,7 +67,9 @@ def plan_of(
     return plan, (*topics, *((_topic(DEAD_LETTERS, (ref,), ()),) if letters else ()))
 
 
-def _described(streamlet: SparkStreamlet, ref: str, place: Declared, schemas: Mapping[str, str]) -> StreamletDescriptor:
+def _described(
+    streamlet: SparkStreamlet, ref: str, place: SourceLocation, schemas: Mapping[str, str]
+) -> StreamletDescriptor:
     own = type(streamlet)
     settings = {name: PortSetting(schema, place.span) for name, schema in schemas.items()}
     inlets = {inlet.name for inlet in streamlet.shape.inlets}
@@ -106,10 +108,10 @@ def _values(described: StreamletDescriptor, given: Mapping[str, object], start: 
 
 
 def _checked(
-    streamlet: SparkStreamlet, described: StreamletDescriptor, values: Mapping[str, object], place: Declared
+    streamlet: SparkStreamlet, described: StreamletDescriptor, values: Mapping[str, object], place: SourceLocation
 ) -> None:
     read = [one for one in described.parameters if one.path is not None and not one.path.writable]
-    found = tuple(path_problems(read, values)) or problems_of(
+    found = tuple(path_problems(read, values)) or check_parameters(
         streamlet, values, project_at(str(Path(place.file).parent))
     )
     if isinstance(found, LoadFailure):

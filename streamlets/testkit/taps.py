@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import load_contract
-from streamlets.api.declared import UNKNOWN, authors_call
 from streamlets.api.ports import Schema
+from streamlets.api.source_location import UNKNOWN, author_location
 from streamlets.channels.base import Position, TopicResource, Txn
 from streamlets.contract.types import spark_schema
 from streamlets.testkit.failures import refuse
@@ -144,7 +144,7 @@ class SinkTap:
 
 
 def _loaded(schema: Schema) -> Contract:
-    place = authors_call() or UNKNOWN
+    place = author_location() or UNKNOWN
     loaded = load_contract(schema, base_folder=Path(place.file).parent, declared=place.span)
     if loaded.contract is None:
         raise refuse("the schema cannot be loaded", loaded.problems)

@@ -1,4 +1,4 @@
-"""The guide's code runs as it stands."""
+"""The code of the guide runs unchanged."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ GUIDE = Path(__file__).parents[2] / "docs" / "streamlets.md"
 
 
 @pytest.mark.spark
-def test_the_guide_is_a_program_that_runs(spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All Python blocks of the page, one after the other, in one module."""
+def test_the_code_of_the_guide_runs(spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All Python blocks of the page are executed one after the other in one module."""
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) == 4
     module = types.ModuleType("the_guide")

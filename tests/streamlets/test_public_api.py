@@ -1,4 +1,4 @@
-"""What `import streamlets` gives and does."""
+"""The public API, and the cost of importing it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import streamlets
 import streamlets.testkit
 
 
-def test_all_is_sorted_and_there() -> None:
-    """Every public name exists, in order."""
+def test_all_is_sorted_and_complete() -> None:
+    """Every name in `__all__` exists."""
     for package in (streamlets, streamlets.testkit):
         assert list(package.__all__) == sorted(package.__all__)
         assert all(hasattr(package, name) for name in package.__all__)
 
 
-def test_importing_the_api_imports_nothing_heavy() -> None:
-    """An author's module, and `flow verify` with it, must not pay for Spark, Arrow or pandas."""
+def test_the_api_does_not_import_large_libraries() -> None:
+    """An author's module, and therefore `flow verify`, must not wait for the import of Spark, Arrow or pandas."""
     code = (
         "import sys, streamlets, streamlets.project.catalog, streamlets.project.loading;"
         "print(sorted({'pyspark', 'pyarrow', 'pandas', 'deltalake', 'networkx', 'rich'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""Misuse of the logic's API that is told without Spark: one sentence, and the author's line."""
+"""Misuse of the logic's API: the error has a message and the line of the author's call. No Spark is needed."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ Body = Callable[[Any], Any]
 
 
 class Ports:
-    """A binding that takes down what is asked of it."""
+    """A port binding that records reads."""
 
     def __init__(self) -> None:
-        self.read_as: list[tuple[str, str, bool]] = []
+        self.reads: list[tuple[str, str, bool]] = []
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> Any:
-        """Nothing to read."""
-        self.read_as.append((inlet, name, metadata))
+        """Record the call."""
+        self.reads.append((inlet, name, metadata))
 
     def write(self, rows: object, branches: Mapping[str, object], *, query: str, output_mode: str) -> Any:
-        """Nothing to write."""
+        """Return no writer."""
 
     def checkpoint_dir(self, name: str) -> str:
-        """A folder."""
+        """Return a directory."""
         return f"/checkpoints/{name}"
 
 
 class Streamlet(SparkStreamlet):
-    """Has one of each."""
+    """A streamlet with declarations of each kind."""
 
     raw_data = AvroInlet(schema="x int")
     result = AvroOutlet(schema="x int")
@@ -55,12 +55,12 @@ class Streamlet(SparkStreamlet):
     models = VolumeMount(path="/models")
 
     class Logic(SparkStreamletLogic["Streamlet"]):
-        """Runs what the test gives."""
+        """Calls a function of the test."""
 
         body: Body = staticmethod(lambda logic: [])
 
         def build_streaming_queries(self) -> Any:
-            """The test's."""
+            """Call the function."""
             return type(self).body(self)
 
 
@@ -74,29 +74,29 @@ class Other(SparkStreamlet):
 def build(
     body: Body, config: Mapping[str, object] | None = None, mounts: Mapping[str, Path] | None = None
 ) -> tuple[Ports, object]:
-    """Build the queries of a logic whose body is `body`."""
+    """Build the queries of a logic with a function as its body."""
     ports = Ports()
     context = SparkStreamletContext(None, "one", config or {}, mounts or {}, ports)  # type: ignore[arg-type]
     logic = type("Logic", (Streamlet.Logic,), {"body": staticmethod(body)})(Streamlet(), context)
     return ports, logic.build()
 
 
-def refused(body: Body) -> StreamletError:
-    """The error that building gives; it stands in this file."""
-    with pytest.raises(StreamletError) as caught:
+def build_error(body: Body) -> StreamletError:
+    """Return the error of a build, which has a place in this file."""
+    with pytest.raises(StreamletError) as raised:
         build(body)
-    place = caught.value.place
+    place = raised.value.place
     assert place is not None and place.file == __file__
-    assert f"at {place.span.file}, line {place.line}" in str(caught.value)
-    return caught.value
+    assert f"at {place.span.file}, line {place.line}" in str(raised.value)
+    return raised.value
 
 
 def write(query: str, *outlets: str) -> StreamingWrite:
-    """A write as `write_stream` gives it."""
+    """Return a write like one of `write_stream`."""
     return StreamingWrite(query, None, outlets)  # type: ignore[arg-type]
 
 
-def test_a_source_is_called_like_its_inlet_unless_it_has_a_name() -> None:
+def test_a_source_has_the_name_of_its_inlet_by_default() -> None:
     """Spark's source names have no hyphens."""
 
     def body(logic: Any) -> list[object]:
@@ -105,82 +105,84 @@ def test_a_source_is_called_like_its_inlet_unless_it_has_a_name() -> None:
         return []
 
     ports, _ = build(body)
-    assert ports.read_as == [("raw-data", "raw_data", False), ("raw-data", "again", True)]
+    assert ports.reads == [("raw-data", "raw_data", False), ("raw-data", "again", True)]
 
 
-def test_reading_an_outlet_is_refused() -> None:
+def test_an_outlet_cannot_be_read() -> None:
     """The message lists the inlets."""
-    error = refused(lambda logic: logic.read_stream(logic.streamlet.result))
+    error = build_error(lambda logic: logic.read_stream(logic.streamlet.result))
     assert error.message == (
-        "read_stream takes an inlet of `Streamlet` (it has `raw-data`), and AvroOutlet('result') is none"
+        "`read_stream` expects an inlet of `Streamlet`, found AvroOutlet('result'): use one of its inlets, `raw-data`"
     )
 
 
-def test_a_port_of_another_streamlet_is_refused() -> None:
-    """Ports are known by identity, not by name."""
-    error = refused(lambda logic: logic.read_stream(Other.raw_data))
-    assert error.message == "AvroInlet('raw-data') is no inlet of `Streamlet`: it has `raw-data`"
+def test_a_port_of_another_streamlet_cannot_be_used() -> None:
+    """Ports are compared by identity, not by name."""
+    error = build_error(lambda logic: logic.read_stream(Other.raw_data))
+    assert error.message == (
+        "`read_stream` expects an inlet of `Streamlet`, found AvroInlet('raw-data'): use one of its inlets, `raw-data`"
+    )
 
 
-def test_a_source_name_that_spark_cannot_keep_is_refused() -> None:
-    """Letters, digits and `_` only."""
-    error = refused(lambda logic: logic.read_stream(logic.streamlet.raw_data, name="raw-again"))
-    assert error.message == "`raw-again` cannot name a source: take letters, digits and `_`"
+def test_a_source_name_must_be_valid_in_a_checkpoint() -> None:
+    """Spark accepts letters, digits and `_`."""
+    error = build_error(lambda logic: logic.read_stream(logic.streamlet.raw_data, name="raw-again"))
+    assert error.message == "`raw-again` is not a valid source name: use letters, digits and `_`"
 
 
-def test_writing_no_outlets_is_refused() -> None:
-    """`write_streams` wants at least one."""
-    error = refused(lambda logic: logic.write_streams(None, {}))
-    assert error.message.startswith("write_streams got no outlets")
+def test_at_least_one_outlet_is_written() -> None:
+    """`write_streams` does not accept an empty mapping."""
+    error = build_error(lambda logic: logic.write_streams(None, {}))
+    assert error.message.startswith("`write_streams` expects at least one outlet")
 
 
-def test_an_outlet_written_twice_is_refused() -> None:
-    """Also when one of the writes has several outlets; the first write's line is named."""
+def test_an_outlet_cannot_be_written_twice() -> None:
+    """This includes writes with several outlets; the message has the line of the first write."""
 
     def body(logic: Any) -> object:
         first = logic._build.add(write("result", "result"))
         return [first, logic._build.add(write("both", "rest", "result"))]
 
-    error = refused(body)
+    error = build_error(body)
     assert error.message.startswith("the outlet `result` is written twice, here and in line ")
     assert error.place is not None and f"line {error.place.line - 1}" in error.message
 
 
-def test_two_queries_of_one_name_are_refused() -> None:
-    """Case does not tell them apart, as checkpoint folders on some file systems do not."""
+def test_query_names_are_unique() -> None:
+    """Case does not distinguish names, as some file systems ignore it in checkpoint directories."""
 
     def body(logic: Any) -> object:
         return [logic._build.add(write("Split", "result")), logic._build.add(write("split", "rest"))]
 
-    assert refused(body).message.startswith("two queries are called `split`")
+    assert build_error(body).message.startswith("duplicate query name `split`")
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "-a", "a b"])
-def test_a_query_name_that_cannot_be_a_folder_is_refused(name: str) -> None:
-    """The name becomes the checkpoint's folder."""
-    assert "cannot name a query" in refused(lambda logic: logic._build.add(write(name, "result"))).message
+def test_a_query_name_must_be_a_valid_directory_name(name: str) -> None:
+    """The checkpoint directory has the name of the query."""
+    assert "is not a valid query name" in build_error(lambda logic: logic._build.add(write(name, "result"))).message
 
 
-@pytest.mark.parametrize(("returned", "called"), [(None, "nothing"), ([1], "a `int`"), (Streamlet, "Streamlet")])
-def test_returning_something_else_is_refused(returned: object, called: str) -> None:
-    """Writes, queries, or a list of these."""
-    with pytest.raises(StreamletError) as caught:
+@pytest.mark.parametrize(("returned", "description"), [(None, "nothing"), ([1], "a `int`"), (Streamlet, "`<class '")])
+def test_the_result_of_a_build_is_checked(returned: object, description: str) -> None:
+    """It consists of writes and queries."""
+    with pytest.raises(StreamletError) as raised:
         build(lambda logic: returned)
-    assert "build_streaming_queries` gave" in caught.value.message and called in caught.value.message
+    assert f"build_streaming_queries` returned {description}" in raised.value.message
 
 
-def test_a_write_that_is_not_returned_is_refused() -> None:
-    """It would be lost silently; the error stands where it was made."""
+def test_a_write_must_be_returned() -> None:
+    """It would never run; the error has the place where it was created."""
 
     def body(logic: Any) -> object:
         logic._build.add(write("result", "result"))
         return []
 
-    assert refused(body).message.startswith("the query `result` was made but not returned")
+    assert build_error(body).message.startswith("the query `result` was created but not returned")
 
 
-def test_building_again_begins_anew() -> None:
-    """The same names each time are no clash: builds know nothing of each other."""
+def test_a_second_build_may_use_the_same_names() -> None:
+    """Each build starts without names."""
     context = SparkStreamletContext(None, "one", {}, {}, Ports())  # type: ignore[arg-type]
 
     class Twice(Streamlet.Logic):
@@ -191,32 +193,32 @@ def test_building_again_begins_anew() -> None:
     assert [getattr(write, "query", None) for write in (*logic.build(), *logic.build())] == ["result", "result"]
 
 
-def test_a_parameter_without_a_value_is_refused() -> None:
-    """Required ones want a setting, optional ones a default in the code."""
-    assert "set it in the blueprint" in refused(lambda logic: logic.value(logic.streamlet.window)).message
-    assert "as it is optional" in refused(lambda logic: logic.value(logic.streamlet.title)).message
+def test_a_parameter_without_a_value_is_an_error() -> None:
+    """A required parameter needs a setting, an optional one a default in the code."""
+    assert "set it in the blueprint" in build_error(lambda logic: logic.value(logic.streamlet.window)).message
+    assert "pass `value` a default" in build_error(lambda logic: logic.value(logic.streamlet.title)).message
     build(lambda logic: [] if logic.value(logic.streamlet.title, "x") == "x" else None)
     build(lambda logic: [] if logic.value(logic.streamlet.title, "x") == "y" else None, {"title": "y"})
 
 
-def test_a_parameter_of_another_streamlet_is_refused() -> None:
-    """Values are looked up through the streamlet's own declarations."""
-    message = refused(lambda logic: logic.value(Other.count)).message
-    assert message == "IntegerParameter('count') is no parameter of `Streamlet`"
+def test_a_parameter_of_another_streamlet_cannot_be_used() -> None:
+    """The parameter must be a declaration of the streamlet."""
+    message = build_error(lambda logic: logic.value(Other.count)).message
+    assert message == "IntegerParameter('count') is not a parameter of `Streamlet`"
 
 
-def test_a_mount_gives_its_folder_or_says_where_to_set_it() -> None:
-    """The setting that is missing is named in full."""
-    message = refused(lambda logic: logic.mounted_path(logic.streamlet.models)).message
-    assert "set `flow.streamlets.one.volume-mounts.models` to a folder" in message
+def test_a_mount_has_a_directory_or_an_error_with_its_setting() -> None:
+    """The error has the full name of the setting."""
+    message = build_error(lambda logic: logic.mounted_path(logic.streamlet.models)).message
+    assert "set `flow.streamlets.one.volume-mounts.models` to a directory" in message
     build(
         lambda logic: [] if logic.mounted_path(logic.streamlet.models) == Path("/m") else None,
         mounts={"models": Path("/m")},
     )
 
 
-def test_an_error_without_code_of_the_authors_has_no_place() -> None:
-    """Frames of this project and of libraries are not shown as the author's."""
+def test_an_error_outside_of_the_authors_code_has_no_place() -> None:
+    """Frames of the framework and of libraries are not frames of the author."""
     raised: list[StreamletError] = []
 
     def on_another_thread(make: Callable[[str], StreamletError]) -> None:
@@ -228,8 +230,8 @@ def test_an_error_without_code_of_the_authors_has_no_place() -> None:
     assert raised[0].place is None and str(raised[0]) == "no place"
 
 
-def test_a_streamlet_without_logic_cannot_run() -> None:
-    """The message says what is missing."""
+def test_a_streamlet_needs_a_logic_to_run() -> None:
+    """The message names the missing class."""
     context = SparkStreamletContext(None, "one", {}, {}, Ports())  # type: ignore[arg-type]
-    with pytest.raises(StreamletError, match="`Other` has no class `Logic` inside"):
+    with pytest.raises(StreamletError, match="`Other` has no class `Logic`, so"):
         Other().run(context)

@@ -1,4 +1,4 @@
-"""Config parameters, volume mounts and triggers: what a declaration keeps."""
+"""Declarations of config parameters and volume mounts, and triggers."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from streamlets import (
 
 
 class Declares(SparkStreamlet):
-    """One of each."""
+    """A streamlet with declarations of each kind."""
 
     how_many = IntegerParameter("How many", default=5)
-    renamed = StringParameter("A text", key="other-name")
+    renamed = StringParameter("A string", key="other-name")
     models = VolumeMount(path="/models", access_mode="ReadOnlyMany")
 
 
-def test_a_parameter_is_called_like_its_attribute_unless_it_has_a_key() -> None:
-    """`_` becomes `-`, as in port names."""
+def test_a_parameter_has_the_name_of_its_attribute_by_default() -> None:
+    """`_` is replaced by `-`, as in port names."""
     assert (Declares.how_many.key, Declares.renamed.key) == ("how-many", "other-name")
     assert Declares.models.name == "models"
 
@@ -55,26 +55,26 @@ def test_a_parameter_is_called_like_its_attribute_unless_it_has_a_key() -> None:
         (IntegerParameter("n"), ParameterType.INTEGER, None),
     ],
 )
-def test_a_default_is_kept_as_the_blueprint_would_write_it(
+def test_a_default_is_stored_in_the_notation_of_the_blueprint(
     parameter: IntegerParameter, kind: ParameterType, text: str | None
 ) -> None:
-    """Python values become text, so that defaults and configured values go through one reader."""
+    """Python values are stored as strings, so that defaults and configured values are parsed by the same code."""
     assert (parameter.kind, parameter.default) == (kind, text)
 
 
-def test_choices_are_kept_as_text() -> None:
-    """They are compared with what the blueprint writes."""
+def test_choices_are_stored_as_strings() -> None:
+    """They are compared with the value in the blueprint."""
     assert IntegerParameter("n", choices=[1, 2]).choices == ("1", "2")
 
 
-def test_a_volume_mount_refuses_an_access_mode_that_there_is_not() -> None:
-    """The message names both modes."""
-    with pytest.raises(ValueError, match="`ReadWriteMany` or `ReadOnlyMany`, not 'rw'"):
+def test_a_volume_mount_rejects_an_unknown_access_mode() -> None:
+    """The message has both modes."""
+    with pytest.raises(ValueError, match="`ReadWriteMany` or `ReadOnlyMany`, found 'rw'"):
         VolumeMount(path="/a", access_mode="rw")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("declared", "given", "what"),
+    ("kind", "arguments", "what"),
     [
         (StringParameter, {"description": 5}, "the description of a parameter"),
         (StringParameter, {"description": "x", "key": 5}, "the key of a parameter"),
@@ -83,14 +83,14 @@ def test_a_volume_mount_refuses_an_access_mode_that_there_is_not() -> None:
         (VolumeMount, {"path": Path("/a")}, "the path of a volume mount"),
     ],
 )
-def test_what_is_no_text_is_refused_where_it_is_written(declared: type, given: dict[str, object], what: str) -> None:
-    """The author sees the line, and not what would come of it in verification."""
-    with pytest.raises(TypeError, match=f"{what} is a text, not "):
-        declared(**given)
+def test_names_and_patterns_must_be_strings(kind: type, arguments: dict[str, object], what: str) -> None:
+    """The constructor raises an error, so that the author sees the line."""
+    with pytest.raises(TypeError, match=f"{what} must be a string, found "):
+        kind(**arguments)
 
 
-def test_triggers_are_the_plans() -> None:
-    """The author's triggers are the same data as the blueprint's."""
+def test_triggers_are_those_of_the_plan() -> None:
+    """Triggers in code and in the blueprint are the same data."""
     assert triggers.processing_time("5 seconds") == ProcessingTime(duration("5s"))
     assert triggers.real_time(duration("5 minutes")) == RealTime(duration("5 minutes"))
     assert triggers.available_now() == AvailableNow()

@@ -1,4 +1,4 @@
-"""PSTL's options about retry on a query: taken off the writer, told when wrong, beaten by settings."""
+"""PSTL's retry options of a query: removed from the writer, checked, and overridden by settings."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SECOND = 10**9
 
 
 @pytest.mark.spark
-def test_options_are_taken_off_the_writer(spark: SparkSession) -> None:
-    """The sink sees its own options only; a wrong one is the author's mistake."""
+def test_options_are_removed_from_the_writer(spark: SparkSession) -> None:
+    """The sink gets its own options only; an invalid retry option is an error in the author's code."""
     rows = spark.readStream.format("rate").name("ticks").load()
     writer = rows.writeStream.format("noop").option("pstl.retry.min-backoff", "250ms").option("path", "x")
     writer = writer.option("PSTL.retry.max.attempts", 3)
@@ -28,19 +28,23 @@ def test_options_are_taken_off_the_writer(spark: SparkSession) -> None:
     field.setAccessible(True)
     assert field.get(writer._jwrite).toString() == "Map(path -> x)"
     assert take_retry_options(writer, "q") == {}
-    with pytest.raises(StreamletError, match=r"the query `q`: `pstl.retry.max.backoff` must be a duration .*not `5`"):
+    with pytest.raises(
+        StreamletError, match=r"in the query `q`, `pstl.retry.max.backoff` must be a duration .*not `5`"
+    ):
         take_retry_options(writer.option("pstl.retry.max.backoff", "5"), "q")
 
 
-def test_settings_come_before_options_and_options_before_defaults() -> None:
-    """What `flow` sets stays; what it leaves open is the option's; the rest is as it was."""
+def test_settings_override_options_and_options_override_defaults() -> None:
+    """An option applies to a field that `flow` does not set."""
     plan = Retry(max_attempts=7, min_backoff=Duration(2 * SECOND))
     options = {"max_attempts": 3, "min_backoff": Duration(SECOND // 4)}
-    found = retry_of(plan, frozenset({"max_attempts"}), options, "q")
-    assert found == Retry(max_attempts=7, min_backoff=Duration(SECOND // 4))
+    retry = retry_of(plan, frozenset({"max_attempts"}), options, "q")
+    assert retry == Retry(max_attempts=7, min_backoff=Duration(SECOND // 4))
 
 
-def test_waits_that_contradict_each_other_are_refused() -> None:
-    """A shortest wait beyond the longest is told with both."""
-    with pytest.raises(StreamletError, match=r"shortest wait .* \(2 hours\) is longer than its longest \(1 hours\)"):
+def test_the_minimum_back_off_cannot_exceed_the_maximum() -> None:
+    """The message has both values."""
+    with pytest.raises(
+        StreamletError, match=r"minimum back-off \(2 hours\) is longer than the maximum back-off \(1 hours\)"
+    ):
         retry_of(Retry(), frozenset(), {"min_backoff": Duration(7200 * SECOND)}, "q")

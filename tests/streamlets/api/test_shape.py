@@ -1,4 +1,4 @@
-"""`StreamletShape`: its builders, and the shape that is derived when none is given."""
+"""`StreamletShape`: its builder methods, and the shape that is derived from the ports."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ A, B = AvroInlet("a", schema="x int"), AvroInlet("b", schema="x int")
 OUT, REST = AvroOutlet("out", schema="x int"), AvroOutlet("rest", schema="x int")
 
 
-def test_all_builders_say_the_same() -> None:
-    """Constructor, `of` and chains in either order give equal shapes."""
+def test_all_builders_return_equal_shapes() -> None:
+    """The constructor, `of`, and chains in either order are equivalent."""
     expected = StreamletShape(A, B, OUT)
     assert StreamletShape.of(A, B, OUT) == expected
     assert StreamletShape.with_inlets(A, B).with_outlets(OUT) == expected
@@ -21,10 +21,10 @@ def test_all_builders_say_the_same() -> None:
 
 
 def test_a_second_builder_replaces() -> None:
-    """As in Cloudflow, `with_outlets` replaces the outlets and leaves the shape it was called on as it was."""
-    one = StreamletShape.with_inlets(A).with_outlets(OUT)
-    assert one.with_outlets(REST) == StreamletShape(A, REST)
-    assert one == StreamletShape(A, OUT)
+    """As in Cloudflow, `with_outlets` returns a copy with other outlets."""
+    shape = StreamletShape.with_inlets(A).with_outlets(OUT)
+    assert shape.with_outlets(REST) == StreamletShape(A, REST)
+    assert shape == StreamletShape(A, OUT)
 
 
 def test_an_empty_shape_has_no_ports() -> None:
@@ -32,11 +32,11 @@ def test_an_empty_shape_has_no_ports() -> None:
     assert StreamletShape.empty().ports == ()
 
 
-def test_a_builder_refuses_what_is_on_the_wrong_side() -> None:
-    """Inlets among outlets, and things that are no ports, are named in the error."""
-    with pytest.raises(TypeError, match=r"with_outlets takes AvroOutlets, not AvroInlet\('a'\)"):
+def test_a_builder_rejects_other_ports() -> None:
+    """An inlet among outlets and another value are errors."""
+    with pytest.raises(TypeError, match=r"`with_outlets` expects ports of type `AvroOutlet`, found AvroInlet\('a'\)"):
         StreamletShape.with_outlets(A)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="not of 'a'"):
+    with pytest.raises(TypeError, match="found 'a'"):
         StreamletShape("a")  # type: ignore[arg-type]
 
 
@@ -60,19 +60,19 @@ class Without(Base):
     left = None  # type: ignore[assignment]
 
 
-class Made(SparkStreamlet):
-    """Makes its port in the constructor."""
+class WithConstructor(SparkStreamlet):
+    """Creates its port in the constructor."""
 
     def __init__(self) -> None:
         self.late_one = AvroInlet(schema="x int")
 
 
 def test_the_shape_is_derived_from_the_attributes() -> None:
-    """All ports, inherited ones first; a name declared anew hides the inherited port, and `None` takes it back."""
+    """Inherited ports come first; a name that is declared again hides the inherited port, `None` removes it."""
     assert Derived().shape == StreamletShape(Base.left, Derived.right, Derived.out)
     assert Without().shape == StreamletShape(Base.out)
 
 
-def test_ports_made_in_the_constructor_are_named_like_class_attributes() -> None:
-    """An instance's ports belong to the shape under the attribute's name."""
-    assert [port.name for port in Made().shape.ports] == ["late-one"]
+def test_ports_of_an_instance_have_the_name_of_their_attribute() -> None:
+    """Ports that a constructor creates belong to the shape, too."""
+    assert [port.name for port in WithConstructor().shape.ports] == ["late-one"]

@@ -1,4 +1,4 @@
-"""Uses of the public API that mypy checks strictly: what an author's editor must know. Never run."""
+"""Uses of the public API that mypy checks in strict mode, as an author's editor would. They are never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codes that misuse carries are those of findings."""
+"""The codes of misuse are codes of findings."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES, SPECIFICATION = ROOT / "docs" / "diagnostics", ROOT / "tests" / "diagnostics" / "plans.md"
 
 
-def test_misuse_carries_codes_that_there_are() -> None:
-    """A finding is made of each, so each must be registered."""
+def test_codes_of_misuse_are_registered() -> None:
+    """Each is the code of a finding."""
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "streamlets").rglob("*.py")]
-    given = {code for text in sources for code in re.findall(r'\bcode="([a-z-]+)"', text)}
-    assert {"query-lost", "outlet-written-twice", "action-in-logic"} <= given
-    assert given - set(CODES) == set()
+    codes = {code for text in sources for code in re.findall(r'\bcode="([a-z-]+)"', text)}
+    assert {"query-lost", "outlet-written-twice", "action-in-logic"} <= codes
+    assert codes - set(CODES) == set()
 
 
-def test_each_code_of_logic_is_shown() -> None:
-    """Its page reports it from `--plans`, or a case of the specification does."""
+def test_each_code_of_logic_has_an_example() -> None:
+    """The example is a report of `--plans` on its page or in the specification."""
     texts = [path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")]
     reports = [text for text in texts if "`flow verify --plans`" in text]
     reports += [case.expected for case in cases(SPECIFICATION)]

@@ -1,4 +1,4 @@
-"""Which plans real-time mode refuses, as far as Spark's own list says."""
+"""Operators that real-time mode does not support, according to Spark's list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 
 def stream(spark: SparkSession, name: str) -> DataFrame:
-    """A stream of numbers in time."""
+    """Return a stream of numbers with a watermark."""
     return spark.readStream.format("rate").name(name).load().withWatermark("timestamp", "1 minute")
 
 
@@ -30,22 +30,22 @@ ALLOWED: list[Callable[[DataFrame], DataFrame]] = [
 ]
 
 
-def test_what_it_does_is_not_refused(spark: SparkSession) -> None:
-    """Maps, filters, explosions, deduplication, aggregation, broadcast joins and unions."""
+def test_supported_operators_are_not_listed(spark: SparkSession) -> None:
+    """Projections, filters, deduplications, aggregations, broadcast joins and unions are supported."""
     for make in ALLOWED:
         assert refused_operators(make(stream(spark, "ticks"))) == ()
 
 
-def test_what_it_does_not_do_is_named(spark: SparkSession) -> None:
-    """Python functions and joins of two streams, in an author's words."""
+def test_unsupported_operators_are_listed(spark: SparkSession) -> None:
+    """Python functions and joins of two streams have descriptions for users."""
     ticks = stream(spark, "ticks")
     joined = ticks.join(stream(spark, "other"), ["value", "timestamp"])
-    assert refused_operators(joined) == ("a join of two streams",)
-    assert refused_operators(ticks.select(F.udf(str)("value"))) == ("a Python function",)
+    assert refused_operators(joined) == ("joins of two streams",)
+    assert refused_operators(ticks.select(F.udf(str)("value"))) == ("Python functions",)
 
 
-def test_a_spark_without_the_list_says_nothing(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is private to Spark and may move."""
+def test_without_the_list_nothing_is_listed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is private to Spark and may move."""
     from streamlets.plans import real_time
 
     real_time._allowed.cache_clear()

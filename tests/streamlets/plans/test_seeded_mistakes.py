@@ -1,4 +1,4 @@
-"""One mistake put into right logic gives exactly one finding, at its place in the author's file."""
+"""A mistake that is inserted into valid logic has exactly one finding, at its place in the author's file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILES = {
     "average": ("sensors", "gauges/average.py"),
 }
 
-# The streamlet; what is replaced in its file, by what; the finding's code, and the text it points at.
+# The streamlet; the text to replace in its file, the replacement; the code of the finding, and the text at its place.
 MISTAKES: list[tuple[str, str, str, str, str]] = [
     # columns
     ("delays", 'F.avg("arrival_delay")', 'F.avg("arrival_dely")', "unknown-column", '"arrival_dely"'),
@@ -203,7 +203,7 @@ MISTAKES: list[tuple[str, str, str, str, str]] = [
         "build_streaming_queries(self) -> Queries:\n            orders = self.read_stream(self.streamlet",
     ),
     ("reminders", 'self.query("mail"', 'self.query(f"mail-{id(orders)}"', "logic-impure", 'f"mail-{id(orders)}"'),
-    # what must not be done while building
+    # actions while the logic is built
     (
         "reminders",
         '.select("customer", "order")',
@@ -246,12 +246,12 @@ MISTAKES: list[tuple[str, str, str, str, str]] = [
 
 @pytest.fixture
 def checked(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checked:
-    """Checks the logic of one streamlet of an application."""
+    """Provide copies of applications and their verification."""
     return Checked(spark, tmp_path, monkeypatch)
 
 
 class Checked:
-    """Copies of applications, and what verification says of a streamlet's logic in them."""
+    """Copies of applications, and the verification of the logic in them."""
 
     def __init__(self, spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._check = LogicChecker(spark, folder / "scratch")
@@ -259,7 +259,7 @@ class Checked:
         self._monkeypatch = monkeypatch
 
     def copy(self, application: str) -> Path:
-        """A fresh copy, which is the working directory, too."""
+        """Copy an application, and make the copy the working directory."""
         shutil.copytree(
             APPLICATIONS[application], self.folder, ignore=shutil.ignore_patterns(".flow", "__pycache__", "out")
         )
@@ -267,12 +267,12 @@ class Checked:
         return self.folder
 
     def verified(self, *refs: str) -> Verification:
-        """What comes of verification, the logic of some streamlets (all without a name) included."""
+        """Verify the copy with the logic of some streamlets; without names, with the logic of all."""
 
         def check(application: BuildableApplication) -> BuiltLogic:
-            kept = tuple(each for each in application.streamlets if not refs or each.plan.ref in refs)
-            assert len(kept) == len(refs) or not refs
-            return self._check(replace(application, streamlets=kept))
+            selected = tuple(item for item in application.streamlets if not refs or item.plan.ref in refs)
+            assert len(selected) == len(refs) or not refs
+            return self._check(replace(application, streamlets=selected))
 
         return verify(
             "blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=self.folder, logic=check
@@ -294,21 +294,23 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_right_applications_have_no_findings(application: str, checked: Checked) -> None:
-    """Before any mistake is put in there is nothing to be said of any streamlet's logic; its queries are known."""
+def test_valid_applications_have_no_findings(application: str, checked: Checked) -> None:
+    """Without mistakes the logic has no findings, and its queries are described."""
     checked.copy(application)
     verification = checked.verified()
     assert verification.diagnostics == ()
-    built = {f"{ref}.{name}": one for ref, queries in verification.queries.items() for name, one in queries.items()}
-    assert {name: one.described for name, one in built.items()}.items() >= QUERIES.get(application, {}).items()
-    assert all(one.place is not None for name, one in built.items() if not name.endswith(".sink"))
+    built = {f"{ref}.{name}": query for ref, queries in verification.queries.items() for name, query in queries.items()}
+    assert {name: query.described for name, query in built.items()}.items() >= QUERIES.get(application, {}).items()
+    assert all(query.place is not None for name, query in built.items() if not name.endswith(".sink"))
 
 
 @pytest.mark.parametrize(
-    ("ref", "old", "new", "code", "at"), MISTAKES, ids=[f"{number}-{each[3]}" for number, each in enumerate(MISTAKES)]
+    ("ref", "old", "new", "code", "at"),
+    MISTAKES,
+    ids=[f"{number}-{mistake[3]}" for number, mistake in enumerate(MISTAKES)],
 )
-def test_one_mistake_gives_one_finding(ref: str, old: str, new: str, code: str, at: str, checked: Checked) -> None:
-    """Exactly one finding, with the code of the mistake, at its line and column."""
+def test_a_mistake_has_one_finding(ref: str, old: str, new: str, code: str, at: str, checked: Checked) -> None:
+    """The finding has the code of the mistake, and its line and column."""
     application, file = FILES.get(ref, ("shop", "shop.py"))
     path = checked.copy(application) / file
     text = path.read_text(encoding="utf-8")
@@ -318,9 +320,9 @@ def test_one_mistake_gives_one_finding(ref: str, old: str, new: str, code: str, 
     assert at in text
     before = text[: text.index(at)]
     expected = (code, file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-    found = [
-        (each.code, each.primary.span.file, each.primary.span.line, each.primary.span.column)
-        for each in checked.verified(ref).diagnostics
-        if each.primary
+    findings = [
+        (finding.code, finding.primary.span.file, finding.primary.span.line, finding.primary.span.column)
+        for finding in checked.verified(ref).diagnostics
+        if finding.primary
     ]
-    assert found == [expected]
+    assert findings == [expected]

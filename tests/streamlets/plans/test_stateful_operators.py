@@ -1,4 +1,4 @@
-"""Spark's stateful operators, each run: what the plan tells before is what Spark notes in the checkpoint."""
+"""Spark's stateful operators: the plan of a query has the operators that Spark stores in its checkpoint."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.xdist_group("stateful_operators")  # they share a fixtu
 Stream = Callable[[], Any]
 UNIT = UnitId("shop", "out")
 _SCALA_ONLY = {"flatMapGroupsWithState", "transformWithStateExec", "StatefulStreamlineAggregate"}
-"""No query written in Python has them: the typed API's, and one of real-time mode."""
+"""Operators that no query in Python has: those of the typed API, and one of real-time mode."""
 
 
 @pytest.fixture(scope="module")
 def stream(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Stream:
-    """Twenty rows (at timestamp, k string, v long), one a second, with a watermark of a minute; of a name of its own
-    each time that it is asked for."""
+    """Return a function that returns a stream of twenty rows (at timestamp, k string, v long), one per second, with a
+    watermark of a minute. Each stream has its own source name."""
     folder = str(tmp_path_factory.mktemp("rows") / "rows")
     times = "timestamp'2026-01-01 00:00:00' + make_interval(0, 0, 0, 0, 0, 0, id) as at"
     spark.range(20).selectExpr(times, "string(id % 3) as k", "id as v").coalesce(1).write.parquet(folder)
@@ -123,7 +123,7 @@ _CASES: list[tuple[Callable[[Stream], Any], str, tuple[str, ...], list[tuple[str
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("query", "mode", "names", "held"), _CASES, ids=lambda case: getattr(case, "__name__", None))
-def test_a_plan_tells_what_the_checkpoint_will_have(
+def test_a_plan_has_the_operators_of_the_checkpoint(
     spark: Any,
     stream: Stream,
     tmp_path: Path,
@@ -132,16 +132,18 @@ def test_a_plan_tells_what_the_checkpoint_will_have(
     names: tuple[str, ...],
     held: list[tuple[str, int]],
 ) -> None:
-    """The operators of the analyzed plan, of the progress report and of the checkpoint are the same; rows that are
-    still to be output are listed at the end of a bounded run, and counted in the report."""
+    """The analyzed plan, the progress report and the checkpoint have the same operators.
+
+    Rows that Spark has not output yet are listed at the end of a bounded run, and counted in the progress report.
+    """
     frame = query(stream)
-    told = described(plan_tree(frame), mode, named=True).operators
+    planned = described(plan_tree(frame), mode, named=True).operators
     running = (
         frame.writeStream.format("noop").outputMode(mode).trigger(availableNow=True)
         .option("checkpointLocation", str(tmp_path / UNIT.streamlet / UNIT.query)).start()
     )  # fmt: skip
     running.awaitTermination(120)
-    assert tuple(sorted(told)) == names
+    assert tuple(sorted(planned)) == names
     assert tuple(sorted(name for _, name in operators(tmp_path / UNIT.streamlet / UNIT.query))) == names
     assert {stateful_operator(name) for name in names} <= set(STATEFUL_OPERATORS)
 
@@ -153,21 +155,21 @@ def test_a_plan_tells_what_the_checkpoint_will_have(
         assert events[0].note == "windows open from 2026-01-01 00:00:00 to 2026-01-01 00:05:19 UTC"
 
 
-def test_every_operator_is_run_but_those_that_python_does_not_reach() -> None:
-    """A line of the table without a query that runs it would be a guess."""
+def test_every_operator_of_python_queries_is_run() -> None:
+    """Each line of the table is tested with a query."""
     assert {name for _, _, names, _ in _CASES for name in names} == {o.name for o in STATEFUL_OPERATORS} - _SCALA_ONLY
 
 
 def test_spark_has_no_other_operator() -> None:
-    """Spark's own list of names, in its library, is the table's; limits are missing there."""
+    """The table has the names of Spark's own list, which does not contain limits."""
     import pyspark
 
     (library,) = (Path(pyspark.__file__).parent / "jars").glob("spark-sql_2.13-*.jar")
     with zipfile.ZipFile(library) as classes:
-        inside = [name for name in classes.namelist() if name.endswith("/StatefulOperatorsUtils$.class")]
-        if not inside:
+        lists = [name for name in classes.namelist() if name.endswith("/StatefulOperatorsUtils$.class")]
+        if not lists:
             pytest.skip("this version of Spark has no list")
-        constants = classes.read(inside[0]).decode("latin-1")
+        constants = classes.read(lists[0]).decode("latin-1")
     for operator in STATEFUL_OPERATORS:
         assert operator.name == "globalLimit" or operator.name in constants
     assert len(set(re.findall(r"[A-Z][A-Z_]+_EXEC_OP_NAME", constants))) == len(STATEFUL_OPERATORS) - 1

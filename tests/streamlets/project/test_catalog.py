@@ -1,4 +1,4 @@
-"""`ProjectCatalog`: a project's classes described, or the one reason why one cannot be."""
+"""`ProjectCatalog`: descriptors of a project's classes, or the reason why a class cannot be described."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Project = Callable[..., Path]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """Writes a project's files; a streamlet `weather.Average` is there unless the test writes its own."""
+    """Return a function that writes files of a project and returns its directory."""
     monkeypatch.chdir(tmp_path)
 
     def write(files: dict[str, str] | None = None) -> Path:
@@ -49,31 +49,31 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def streamlet(name: str = "Average", body: str = "    pass\n", base: str = "SparkStreamlet") -> str:
-    """A module with one streamlet."""
+    """Return the source of a module with one streamlet."""
     return f"{HEAD}class {name}({base}):\n{textwrap.indent(textwrap.dedent(body), '    ')}{LOGIC}"
 
 
 def describe(folder: Path, class_name: str, **settings: Any) -> StreamletDescriptor | LoadFailure:
-    """What the catalog says of a class."""
+    """Return the catalog's answer for a class."""
     return ProjectCatalog().describe(StreamletRequest("one", class_name, str(folder), **settings))
 
 
 def described(folder: Path, class_name: str, **settings: dict[str, PortSetting]) -> StreamletDescriptor:
-    """The descriptor, which must be there."""
-    found = describe(folder, class_name, **settings)
-    assert isinstance(found, StreamletDescriptor), found
-    return found
+    """Return the descriptor of a class without a failure."""
+    descriptor = describe(folder, class_name, **settings)
+    assert isinstance(descriptor, StreamletDescriptor), descriptor
+    return descriptor
 
 
 def failed(folder: Path, class_name: str) -> LoadFailure:
-    """The failure, which must be there."""
-    found = describe(folder, class_name)
-    assert isinstance(found, LoadFailure), found
-    return found
+    """Return the failure for a class."""
+    failure = describe(folder, class_name)
+    assert isinstance(failure, LoadFailure), failure
+    return failure
 
 
 def test_a_streamlet_is_described_in_full(project: Project) -> None:
-    """Ports and parameters sorted, with schemas, descriptions and the places of their declarations."""
+    """Ports and parameters are sorted, and have schemas, descriptions and the places of their declarations."""
     folder = project(
         {
             "weather.py": streamlet(
@@ -93,24 +93,28 @@ def test_a_streamlet_is_described_in_full(project: Project) -> None:
             "schemas/Reading.avsc": '{"type": "record", "name": "Reading", "fields": [{"name": "a", "type": "int"}]}',
         }
     )
-    found = described(folder, "weather.Average")
-    assert (found.class_name, found.description, found.labels) == ("weather.Average", "Mean of each gauge.", ("hot",))
-    assert found.declared == Span("weather.py", 3, 7, 3, 14)
-    (readings,) = found.inlets
+    average = described(folder, "weather.Average")
+    assert (average.class_name, average.description, average.labels) == (
+        "weather.Average",
+        "Mean of each gauge.",
+        ("hot",),
+    )
+    assert average.declared == Span("weather.py", 3, 7, 3, 14)
+    (readings,) = average.inlets
     assert readings.contract is not None and readings.contract.record.name == "Reading"
     assert (readings.attribute, readings.declared.line, readings.problems) == ("readings", 11, ())
-    averages, bad = found.outlets
+    averages, bad = average.outlets
     assert (averages.name, averages.partition_by) == ("averages", ("src",))
     assert (averages.on_invalid, averages.extra) == ("dead-letters", "drop")
     assert (bad.name, bad.on_invalid, bad.extra) == ("bad", "fail", "fail")
-    code, window = found.parameters
+    code, window = average.parameters
     assert (code.key, code.type, code.pattern, code.default) == ("the-code", ParameterType.REGEXP, "[A-Z]+", None)
     assert (window.key, window.default, window.description) == ("window", "1 minute", "Length")
-    assert [(m.name, m.path, m.access_mode) for m in found.volume_mounts] == [("models", "/models", "ReadOnlyMany")]
+    assert [(m.name, m.path, m.access_mode) for m in average.volume_mounts] == [("models", "/models", "ReadOnlyMany")]
 
 
-def test_modules_are_found_in_the_folder_then_in_its_src(project: Project) -> None:
-    """The folder comes first; packages work in both, and schemas are looked for beside the declaring file."""
+def test_modules_are_in_the_directory_or_in_its_src(project: Project) -> None:
+    """The directory has precedence; packages work in both, and schemas are next to the declaring file."""
     outlet = 'out = AvroOutlet(schema="Out.avsc")'
     record = '{"type": "record", "name": "%s", "fields": [{"name": "a", "type": "int"}]}'
     folder = project(
@@ -119,28 +123,28 @@ def test_modules_are_found_in_the_folder_then_in_its_src(project: Project) -> No
             "src/deep/weather.py": streamlet(body=outlet),
             "src/deep/Out.avsc": record % "FromSrc",
             "both.py": streamlet(body=outlet),
-            "Out.avsc": record % "FromFolder",
+            "Out.avsc": record % "FromDirectory",
             "src/both.py": streamlet(body="out = AvroOutlet(schema='a int')"),
         }
     )
     names = [described(folder, name).outlets[0].contract for name in ("deep.weather.Average", "both.Average")]
-    assert [contract.record.name for contract in names if contract] == ["FromSrc", "FromFolder"]
+    assert [contract.record.name for contract in names if contract] == ["FromSrc", "FromDirectory"]
 
 
-def test_two_projects_may_have_modules_of_one_name(tmp_path: Path) -> None:
-    """Each project gets its own module, also through imports of further modules."""
+def test_two_projects_may_have_modules_with_the_same_name(tmp_path: Path) -> None:
+    """Each project gets its own module, also when a module of it imports it."""
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "shared.py").write_text(f"NAME = '{name}'\n")
         body = "out = AvroOutlet(shared.NAME, schema='a int')"
         (folder / "weather.py").write_text("import shared\n" + streamlet(body=body))
-    found = [described(tmp_path / name, "weather.Average").outlets[0].name for name in ("one", "two", "one")]
-    assert found == ["one", "two", "one"]
+    names = [described(tmp_path / name, "weather.Average").outlets[0].name for name in ("one", "two", "one")]
+    assert names == ["one", "two", "one"]
 
 
 def test_a_schema_may_come_from_the_configuration(project: Project) -> None:
-    """A port without a schema takes the configuration's, relative to the file that says it."""
+    """A port without a schema gets that of the configuration, relative to the file that sets it."""
     folder = project(
         {
             "weather.py": streamlet(body="in_ = AvroInlet('in')"),
@@ -152,19 +156,19 @@ def test_a_schema_may_come_from_the_configuration(project: Project) -> None:
     assert inlet.contract is not None and inlet.contract.record.name == "R"
 
 
-def test_a_schema_that_nobody_gives_or_both_give_is_a_finding(project: Project) -> None:
-    """One finding each, with what to write or take out."""
+def test_a_port_needs_exactly_one_schema(project: Project) -> None:
+    """A missing and a duplicate schema are one finding each, with what to add or remove."""
     folder = project({"weather.py": streamlet(body="a = AvroInlet()\nb = AvroInlet(schema='x int')")})
     setting = PortSetting("y int", Span("blueprint.conf", 3, 1, 3, 5))
     missing, twice = described(folder, "weather.Average", inlets={"b": setting}).inlets
     assert [problem.code for problem in missing.problems] == ["schema-missing"]
-    assert missing.problems[0].help == ("give one beside `class`, such as `inlets.a = schemas/Record.avsc`",)
+    assert missing.problems[0].help == ("set one next to `class`, such as `inlets.a = schemas/Record.avsc`",)
     assert [problem.code for problem in twice.problems] == ["schema-given-twice"]
     assert twice.problems[0].primary is not None and twice.problems[0].primary.span == setting.span
 
 
-def test_findings_of_a_schema_are_the_ports(project: Project) -> None:
-    """A schema file that is missing, and one that Spark cannot carry, are findings of the port, not failures."""
+def test_findings_of_a_schema_belong_to_the_port(project: Project) -> None:
+    """A missing schema file and a schema that Spark does not support are findings of the port, not failures."""
     loop = {"type": "record", "name": "L", "fields": [{"name": "l", "type": ["null", "L"]}]}
     folder = project({"weather.py": streamlet(body=f"a = AvroInlet(schema='no.avsc')\nb = AvroInlet(schema={loop})")})
     a, b = described(folder, "weather.Average").inlets
@@ -172,8 +176,8 @@ def test_findings_of_a_schema_are_the_ports(project: Project) -> None:
     assert [problem.code for problem in b.problems] == ["schema-unsupported-by-spark"]
 
 
-def test_a_missing_module_is_told_with_the_class_that_is_near(project: Project) -> None:
-    """Nothing of the project is imported for the suggestion."""
+def test_a_missing_module_has_suggestions(project: Project) -> None:
+    """The suggestions do not import modules of the project."""
     folder = project({"weather.py": streamlet(), "raises.py": "1 / 0\n" + streamlet("Other")})
     failure = failed(folder, "wether.Average")
     assert (failure.kind, failure.message) == (LoadFailureKind.MODULE_NOT_FOUND, "there is no module `wether`")
@@ -182,28 +186,28 @@ def test_a_missing_module_is_told_with_the_class_that_is_near(project: Project) 
     assert failed(folder, "weather.deeper.Average").message == "there is no module `weather.deeper`"
 
 
-def test_a_missing_class_is_told_with_the_class_that_is_near(project: Project) -> None:
-    """Classes of the module come first, then the same name elsewhere."""
+def test_a_missing_class_has_suggestions(project: Project) -> None:
+    """Classes of the module come first, then classes of other modules with the same name."""
     folder = project({"weather.py": streamlet("Average"), "src/other.py": streamlet("Averages")})
     failure = failed(folder, "weather.Averages")
     assert (failure.kind, failure.near) == (LoadFailureKind.CLASS_NOT_FOUND, ("weather.Average", "other.Averages"))
 
 
-def test_what_is_no_streamlet_is_told(project: Project) -> None:
-    """A class of another base, and something that is no class."""
+def test_a_class_path_must_refer_to_a_streamlet(project: Project) -> None:
+    """Another class and a value are failures."""
     folder = project({"weather.py": "class Plain:\n    pass\n\nvalue = 5\n"})
     plain, value = failed(folder, "weather.Plain"), failed(folder, "weather.value")
     assert plain.kind is value.kind is LoadFailureKind.NOT_A_STREAMLET
-    assert plain.message == "`weather.Plain` is a class, but no `SparkStreamlet`"
+    assert plain.message == "the class `weather.Plain` is not a `SparkStreamlet`"
     assert plain.declared == Span("weather.py", 1, 7, 1, 12)
-    assert value.message == "`weather.value` is no class, but 5"
+    assert value.message == "`weather.value` is not a class, but 5"
 
 
 @pytest.mark.parametrize(
-    ("text", "lacking"),
+    ("text", "reason"),
     [
         ("class X(SparkStreamlet):\n    pass\n", "it has no class `Logic`"),
-        ("class X(SparkStreamlet):\n    class Logic:\n        pass\n", "its `Logic` is no `SparkStreamletLogic`"),
+        ("class X(SparkStreamlet):\n    class Logic:\n        pass\n", "its `Logic` is not a `SparkStreamletLogic`"),
         (
             'class X(SparkStreamlet):\n    class Logic(SparkStreamletLogic["X"]):\n        pass\n',
             "its `Logic` does not define `build_streaming_queries`",
@@ -214,14 +218,14 @@ def test_what_is_no_streamlet_is_told(project: Project) -> None:
         ),
     ],
 )
-def test_a_class_that_cannot_run_is_abstract(project: Project, text: str, lacking: str) -> None:
-    """What it lacks is named."""
+def test_a_class_that_cannot_run_is_abstract(project: Project, text: str, reason: str) -> None:
+    """The message has what is missing."""
     failure = failed(project({"weather.py": HEAD + text}), "weather.X")
-    assert (failure.kind, failure.message) == (LoadFailureKind.ABSTRACT, f"`weather.X` is abstract: {lacking}")
+    assert (failure.kind, failure.message) == (LoadFailureKind.ABSTRACT, f"`weather.X` is abstract: {reason}")
 
 
-def test_a_module_that_raises_shows_the_users_frames_only(project: Project) -> None:
-    """Neither ours, nor the import system's, nor a library's frames."""
+def test_an_error_of_a_module_has_frames_of_the_project_only(project: Project) -> None:
+    """Frames of the framework, the import system and libraries are omitted."""
     folder = project({"weather.py": "import helper\n", "helper.py": "import json\nx = 1; json.loads('{')\n"})
     failure = failed(folder, "weather.Average")
     assert failure.kind is LoadFailureKind.MODULE_RAISES
@@ -232,23 +236,23 @@ def test_a_module_that_raises_shows_the_users_frames_only(project: Project) -> N
     ]
 
 
-def test_a_syntax_error_is_shown_at_its_place(project: Project) -> None:
-    """The frame of a module that cannot be compiled is the place of the error."""
+def test_a_syntax_error_has_its_place(project: Project) -> None:
+    """The last frame is the place of the syntax error."""
     failure = failed(project({"weather.py": "x = 1\ndef f(:\n    pass\n"}), "weather.Average")
     assert (failure.kind, failure.message) == (LoadFailureKind.MODULE_RAISES, "SyntaxError: invalid syntax")
     assert failure.frames[-1].span == Span("weather.py", 2, 7, 2, 8)
 
 
 def test_a_missing_library_is_not_a_missing_module(project: Project) -> None:
-    """The module asked for is there; what it imports is not."""
-    failure = failed(project({"weather.py": "import there_is_no_such_library\n"}), "weather.Average")
+    """The module of the class exists, but a module that it imports does not."""
+    failure = failed(project({"weather.py": "import missing_library\n"}), "weather.Average")
     assert (failure.kind, failure.near) == (LoadFailureKind.MODULE_RAISES, ())
-    assert failure.message == "ModuleNotFoundError: No module named 'there_is_no_such_library'"
+    assert failure.message == "ModuleNotFoundError: No module named 'missing_library'"
 
 
 @pytest.mark.parametrize("text", ["raise SystemExit(3)", "import sys; sys.setrecursionlimit(90)\nf = lambda: f()\nf()"])
-def test_a_module_that_exits_or_recurses_is_only_a_failure(project: Project, text: str) -> None:
-    """Whatever the author's code raises, the catalog answers; endless frames are cut."""
+def test_a_module_that_exits_or_recurses_is_a_failure(project: Project, text: str) -> None:
+    """No error of the author's code stops the catalog; the number of frames is limited."""
     limit = sys.getrecursionlimit()
     try:
         failure = failed(project({"weather.py": text + "\n"}), "weather.Average")
@@ -258,8 +262,8 @@ def test_a_module_that_exits_or_recurses_is_only_a_failure(project: Project, tex
     assert 1 <= len(failure.frames) <= 12
 
 
-def test_a_constructor_that_raises_shows_its_frames(project: Project) -> None:
-    """And where the class stands."""
+def test_an_error_of_a_constructor_has_its_frames(project: Project) -> None:
+    """It has the place of the class, too."""
     folder = project({"weather.py": streamlet(body="def __init__(self):\n    self.x = 1 / 0")})
     failure = failed(folder, "weather.Average")
     assert (failure.kind, failure.message) == (
@@ -270,8 +274,8 @@ def test_a_constructor_that_raises_shows_its_frames(project: Project) -> None:
     assert failure.declared == Span("weather.py", 3, 7, 3, 14)
 
 
-def test_a_constructor_with_arguments_is_told(project: Project) -> None:
-    """Streamlets are made without arguments."""
+def test_a_constructor_with_arguments_is_a_failure(project: Project) -> None:
+    """Streamlets are created without arguments."""
     folder = project({"weather.py": streamlet(body="def __init__(self, size):\n    pass")})
     failure = failed(folder, "weather.Average")
     assert failure.kind is LoadFailureKind.CONSTRUCTOR_RAISES
@@ -279,24 +283,24 @@ def test_a_constructor_with_arguments_is_told(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("item", "message"),
     [
-        ('"x"', "gives a `str`, which is no `ParameterProblem`"),
-        ('ParameterProblem("rate", "bad")', "gives a problem of 'rate', where a tuple of keys should be"),
-        ('ParameterProblem((), "bad")', "gives a problem of (), where a tuple of keys should be"),
-        ('ParameterProblem((5,), "bad")', "gives a problem of (5,), where a tuple of keys should be"),
+        ('"x"', "`check_parameters` must return items of type `ParameterProblem`, found `str`"),
+        ('ParameterProblem("rate", "bad")', "the path of a `ParameterProblem` must be a tuple of keys, found 'rate'"),
+        ('ParameterProblem((), "bad")', "the path of a `ParameterProblem` must be a tuple of keys, found ()"),
+        ('ParameterProblem((5,), "bad")', "the path of a `ParameterProblem` must be a tuple of keys, found (5,)"),
     ],
 )
-def test_problems_of_parameters_that_are_none_are_told(project: Project, given: str, message: str) -> None:
-    """The author's slip is told with the class, and no report is made of it."""
-    body = f"def check_parameters(self, values):\n    return [{given}]\n"
+def test_invalid_problems_of_parameters_are_a_failure(project: Project, item: str, message: str) -> None:
+    """The message has the mistake in the author's `check_parameters`."""
+    body = f"def check_parameters(self, values):\n    return [{item}]\n"
     failure = failed(project({"app.py": streamlet("Checked", body)}), "app.Checked")
     assert failure.kind is LoadFailureKind.CHECK_RAISES
-    assert failure.message == f"`check_parameters` {message}"
+    assert failure.message == message
 
 
-def test_a_shape_that_raises_is_told(project: Project) -> None:
-    """The author's property, with its frames."""
+def test_an_error_of_a_shape_is_a_failure(project: Project) -> None:
+    """It has the frames of the author's property."""
     body = "@property\ndef shape(self):\n    return StreamletShape(self.nothing)"
     failure = failed(project({"weather.py": streamlet(body=body)}), "weather.Average")
     assert failure.kind is LoadFailureKind.SHAPE_RAISES
@@ -307,86 +311,86 @@ def test_a_shape_that_raises_is_told(project: Project) -> None:
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ("StreamletShape(a)", "leaves out `b`, which the class declares"),
-        ("StreamletShape(a, b, AvroInlet('c', schema='x int'))", "holds AvroInlet('c'), which is no attribute of"),
-        ("StreamletShape(a, b, b)", "holds a port twice"),
+        ("StreamletShape(a)", "does not have `b`, which the class declares"),
+        ("StreamletShape(a, b, AvroInlet('c', schema='x int'))", "has AvroInlet('c'), which is not an attribute of"),
+        ("StreamletShape(a, b, b)", "has a duplicate port"),
         ("[a, b]", "is a `list`, not a `StreamletShape`"),
     ],
 )
-def test_a_shape_that_is_not_made_of_the_ports_is_told(project: Project, shape: str, message: str) -> None:
-    """A given shape is checked against the declared ports."""
+def test_a_shape_must_consist_of_the_ports(project: Project, shape: str, message: str) -> None:
+    """A shape in the class is compared with the declared ports."""
     body = f"a = AvroInlet(schema='x int')\nb = AvroOutlet(schema='x int')\nshape = {shape}"
     failure = failed(project({"weather.py": streamlet(body=body)}), "weather.Average")
     assert failure.kind is LoadFailureKind.SHAPE_DIFFERS
     assert failure.message.startswith("the shape of `Average`") and message in failure.message
 
 
-def in_a_process(folder: Path, class_name: str, before: str = "") -> list[str]:
-    """The failure's kind, message and place as a process of its own has it, with the command's package loaded."""
+def failure_in_process(folder: Path, class_name: str, before: str = "") -> list[str]:
+    """Return kind, message and place of a failure, and the lines of its frames, in a new process that imports `cli`."""
     code = f"""
 import cli
 {before}
 from blueprint.catalog import StreamletRequest
 from streamlets.project.catalog import ProjectCatalog
-found = ProjectCatalog().describe(StreamletRequest("one", {class_name!r}, {str(folder)!r}))
-print(found.kind, found.message, found.declared, [frame.span.line for frame in found.frames], sep="|")
+failure = ProjectCatalog().describe(StreamletRequest("one", {class_name!r}, {str(folder)!r}))
+print(failure.kind, failure.message, failure.declared, [frame.span.line for frame in failure.frames], sep="|")
 """
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=folder)
     return done.stdout.strip().split("|")
 
 
 @pytest.mark.parametrize("name", ["blueprint", "cli", "streamlets"])
-def test_a_users_module_called_like_ours_is_told(project: Project, name: str) -> None:
-    """Whichever of the packages it is, and wherever it stands, with the remedy."""
-    kind, message, declared, _ = in_a_process(project({f"src/{name}.py": streamlet()}), f"{name}.Average")
+def test_a_module_with_the_name_of_a_framework_package_is_a_failure(project: Project, name: str) -> None:
+    """The message explains what to do."""
+    kind, message, declared, _ = failure_in_process(project({f"src/{name}.py": streamlet()}), f"{name}.Average")
     assert kind == "module-shadowed"
-    assert message == f"the module `{name}` of the project is called like a package of the framework: rename it"
+    assert message == f"the module `{name}` of the project has the name of a package of the framework: rename it"
     assert f"src/{name}.py" in declared
 
 
-def test_a_cli_module_that_nobody_imports_does_no_harm(project: Project) -> None:
-    """A project may have a command of its own; importing it from a streamlet's module would get ours."""
+def test_a_cli_module_is_a_failure_only_if_it_is_imported(project: Project) -> None:
+    """A project may have a command of its own; a streamlet's module that imports it would get that of the framework."""
     folder = project({"cli.py": "x = 1\n", "weather.py": streamlet(), "uses.py": "from cli import x\n" + streamlet()})
     assert isinstance(describe(folder, "weather.Average"), StreamletDescriptor)
-    kind, message, *_ = in_a_process(folder, "uses.Average")
-    assert kind == "module-shadowed" and "`uses.py` imports it" in message
+    kind, message, *_ = failure_in_process(folder, "uses.Average")
+    assert kind == "module-shadowed" and "that `uses.py` imports" in message
 
 
-def test_a_users_module_called_like_a_loaded_library_is_told(project: Project) -> None:
-    """Python would give the library's module."""
-    kind, message, *_ = in_a_process(project({"json.py": streamlet()}), "json.Average", before="import json")
-    assert kind == "module-shadowed" and "a module that is loaded already" in message
+def test_a_module_with_the_name_of_a_loaded_library_is_a_failure(project: Project) -> None:
+    """Python would import the library's module."""
+    kind, message, *_ = failure_in_process(project({"json.py": streamlet()}), "json.Average", before="import json")
+    assert kind == "module-shadowed" and "a module that is already loaded" in message
 
 
-def test_a_module_that_starts_spark_when_imported_is_told_and_starts_nothing(project: Project) -> None:
-    """The line is the author's, and no Java process is launched."""
+def test_a_module_cannot_start_spark_during_its_import(project: Project) -> None:
+    """The failure has the author's line, and no Java process is started."""
     text = "from pyspark.sql import SparkSession\n\nspark = SparkSession.builder.getOrCreate()\n" + streamlet()
     folder = project({"weather.py": text})
-    kind, message, _, lines = in_a_process(folder, "weather.Average", before="import os; os.environ['PATH'] = ''")
+    kind, message, _, lines = failure_in_process(folder, "weather.Average", before="import os; os.environ['PATH'] = ''")
     assert kind == "module-raises" and lines == "[3]"
-    assert message.startswith("the module `weather` starts a Spark session while it is imported")
+    assert message.startswith("the module `weather` starts a Spark session during its import")
 
 
-def test_classes_may_be_loaded_from_many_threads_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Restarts load them concurrently; the environment is left as it was found."""
+def test_classes_may_be_loaded_by_several_threads(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restarts load them concurrently; the environment is restored."""
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "4711")
     folder = project({f"m{n}.py": "import time; time.sleep(0.01)\n" + streamlet() for n in range(8)})
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda n: describe(folder, f"m{n}.Average"), range(8)))
-    assert all(isinstance(one, StreamletDescriptor) for one in found)
+        answers = list(threads.map(lambda n: describe(folder, f"m{n}.Average"), range(8)))
+    assert all(isinstance(answer, StreamletDescriptor) for answer in answers)
     assert os.environ["PYSPARK_GATEWAY_PORT"] == "4711"
 
 
-def test_a_class_is_described_once_for_many_streamlets(project: Project) -> None:
-    """Ten thousand streamlets of one class cost one description."""
+def test_a_class_is_described_once_for_several_streamlets(project: Project) -> None:
+    """Streamlets with the same class share its descriptor."""
     catalog = ProjectCatalog()
     folder = project({"weather.py": streamlet()})
     first = catalog.describe(StreamletRequest("one", "weather.Average", str(folder)))
     assert catalog.describe(StreamletRequest("two", "weather.Average", str(folder))) is first
 
 
-def test_all_classes_of_a_project_are_found_without_importing_any(project: Project) -> None:
-    """Through aliases, further modules and packages; abstract ones and other classes are left out."""
+def test_classes_of_a_project_are_found_without_imports(project: Project) -> None:
+    """Aliases, base classes in other modules and packages are resolved; abstract and other classes are omitted."""
     folder = project(
         {
             "a.py": "1 / 0\n" + streamlet("First"),
@@ -410,24 +414,24 @@ def test_all_classes_of_a_project_are_found_without_importing_any(project: Proje
     )
 
 
-def test_a_folder_that_does_not_exist_has_no_classes(tmp_path: Path) -> None:
-    """Nor does it raise."""
+def test_a_missing_directory_has_no_classes(tmp_path: Path) -> None:
+    """The catalog does not raise an error."""
     assert ProjectCatalog().classes(str(tmp_path / "none")) == ()
 
 
-def test_data_beside_a_blueprint_is_not_read_for_the_names_of_classes(project: Project) -> None:
-    """A file of megabytes is none that wires anything, and reading it would take longer than all else."""
+def test_large_data_files_are_not_searched_for_class_names(project: Project) -> None:
+    """They are not blueprints, and reading them would take longer than the rest of the command."""
     folder = project({"a.py": streamlet("First"), "b.py": streamlet("Second"), "c.conf": "x = b.Second"})
     (folder / "data.json").write_text('"a.First"' + " " * 2_000_000)
     assert [path for path, _ in ProjectCatalog().unused(str(folder), ())] == ["a.First"]
 
 
-def test_no_class_is_unused_in_a_folder_that_is_gone(tmp_path: Path) -> None:
-    """Nor does it raise."""
+def test_a_missing_directory_has_no_unused_classes(tmp_path: Path) -> None:
+    """The catalog does not raise an error."""
     assert ProjectCatalog().unused(str(tmp_path / "none"), ()) == ()
 
 
-def test_a_class_stands_where_python_counts_its_line(project: Project) -> None:
-    """A form feed or another separator inside of a line ends none."""
+def test_the_line_of_a_class_is_that_of_python(project: Project) -> None:
+    """A form feed or a Unicode line separator does not end a line."""
     folder = project({"fed.py": "A = 1\n\x0c\nB = '\u2028'\n" + streamlet("Fed")})
     assert described(folder, "fed.Fed").declared == Span("fed.py", 6, 7, 6, 10)

@@ -11,8 +11,8 @@ import pytest
 from streamlets.project.modules import project_at
 
 
-def test_modules_are_executed_again_after_they_were_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the modules of the project, and of the packages named, keep is made again; other modules stay."""
+def test_unloaded_modules_are_executed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules of the project and of the given packages are executed again, other modules are not."""
     folder, installed = tmp_path / "project", tmp_path / "installed"
     for file in (
         folder / "src" / "forgetting" / "__init__.py", folder / "src" / "forgetting" / "parts.py",
@@ -20,7 +20,7 @@ def test_modules_are_executed_again_after_they_were_forgotten(tmp_path: Path, mo
         installed / "forgetting_named" / "__init__.py", installed / "forgetting_other.py",
     ):  # fmt: skip
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("kept = []\n")
+        file.write_text("state = []\n")
     monkeypatch.syspath_prepend(str(installed))
     project = project_at(folder)
     names = ("forgetting.parts", "forgetting_flat", "forgetting_named", "forgetting_other")
@@ -28,6 +28,6 @@ def test_modules_are_executed_again_after_they_were_forgotten(tmp_path: Path, mo
     project.forget_modules({"forgetting_named", "streamlets"})
     again = {name: project.load(name) for name in names}
     assert [name for name in names if again[name] is before[name]] == ["forgetting_other"]
-    assert again["forgetting.parts"].kept is not before["forgetting.parts"].kept
+    assert again["forgetting.parts"].state is not before["forgetting.parts"].state
     assert sys.modules["json"] is json
     assert sys.modules["streamlets.project.modules"].project_at is project_at

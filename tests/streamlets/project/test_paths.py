@@ -1,4 +1,4 @@
-"""Paths among the settings: relative ones start beside the file that sets them, and verification looks at each."""
+"""Paths in settings: relative paths start in the directory of the file that sets them, and verification checks them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from streamlets import *
 
 
 class Files(SparkStreamlet):
-    """Reads a directory, and notes what it has read in a file."""
+    """Reads a directory, and writes notes to a file."""
 
     rows = AvroOutlet(schema="text string")
-    folder = PathParameter("Where the files are", kind="directory", must_exist=True, readable=True)
-    notes = PathParameter("What was read", kind="file", writable=True, default="notes.txt")
+    folder = PathParameter("The directory of the files", kind="directory", must_exist=True, readable=True)
+    notes = PathParameter("The file for notes", kind="file", writable=True, default="notes.txt")
     tables = VolumeMount(path="/", access_mode="ReadOnlyMany")
 
     class Logic(SparkStreamletLogic["Files"]):
@@ -48,7 +48,7 @@ blueprint {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project two directories below the working directory, with its input."""
+    """Create a project below the working directory, with its input."""
     project = tmp_path / "work" / "project"
     (project / "pkg").mkdir(parents=True)
     (project / "incoming").mkdir()
@@ -59,7 +59,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def verified(project: Path, *arguments: str, conf: Path | None = None) -> Verification:
-    """What `flow verify project` finds."""
+    """Return the result of `flow verify project`."""
     return verify(
         Path("project/blueprint.conf"),
         catalog=ProjectCatalog(),
@@ -71,15 +71,17 @@ def verified(project: Path, *arguments: str, conf: Path | None = None) -> Verifi
 
 
 def planned(project: Path, *arguments: str, conf: Path | None = None) -> ApplicationPlan:
-    """The plan, without a finding in the way."""
+    """Return the plan of a valid project."""
     verification = verified(project, *arguments, conf=conf)
     assert verification.plan is not None, verification.diagnostics
     return verification.plan
 
 
-def test_a_relative_path_starts_beside_the_file_that_sets_it(project: Path, tmp_path: Path) -> None:
-    """The blueprint, a `--conf` file elsewhere, the module of a default; an argument starts at the blueprint. Sinks and
-    mounts follow the same rule."""
+def test_a_relative_path_starts_in_the_directory_of_the_file_that_sets_it(project: Path, tmp_path: Path) -> None:
+    """The file is the blueprint, a `--conf` file or the module of a default; for an argument it is the blueprint.
+
+    The rule applies to sinks and mounts, too.
+    """
     plan = planned(project)
     files, archive = plan.streamlet("files"), plan.streamlet("archive")
     assert files.parameters["folder"] == project / "incoming"
@@ -100,8 +102,8 @@ def test_a_relative_path_starts_beside_the_file_that_sets_it(project: Path, tmp_
     assert archive.parameters["options"] == {"path": conf.parent / "o"}
 
 
-def test_descriptors_travel_between_machines(project: Path) -> None:
-    """What lies below the project is described relative to it."""
+def test_descriptors_do_not_depend_on_the_machine(project: Path) -> None:
+    """Paths below the project are relative to it in a descriptor."""
     described = describe_plan(planned(project)).streamlets
     assert described["files"].parameters == {"folder": "incoming", "notes": "pkg/notes.txt"}
     assert described["archive"].parameters["options"] == {"path": "out"}
@@ -117,20 +119,20 @@ def test_descriptors_travel_between_machines(project: Path) -> None:
         ('notes=""', "cannot have this value"),
     ],
 )
-def test_verification_looks_at_paths(project: Path, argument: str, message: str) -> None:
-    """What must exist does, a directory is one, what is to be written can be made; told at the place that sets it."""
-    (found,) = verified(project, f"flow.streamlets.files.parameters.{argument}").diagnostics
-    assert found.code == "parameter-value"
-    assert message.format(project) in found.headline
-    assert found.primary is not None
-    assert found.primary.span.file == "<arguments>"
+def test_verification_checks_paths(project: Path, argument: str, message: str) -> None:
+    """Existence, kind and the parent directory are checked; the finding has the place that sets the path."""
+    (finding,) = verified(project, f"flow.streamlets.files.parameters.{argument}").diagnostics
+    assert finding.code == "parameter-value"
+    assert message.format(project) in finding.headline
+    assert finding.primary is not None
+    assert finding.primary.span.file == "<arguments>"
 
 
-def test_permissions_are_looked_at(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path that is read must be readable; one that is to be made needs a writable directory."""
+def test_verification_checks_permissions(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that is read must be readable; the parent directory of a new path must be writable."""
     real = os.access
     for mode, message in ((os.R_OK, "incoming`, which is not readable"), (os.W_OK, "pkg` is not writable")):
-        monkeypatch.setattr(os, "access", lambda path, asked, mode=mode: not asked & mode and real(path, asked))
+        monkeypatch.setattr(os, "access", lambda path, flags, mode=mode: not flags & mode and real(path, flags))
         assert message in verified(project).diagnostics[0].headline
 
 
@@ -138,22 +140,24 @@ def test_permissions_are_looked_at(project: Path, monkeypatch: pytest.MonkeyPatc
     ("arguments", "error"),
     [({"kind": "folder"}, ValueError), ({"default": 5}, None), ({"default": Path("a")}, None)],
 )
-def test_declarations(arguments: dict[str, Any], error: type[Exception] | None) -> None:
-    """A kind that there is not is refused; defaults are text or paths."""
+def test_declarations_are_checked(arguments: dict[str, Any], error: type[Exception] | None) -> None:
+    """The kind must be known; a default is a string or a path."""
     if error is not None:
-        with pytest.raises(error, match="kind is `any`, `file` or `directory`"):
+        with pytest.raises(error, match="kind must be `any`, `file` or `directory`"):
             PathParameter("A path", **arguments)
     else:
         assert PathParameter("A path", **arguments).default == str(arguments["default"])
 
 
-def test_the_testkit_moves_what_is_written_and_checks_what_is_read(project: Path, tmp_path: Path) -> None:
-    """A path that is only read is the real one; one that is written is in the kit, also where production's could not
-    be made on this machine."""
+def test_the_testkit_moves_written_paths_and_checks_read_paths(project: Path, tmp_path: Path) -> None:
+    """A path that is only read stays; one that is written is moved into the kit.
+
+    It is moved even if the real path cannot be created on this machine.
+    """
     kit = Testkit(None, tmp_path / "kit")  # type: ignore[arg-type]
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
-        patch.setattr("streamlets.testkit.under_test.StreamletUnderTest._new_context", lambda self: None)
+        patch.setattr("streamlets.testkit.streamlet_under_test.StreamletUnderTest._new_context", lambda self: None)
         patch.setattr("streamlets.testkit.kit.Testkit._python_path", lambda *_: None, raising=False)
         patch.setattr(kit, "_spark", _Session())
         notes = "flow.streamlets.files.parameters.notes=blueprint.conf/notes"
@@ -167,7 +171,7 @@ def test_the_testkit_moves_what_is_written_and_checks_what_is_read(project: Path
 
 
 class _Session:
-    """A session as far as an application asks for it before it is stepped."""
+    """The part of a session that an application uses before its first step."""
 
     def __init__(self) -> None:
         self.sparkContext = self

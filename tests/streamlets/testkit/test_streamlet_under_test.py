@@ -381,7 +381,7 @@ def test_a_frame_that_is_no_stream_is_refused(kit: Testkit) -> None:
     """Batch DataFrames, and things that are no DataFrame."""
     passed = Strict.passed
     error = misused(kit, lambda logic: logic.write_stream(logic.session.range(3), passed))
-    assert error.message.startswith("write_stream got a DataFrame that is no stream")
+    assert error.message.startswith("`write_stream` expects a streaming DataFrame")
 
 
 def test_a_source_used_twice_in_one_query_is_refused(kit: Testkit) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.plan import StreamletPlan
-from streamlets.api.attributes import attributes
+from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.egress.sink import Sink
@@ -69,7 +69,7 @@ class Outside:
         return values
 
     def _mounts(self, streamlet: SparkStreamlet, plan: StreamletPlan) -> Iterator[tuple[str, str]]:
-        writable = {m.name for m in attributes(streamlet, VolumeMount) if m.access_mode == "ReadWriteMany"}
+        writable = {m.name for m in declarations(streamlet, VolumeMount) if m.access_mode == "ReadWriteMany"}
         for name, directory in plan.volume_mounts.items():
             what = f"the volume mount `{name}` of `{plan.ref}`"
             if name not in writable:

@@ -1,4 +1,4 @@
-"""Keeps the standard output for the report while logic is built."""
+"""Reserves the standard output for the report while logic is built."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import logging
 import sys
 from collections.abc import Iterator
 
-_ECHOES = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-"""Where pyspark writes each error of Spark's as JSON, on the terminal, beside raising it."""
+_ECHOING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Loggers with which pyspark prints each error of Spark as JSON, in addition to raising it."""
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Send what logic prints to the standard error, and let pyspark tell errors once."""
+def redirected_console_output() -> Iterator[None]:
+    """Redirect the output of logic to the standard error, and keep pyspark from printing errors that it raises."""
     from pyspark.logger import PySparkLogger
 
-    loggers = [PySparkLogger.getLogger(name) for name in _ECHOES]
+    loggers = [PySparkLogger.getLogger(name) for name in _ECHOING_LOGGERS]
     before = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""`EmptyPorts`: ports joined to nothing: inlets are empty streams of the real schema, outlets are checked."""
+"""`EmptyPorts`: ports without topics: inlets are empty streams of the real schema, outlets are checked."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.api.context import all_rows
-from streamlets.api.declared import Declared
 from streamlets.api.errors import StreamletError
+from streamlets.api.source_location import SourceLocation
 from streamlets.channels.delta.records import METADATA, METADATA_DDL
 from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
 from streamlets.plans.places import Places
-from streamlets.plans.watching import Watch
+from streamlets.plans.watch import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,35 +25,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Rows that do not fit their outlet.
+    """Rows that do not match the schema of their outlet.
 
     Arguments:
-        misfits: why, field by field.
-        fitting: the other outlets of the streamlet that the rows fit, without a column too many.
-        place: the author's call; several: whether it writes several outlets.
+        outlet: the outlet.
+        misfits: the reasons by field.
+        fitting: the other outlets of the streamlet whose schemas the rows match, without additional columns.
+        place: the author's call.
+        several: whether the call writes several outlets.
     """
 
     outlet: OutletPlan
     misfits: tuple[Misfit, ...]
     fitting: tuple[str, ...]
-    place: Declared | None
+    place: SourceLocation | None
     several: bool
 
 
 class EmptyPorts:
     """The `PortBinding` of a check.
 
-    The streams are file sources over empty folders: the quickest source to open that can have a schema and a name.
+    The streams are file sources on empty directories: the fastest source that can have a schema and a name.
 
     Arguments:
-        folder: for the empty folders, one for each inlet.
+        plan: the streamlet.
+        session: the streamlet's session.
+        folder: the parent of the empty directories, one for each inlet.
+        watch: the watch on the logic.
+        places: the locations in the project.
     """
 
     def __init__(self, plan: StreamletPlan, session: SparkSession, folder: Path, watch: Watch, places: Places) -> None:
-        self.again = False  # whether the logic is built a second time, on what was checked the first
+        self.again = False  # whether the logic is built a second time, after its rows were checked
         self.mismatches: list[Mismatch] = []
         self.read_inlets: set[str] = set()
-        self.rows: dict[str, StructType] = {}  # by outlet, the type of what is written to it
+        self.rows: dict[str, StructType] = {}  # the schemas of the rows by outlet
         self._plan = plan
         self._session = session
         self._folder = folder
@@ -62,14 +68,14 @@ class EmptyPorts:
         self._opened: dict[tuple[str, str, bool], DataFrame] = {}
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
-        """An empty stream of the inlet's schema; asked twice for one, as when logic is built again, it gives the same.
+        """Return an empty stream of the inlet's schema; a second call, as when logic is built again, returns the same.
 
         Raises:
-            StreamletError: the streamlet was described without the inlet.
+            StreamletError: the inlet is not in the descriptor of the streamlet.
         """
-        plan = next((each for each in self._plan.inlets if each.name == inlet), None)
+        plan = next((plan for plan in self._plan.inlets if plan.name == inlet), None)
         if plan is None:
-            raise StreamletError(f"no topic is joined to the inlet `{self._plan.ref}.{inlet}`")
+            raise StreamletError(f"the inlet `{self._plan.ref}.{inlet}` is not connected to a topic")
         self.read_inlets.add(inlet)
         key = (inlet, name, metadata)
         if key not in self._opened:
@@ -84,33 +90,33 @@ class EmptyPorts:
     def write(
         self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
     ) -> DataStreamWriter:
-        """A writer that writes nowhere; what does not fit an outlet is kept in `mismatches`, the first time.
+        """Return a writer without output; the first build adds rows that do not match their outlet to `mismatches`.
 
         Raises:
-            StreamletError: a branch gives no DataFrame.
+            StreamletError: a branch does not return a DataFrame.
         """
         from streamlets.contract.match import misfits
 
         outlets = {plan.name: plan for plan in self._plan.outlets}
         for name, part in branches.items() if not self.again else ():
             frame = rows if part is all_rows else self._branch(rows, part, name)
-            found = misfits(frame.schema, outlets[name].contract, extra=outlets[name].extra)
+            reasons = misfits(frame.schema, outlets[name].contract, extra=outlets[name].extra)
             self.rows.setdefault(name, frame.schema)
-            if found:
+            if reasons:
                 fitting = tuple(
                     other.name for other in self._plan.outlets
                     if other.name != name and not misfits(frame.schema, other.contract, extra="fail")
                 )  # fmt: skip
                 place = self._places.here()
-                self.mismatches.append(Mismatch(outlets[name], found, fitting, place, part is not all_rows))
+                self.mismatches.append(Mismatch(outlets[name], reasons, fitting, place, part is not all_rows))
         return rows.writeStream.format("noop").outputMode(output_mode)
 
     def checkpoint_dir(self, name: str) -> str:
-        """A folder that is not there."""
+        """Return a directory that does not exist."""
         return str(self._folder / "checkpoints" / name)
 
     def folder_of(self, inlet: str) -> str:
-        """The empty folder that stands for an inlet's topic; plans name it."""
+        """Create and return the empty directory of an inlet; plans contain its path."""
         folder = self._folder / "inlets" / inlet
         folder.mkdir(parents=True, exist_ok=True)
         return str(folder)
@@ -120,13 +126,12 @@ class EmptyPorts:
 
         batch = self._session.read.schema(rows.schema).parquet(self.folder_of("-"))
         with self._watch.on_batch():
-            given = part(batch)
-        if not isinstance(given, DataFrame):
+            result = part(batch)
+        if not isinstance(result, DataFrame):
             raise StreamletError(
-                f"the function for the outlet `{outlet}` gives a `{type(given).__name__}`: it takes a DataFrame "
-                "and gives one"
+                f"the function for the outlet `{outlet}` returned a `{type(result).__name__}`: return a DataFrame"
             )
-        return given
+        return result
 
 
 def _with_metadata(schema: StructType) -> StructType:

@@ -1,4 +1,4 @@
-"""Watches what logic does while it is built: nothing is started or written, and it is known where frames are made."""
+"""`Watch`: observes logic while it is built, prevents side effects, and records where frames are created."""
 
 from __future__ import annotations
 
@@ -8,61 +8,66 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from streamlets.api.declared import Declared
 from streamlets.api.errors import StreamletError
+from streamlets.api.source_location import SourceLocation
 from streamlets.plans.lineage import traced
 from streamlets.plans.places import Places
-from streamlets.plans.standin import StreamingQuery
+from streamlets.plans.unstarted_query import UnstartedQuery
 from streamlets.spark.patches import COMMAND, WRITING, WRITING_TABLES, patched
 from streamlets.spark.stream_writer import with_arguments
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_GIVING = ("collect", "count", "first", "head", "isEmpty", "rdd", "show", "tail", "take", "toArrow", "toJSON",
+_ACTIONS = ("collect", "count", "first", "head", "isEmpty", "rdd", "show", "tail", "take", "toArrow", "toJSON",
            "toLocalIterator", "toPandas")  # fmt: skip
-_DOING = ("checkpoint", "foreach", "foreachPartition", "localCheckpoint")
-_KEEPING = ("cache", "persist")  # on what is no stream they run nothing
-_NOT_TRACED = {*_GIVING, *_DOING, *_KEEPING, "transform"}  # they give no frame, the same, or one of the author's making
-_PYTHON_A_ROW = (100, 101)
-"""Spark's kinds of Python functions that see one record at a time (the second gets them by way of Arrow)."""
+_EFFECTS = ("checkpoint", "foreach", "foreachPartition", "localCheckpoint")
+_CACHING = ("cache", "persist")  # they run no job on a batch DataFrame
+_NOT_TRACED = {
+    *_ACTIONS,
+    *_EFFECTS,
+    *_CACHING,
+    "transform",
+}  # they return no frame, the same frame, or one of the author
+_ROW_FUNCTIONS = (100, 101)
+"""Spark's codes for Python functions that take one record at a time (the second gets records as Arrow batches)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PythonCall:
-    """A Python function that the author applies to each record."""
+    """A Python function that the logic applies to each record."""
 
     function: str
-    place: Declared | None
+    place: SourceLocation | None
 
 
 @dataclass(slots=True)
-class Seen:
-    """What one building did.
+class Observations:
+    """What one build of a logic did.
 
     Arguments:
-        started: queries that it would have started.
-        actions: jobs that it ran on what is no stream, by name and place.
-        functions: Python functions applied to each record.
+        started: the queries that it would have started.
+        actions: the names and locations of actions that it ran on batch DataFrames.
+        functions: the Python functions that it applies to each record.
     """
 
-    started: list[StreamingQuery] = field(default_factory=list)
-    actions: list[tuple[str, Declared | None]] = field(default_factory=list)
+    started: list[UnstartedQuery] = field(default_factory=list)
+    actions: list[tuple[str, SourceLocation | None]] = field(default_factory=list)
     functions: list[PythonCall] = field(default_factory=list)
 
 
 class Watch:
-    """Takes the place of Spark's methods that do something, while `watching`."""
+    """Replaces methods of Spark that have effects, while `watching` is active."""
 
     def __init__(self, places: Places) -> None:
-        self.seen = Seen()
+        self.observations = Observations()
         self._places = places
         self._on_batch = False
         self._inside = False
 
     @contextmanager
     def on_batch(self) -> Iterator[None]:
-        """While code runs that in an application is given batches: there, counting and collecting are right."""
+        """Mark code that gets batches in an application, which may count and collect."""
         before, self._on_batch = self._on_batch, True
         try:
             yield
@@ -71,7 +76,7 @@ class Watch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Patch Spark's classes for as long as logic is built; the process has one of each."""
+        """Patch Spark's classes while logic is built; the patches apply to the whole process."""
         from pyspark.sql import DataFrameWriter, SparkSession
         from pyspark.sql.classic.dataframe import DataFrame
         from pyspark.sql.group import GroupedData
@@ -89,7 +94,7 @@ class Watch:
             patch = partial(patched, patches)
             for owner, name in tracing:
                 patch(owner, name, lambda method, _: traced(method, self._places.here, frames))
-            for name in (*_GIVING, *_DOING, *_KEEPING):
+            for name in (*_ACTIONS, *_EFFECTS, *_CACHING):
                 patch(DataFrame, name, self._action)
             for name in WRITING:
                 patch(DataFrameWriter, name, self._writing)
@@ -99,8 +104,8 @@ class Watch:
             patch(DataStreamWriter, "start", self._start)
             patch(DataStreamWriter, "toTable", self._start)
             patch(SparkSession, "sql", self._sql)
-            patch(SparkSession, "stop", self._stopping)
-            patch(StreamingQueryManager, "awaitAnyTermination", self._stopping)
+            patch(SparkSession, "stop", self._forbidden)
+            patch(StreamingQueryManager, "awaitAnyTermination", self._forbidden)
             patch(UserDefinedFunction, "__call__", self._function)
             yield
 
@@ -113,15 +118,15 @@ class Watch:
                 return run(frame, *args, **named)
             if frame.isStreaming:
                 raise StreamletError(
-                    f"`{name}` is asked of a stream while the logic is built, when it has no records: "
-                    "take the records of each batch with `df.writeStream.foreachBatch(...)`",
+                    f"`{name}` is called on a stream, which has no records while the logic is built: "
+                    "process the records of each batch with `df.writeStream.foreachBatch(...)`",
                     self._places.here(),
                     code="action-in-logic",
                 )
-            if name in _DOING:
-                raise _effect(name, self._places.here())
-            if name not in _KEEPING:
-                self.seen.actions.append((name, self._places.here()))
+            if name in _EFFECTS:
+                raise _effect_error(name, self._places.here())
+            if name not in _CACHING:
+                self.observations.actions.append((name, self._places.here()))
             self._inside = True
             try:
                 return run(frame, *args, **named)
@@ -133,17 +138,17 @@ class Watch:
     def _writing(self, method: Any, name: str) -> Any:
         @wraps(method)
         def call(*args: Any, **named: Any) -> Any:
-            raise _effect(name, self._places.here())
+            raise _effect_error(name, self._places.here())
 
         return call
 
     def _start(self, method: Any, name: str) -> Any:
         @wraps(method)
-        def call(writer: DataStreamWriter, *args: Any, **named: Any) -> StreamingQuery:
-            query = StreamingQuery(
+        def call(writer: DataStreamWriter, *args: Any, **named: Any) -> UnstartedQuery:
+            query = UnstartedQuery(
                 with_arguments(writer, name, args, named), named.get("queryName"), self._places.here()
             )
-            self.seen.started.append(query)
+            self.observations.started.append(query)
             return query
 
         return call
@@ -153,16 +158,17 @@ class Watch:
         def call(session: Any, query: Any, *args: Any, **named: Any) -> Any:
             command = COMMAND.match(query) if isinstance(query, str) else None
             if command:
-                raise _effect(command[1].upper(), self._places.here())
+                raise _effect_error(command[1].upper(), self._places.here())
             return method(session, query, *args, **named)
 
         return call
 
-    def _stopping(self, method: Any, name: str) -> Any:
+    def _forbidden(self, method: Any, name: str) -> Any:
         @wraps(method)
         def call(*args: Any, **named: Any) -> Any:
             raise StreamletError(
-                f"`{name}` is called while the logic is built: the session and its queries are the runner's",
+                f"`{name}` is called while the logic is built, but the session and its queries belong to the runner: "
+                "remove the call",
                 self._places.here(),
                 code="action-in-logic",
             )
@@ -172,21 +178,21 @@ class Watch:
     def _function(self, method: Any, name: str) -> Any:
         @wraps(method)
         def call(function: Any, *args: Any, **named: Any) -> Any:
-            if function.evalType in _PYTHON_A_ROW:
-                self.seen.functions.append(PythonCall(str(function._name), self._places.here()))  # noqa: SLF001
+            if function.evalType in _ROW_FUNCTIONS:
+                self.observations.functions.append(PythonCall(str(function._name), self._places.here()))  # noqa: SLF001
             return method(function, *args, **named)
 
         return call
 
 
 def _methods(owner: type) -> list[str]:
-    return [name for name, each in vars(owner).items() if callable(each) and name[0] != "_"]
+    return [name for name, value in vars(owner).items() if callable(value) and name[0] != "_"]
 
 
-def _effect(name: str, place: Declared | None) -> StreamletError:
+def _effect_error(name: str, place: SourceLocation | None) -> StreamletError:
     return StreamletError(
-        f"`{name}` has an effect each time the logic is built, at every restart: "
-        "let a query do it, with `df.writeStream.foreachBatch(...)`",
+        f"`{name}` has a side effect each time the logic is built, also at each restart: "
+        "do it in a query, with `df.writeStream.foreachBatch(...)`",
         place,
         code="action-in-logic",
     )

@@ -16,7 +16,7 @@ import pytest
 from streamlets import AvroInlet, Queries, SparkStreamlet, SparkStreamletLogic, VolumeMount
 from streamlets.testkit import StepFailedError, Testkit, TestkitError
 from streamlets.testkit.guard import Guard
-from streamlets.testkit.outside import Outside
+from streamlets.testkit.outside_paths import Outside
 
 READING = "src string, value double"
 
@@ -243,7 +243,7 @@ def test_a_mount_that_is_too_large_to_copy_is_refused(
     kit_without_spark: Testkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The message says what to do instead."""
-    monkeypatch.setattr("streamlets.testkit.outside.MOST_COPIED", 3)
+    monkeypatch.setattr("streamlets.testkit.outside_paths.MOST_COPIED", 3)
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "table").write_text("1234")
     with pytest.raises(TestkitError, match=r"`store` of `a` is writable, .* give the test less"):

@@ -21,7 +21,7 @@ from streamlets.runner.units.record_counts import rows_read
 from streamlets.spark.session import active
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.guard import Guard
-from streamlets.testkit.outside import Outside
+from streamlets.testkit.outside_paths import Outside
 from streamlets.testkit.stepping import Step, run_until, step
 from streamlets.testkit.taps import InletTap, OutletTap, SinkTap
 

@@ -1,4 +1,4 @@
-"""Has Spark's analyzer loaded while its session starts: a query that needs neither data nor session is analyzed."""
+"""Loads the classes of Spark's analyzer while a session starts, by analyzing a query without data and session."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ JOIN (SELECT kind AS other FROM VALUES ('a') AS k(kind)) ON kind = other AND at 
 WHERE value % 2 = 1 AND kind <> 'b'
 GROUP BY window(at, '1 hour'), kind
 """
-"""What most logic has of expressions and operators."""
+"""A query with the expressions and operators that most logic has."""
 
 
 def warm_up(jvm: Any) -> None:
-    """Parse and analyze a query; loading classes is most of what the first streamlet's logic costs.
+    """Parse and analyze a query, because loading classes takes most of the time of building the first logic.
+
+    If the classes of another Spark version differ, nothing happens.
 
     Arguments:
-        jvm: without a Spark yet. Where a part of it is not as in this version of Spark nothing is lost but time.
+        jvm: a JVM, before Spark is started.
     """
     with contextlib.suppress(Exception):
         analyzed(jvm)
 
 
 def analyzed(jvm: Any) -> str:
-    """The plan of a query, analyzed without a session, as Spark prints it."""
+    """Analyze the query without a session, and return its plan as Spark prints it."""
     parsed = _object(jvm, f"{_CATALYST}.parser.CatalystSqlParser$").parsePlan(_QUERY)
     return str(_object(jvm, f"{_CATALYST}.analysis.SimpleAnalyzer$").execute(parsed).treeString())
 
 
 def _object(jvm: Any, name: str) -> Any:
-    """A Scala object."""
+    """Return a Scala object."""
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     return jvm.java.lang.Class.forName(name, True, loader).getField("MODULE$").get(None)

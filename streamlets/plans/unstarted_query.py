@@ -1,4 +1,4 @@
-"""What logic gets in place of a query that it starts itself."""
+"""`UnstartedQuery`: the result of `start()` while logic is built."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from streamlets.api.errors import StreamletError
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from streamlets.api.declared import Declared
+    from streamlets.api.source_location import SourceLocation
 
 
-class StreamingQuery:
-    """A query that was not started: it has Spark's names, and waiting for it is a mistake.
+class UnstartedQuery:
+    """A query that was not started: it has the interface of Spark's `StreamingQuery`, and waiting for it is an error.
 
     Arguments:
-        writer: what would have been started.
-        name: given by the author, if any.
-        place: where the author starts it.
+        writer: the writer of the query.
+        name: the name of the query in the author's code, if any.
+        place: the location of the author's call.
     """
 
     isActive = False  # noqa: N815 - Spark's name
     lastProgress = None  # noqa: N815
 
-    def __init__(self, writer: DataStreamWriter, name: str | None, place: Declared | None) -> None:
+    def __init__(self, writer: DataStreamWriter, name: str | None, place: SourceLocation | None) -> None:
         self.writer = writer
         self.name = name
         self.place = place
@@ -34,33 +34,33 @@ class StreamingQuery:
         self.status = {"message": "not started", "isDataAvailable": False, "isTriggerActive": False}
 
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802
-        """Refused.
+        """Reject the call.
 
         Raises:
             StreamletError: always.
         """
-        raise _waits("awaitTermination")
+        raise _waiting_error("awaitTermination")
 
     def processAllAvailable(self) -> None:  # noqa: N802
-        """Refused.
+        """Reject the call.
 
         Raises:
             StreamletError: always.
         """
-        raise _waits("processAllAvailable")
+        raise _waiting_error("processAllAvailable")
 
     def exception(self) -> None:
-        """None: it never ran."""
+        """Return None, because the query never ran."""
 
     def stop(self) -> None:
-        """Nothing: it never ran."""
+        """Do nothing, because the query never ran."""
 
     def explain(self, extended: bool = False) -> None:
-        """Nothing: it never ran."""
+        """Do nothing, because the query never ran."""
 
 
-def _waits(called: str) -> StreamletError:
+def _waiting_error(method: str) -> StreamletError:
     return StreamletError(
-        f"`{called}` waits for a query while the logic is built: return the query instead, and the runner waits for it",
+        f"`{method}` waits for a query while the logic is built: return the query, because the runner waits for it",
         code="action-in-logic",
     )

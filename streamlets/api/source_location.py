@@ -1,0 +1,103 @@
+"""Locations in the author's Python files: file, line and columns, determined without reading any file."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FrameType
+
+from blueprint.diagnostics import Span
+
+_OURS = ("blueprint", "cli", "streamlets")
+_INSTALLED = tuple(sysconfig.get_paths()[kind] + os.sep for kind in ("stdlib", "purelib", "platlib", "scripts"))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A location as in Python's code objects: lines start at 1, columns at 0 and count bytes of UTF-8."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def span(self) -> Span:
+        """The location in characters. It reads the file, so use it to report something, not in a declaration."""
+        return Span(
+            display_path(self.file),
+            self.line,
+            self._characters(self.line, self.column),
+            self.end_line,
+            self._characters(self.end_line, self.end_column),
+        )
+
+    def _characters(self, line: int, column: int) -> int:
+        text = linecache.getline(self.file, line).encode()
+        return len(text[:column].decode(errors="replace")) + 1 if text else column + 1
+
+
+UNKNOWN = SourceLocation("<unknown>", 1, 0, 1, 0)
+
+
+def display_path(file: str) -> str:
+    """Return a path for messages: relative to the working directory if the file is below it."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file
+
+
+def instruction_location(code: CodeType, instruction: int, line: int) -> SourceLocation:
+    """Return the location of an instruction; it has no columns if the interpreter stores none (`-X no_debug_ranges`).
+
+    Arguments:
+        code: the code object.
+        instruction: the offset of the instruction in bytes.
+        line: the number of the line if the code object has no positions.
+    """
+    positions = islice(code.co_positions(), instruction // 2, None)
+    start, end, column, end_column = next(positions, (None, None, None, None))
+    return SourceLocation(code.co_filename, start or line, column or 0, end or line, end_column or 0)
+
+
+def constructor_location(instance: object) -> SourceLocation:
+    """Return the location of the running constructor call; for use in `__init__` methods, also of base classes."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the caller's columns
+    while frame is not None and _is_constructing(frame, instance):
+        frame = frame.f_back
+    return frame_location(frame)
+
+
+def author_location() -> SourceLocation | None:
+    """Return the location of the innermost frame of the author's code; None if the call comes from other code only."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - as above
+    while frame is not None and not _is_author_code(frame):
+        frame = frame.f_back
+    return frame_location(frame) if frame is not None else None
+
+
+def frame_location(frame: FrameType | None) -> SourceLocation:
+    """Return the current location of a frame; `UNKNOWN` without one."""
+    if frame is None:
+        return UNKNOWN
+    return instruction_location(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def _is_author_code(frame: FrameType) -> bool:
+    package = (frame.f_globals.get("__name__") or "").partition(".")[0]
+    file = frame.f_code.co_filename
+    if package in _OURS or file.startswith("<frozen"):
+        return False
+    return not any(file.startswith(folder) for folder in _INSTALLED)
+
+
+def _is_constructing(frame: FrameType, instance: object) -> bool:
+    code = frame.f_code
+    return code.co_name == "__init__" and code.co_argcount > 0 and frame.f_locals.get(code.co_varnames[0]) is instance
