@@ -48,7 +48,7 @@ class Base(SparkStreamlet):
 
 
 class Derived(Base):
-    """Adds one, and declares one anew."""
+    """Adds a port, and declares an inherited one again."""
 
     right = AvroInlet(schema="x int")
     out = AvroOutlet(schema="x long")

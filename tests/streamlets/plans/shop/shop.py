@@ -1,4 +1,4 @@
-"""A shop as a dozen streamlets: what verification of logic is tested and measured on."""
+"""A shop of a dozen streamlets, on which the verification of logic is tested and measured."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ BESTSELLERS = "article string not null, sold long not null"
 
 
 def rates(logic: SparkStreamletLogic[Any], name: str) -> DataFrame:
-    """Made-up records, a few a second."""
+    """Return a stream of generated records, a few per second."""
     return logic.source(name, format="rate", options={"rowsPerSecond": 5})
 
 
 def one_of(kind: str, many: int) -> Column:
-    """One of so many names."""
+    """Return a column with one of several names."""
     return F.concat(F.lit(kind), (F.col("value") % many).cast("string"))
 
 
 class Orders(SparkStreamlet):
-    """What is ordered."""
+    """Generates orders."""
 
     orders = AvroOutlet(schema=Order, partition_by="customer")
 
@@ -69,7 +69,7 @@ class Orders(SparkStreamlet):
 
 
 class Payments(SparkStreamlet):
-    """What is paid."""
+    """Generates payments."""
 
     payments = AvroOutlet(schema=Payment)
 
@@ -82,7 +82,7 @@ class Payments(SparkStreamlet):
 
 
 class Clicks(SparkStreamlet):
-    """What is looked at."""
+    """Generates clicks on pages."""
 
     clicks = AvroOutlet(schema=Click)
 
@@ -95,7 +95,7 @@ class Clicks(SparkStreamlet):
 
 
 class Valid(SparkStreamlet):
-    """Tells orders that can be from those that cannot."""
+    """Separates valid orders from invalid ones."""
 
     orders = AvroInlet(schema=Order)
     valid = AvroOutlet(schema=Order)
@@ -115,7 +115,7 @@ class Valid(SparkStreamlet):
 
 
 class Paid(SparkStreamlet):
-    """Orders with their payments."""
+    """Joins orders with their payments."""
 
     orders = AvroInlet(schema=Order)
     payments = AvroInlet(schema=Payment)
@@ -135,7 +135,7 @@ class Paid(SparkStreamlet):
 
 
 class Revenue(SparkStreamlet):
-    """What each hour brought."""
+    """Computes the revenue of each hour."""
 
     paid = AvroInlet(schema=PAID)
     revenue = AvroOutlet(schema=REVENUE)
@@ -154,7 +154,7 @@ class Revenue(SparkStreamlet):
 
 
 class Visits(SparkStreamlet):
-    """Views of each visit."""
+    """Counts the views of each visit."""
 
     clicks = AvroInlet(schema=Click)
     visits = AvroOutlet(schema=VISITS)
@@ -172,7 +172,7 @@ class Visits(SparkStreamlet):
 
 
 class Once(SparkStreamlet):
-    """Each page once a customer."""
+    """Keeps one click for each page and customer."""
 
     clicks = AvroInlet(schema=Click)
     seen = AvroOutlet(schema=Click)
@@ -185,7 +185,7 @@ class Once(SparkStreamlet):
 
 
 class Bestsellers(SparkStreamlet):
-    """How often each article was sold, told anew with every batch."""
+    """Counts the sales of each article, and writes all counts with every batch."""
 
     orders = AvroInlet(schema=Order)
     bestsellers = AvroOutlet(schema=BESTSELLERS)
@@ -198,7 +198,7 @@ class Bestsellers(SparkStreamlet):
 
 
 class Board(SparkStreamlet):
-    """Shows what there is."""
+    """Prints revenue, clicks and bestsellers."""
 
     revenue = AvroInlet(schema=REVENUE)
     clicks = AvroInlet(schema=Click)
@@ -216,7 +216,7 @@ class Board(SparkStreamlet):
 
 
 class Reminders(SparkStreamlet):
-    """Tells customers that their order could not be taken."""
+    """Notifies customers of invalid orders."""
 
     orders = AvroInlet(schema=Order)
 
