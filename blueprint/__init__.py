@@ -1,1 +1,1 @@
-"""The blueprint language: parse, model, check, draw. Knows nothing of Spark."""
+"""The blueprint language: parsing, model, verification, comparison and drawing. It does not depend on Spark."""

@@ -1,4 +1,4 @@
-"""What the language may ask about streamlets and channels. `streamlets` answers; only plain data crosses."""
+"""The interface to streamlets and channels for the language, in plain data. `streamlets` implements it."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class PortDescriptor:
     """An inlet or outlet of a streamlet as configured.
 
     Arguments:
-        name: as the blueprint writes it.
-        attribute: the Python attribute that holds it, or None when declared by configuration.
-        contract: its records' schema; None when the schema cannot be had (then `problems` says why).
-        declared: where.
-        partition_by: column names, or SQL expressions over the columns, that the outlet's records are laid out by.
-        on_invalid: what happens to rows that break the contract (outlets).
-        extra: what happens to columns that the contract does not have (outlets).
-        problems: findings about its schema.
+        name: the name in the blueprint.
+        attribute: the Python attribute of the port, None for a port declared by configuration.
+        contract: the schema of its records; None when it cannot be determined, see `problems`.
+        declared: the place of the declaration.
+        partition_by: the columns, or SQL expressions over columns, by which the records of an outlet are partitioned.
+        on_invalid: for outlets, the handling of rows that violate the contract.
+        extra: for outlets, the handling of columns that are not in the contract.
+        problems: findings about the schema.
     """
 
     name: str
@@ -53,12 +53,13 @@ class PortDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class PathTraits:
-    """What a path must be.
+    """The requirements of a path.
 
     Arguments:
-        kind: whether it names a file, a directory, or any of them.
-        must_exist: whether it must be there before the application starts.
-        readable, writable: what the streamlet does with it.
+        kind: whether it names a file, a directory, or either.
+        must_exist: whether it must exist before the application starts.
+        readable: whether the streamlet reads it.
+        writable: whether the streamlet writes it.
     """
 
     kind: Literal["any", "file", "directory"] = "any"
@@ -69,8 +70,19 @@ class PathTraits:
 
 @dataclass(frozen=True, slots=True)
 class ParameterDescriptor:
-    """A config parameter: `default` is text as the blueprint would write it, None when a value is required; `path` is
-    set for parameters that are paths."""
+    """A config parameter.
+
+    Arguments:
+        key: its name.
+        description: its purpose.
+        type: the type of its value.
+        default: the default in the notation of a blueprint, None when a value is required.
+        declared: the place of the declaration.
+        pattern: a regular expression that a string must match.
+        choices: the accepted strings, empty for any.
+        optional: whether it may have neither a value nor a default.
+        path: for a path, its requirements.
+    """
 
     key: str
     description: str
@@ -85,13 +97,13 @@ class ParameterDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class ParameterProblem:
-    """What a streamlet itself finds wrong with its parameters' values, each of which fits its parameter.
+    """A problem that a streamlet itself reports about the values of its parameters, each of which has the right type.
 
     Arguments:
-        path: the parameter's key, then keys inside its value; what is missing may be named, too.
+        path: the key of the parameter, then keys inside its value. The last key may be a missing one.
         message: one sentence without a full stop.
         help: what to do, one sentence each.
-        about: whether the value at the path is wrong, or its key should not be there.
+        about: whether the value at the path is wrong, or its key must not be set.
     """
 
     path: tuple[str, ...]
@@ -102,7 +114,7 @@ class ParameterProblem:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFolder:
-    """A folder outside of topics that a streamlet writes, absolute, and the keys that lead to the parameter's value."""
+    """An absolute directory outside of topics that a streamlet writes, and the keys of the parameter that sets it."""
 
     parameter: tuple[str, ...]
     folder: str
@@ -110,7 +122,7 @@ class WrittenFolder:
 
 @dataclass(frozen=True, slots=True)
 class VolumeMountDescriptor:
-    """A folder the streamlet wants mounted."""
+    """A directory that the streamlet requires as a mount."""
 
     name: str
     path: str
@@ -120,10 +132,10 @@ class VolumeMountDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class StreamletDescriptor:
-    """A streamlet as configured: everything known of it without running it. Ports and parameters sorted by name.
+    """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
-    `parameter_problems` is what the streamlet says of the values it was asked with; `folders` is what it writes with
-    them, when nothing is wrong with them.
+    `parameter_problems` are the problems that the streamlet reports about the values of the request. `folders` are the
+    directories that it writes with these values, if there are no problems.
     """
 
     class_name: str
@@ -140,18 +152,18 @@ class StreamletDescriptor:
 
 
 class LoadFailureKind(enum.StrEnum):
-    """Why a class gives no descriptor."""
+    """The reason why a class cannot be described."""
 
     MODULE_NOT_FOUND = "module-not-found"
-    MODULE_SHADOWED = "module-shadowed"  # a user's own module called like one of ours
+    MODULE_SHADOWED = "module-shadowed"  # a module of the user has the name of a module of the framework
     MODULE_RAISES = "module-raises"
     CLASS_NOT_FOUND = "class-not-found"
     NOT_A_STREAMLET = "not-a-streamlet"
     ABSTRACT = "abstract"
     CONSTRUCTOR_RAISES = "constructor-raises"
     SHAPE_RAISES = "shape-raises"
-    CHECK_RAISES = "check-raises"  # looking at the values of its parameters
-    SHAPE_DIFFERS = "shape-differs"  # the shape given is not made of the ports declared
+    CHECK_RAISES = "check-raises"  # while it checks the values of its parameters
+    SHAPE_DIFFERS = "shape-differs"  # the shape is not made of the declared ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +171,11 @@ class LoadFailure:
     """A class that cannot be described.
 
     Arguments:
-        kind: which way.
-        message: one sentence; for exceptions `Type: text`.
+        kind: the reason.
+        message: one sentence; for exceptions `Type: message`.
         frames: the user's own frames, outermost first.
-        near: names close to the one asked for (modules or `module.Class` paths), best first.
-        declared: where the class or module stands, when that is known.
+        near: names similar to the requested one (modules or `module.Class` paths), best first.
+        declared: the place of the class or module, when it is known.
     """
 
     kind: LoadFailureKind
@@ -175,8 +187,8 @@ class LoadFailure:
 
 @dataclass(frozen=True, slots=True)
 class PortSetting:
-    """What the configuration says of a port: a schema (a path, or Avro or DDL text) for classes that take theirs
-    from it. `span` is where it says so."""
+    """The configuration of a port: a schema (a path, Avro or DDL) for classes that take theirs from the configuration,
+    and the place that sets it."""
 
     schema: str
     span: Span
@@ -184,7 +196,7 @@ class PortSetting:
 
 @dataclass(frozen=True, slots=True)
 class StreamletRequest:
-    """A streamlet to describe: its class and what is set of its ports and parameters."""
+    """A streamlet to describe: its class, and the settings of its ports and parameters."""
 
     ref: str
     class_name: str
@@ -196,13 +208,13 @@ class StreamletRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChannelTraits:
-    """What a channel can do, as far as verification must know.
+    """The capabilities of a channel that verification needs to know.
 
     Arguments:
-        name: as the blueprint writes it.
-        topic_keys: setting keys it understands in a topic's `topic { ... }`, with their type names.
-        real_time: whether real-time triggers work on it.
-        reserved: prefixes of the names that the channel uses for itself, so that no topic may have them.
+        name: the name in the blueprint.
+        topic_keys: the keys that it accepts in a topic's `topic { ... }`, with their type names.
+        real_time: whether it supports real-time triggers.
+        reserved: the name prefixes that it uses internally, which topics must not have.
     """
 
     name: str
@@ -212,17 +224,20 @@ class ChannelTraits:
 
 
 class Catalog(Protocol):
-    """The questions of the language."""
+    """Describes streamlets and channels."""
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
-        """Describe the streamlet as configured; never raises for what a user did."""
+        """Describe a streamlet as configured. Mistakes of the user never raise."""
 
     def classes(self, folder: str) -> tuple[str, ...]:
-        """The class paths of all streamlets found in a project's folder, sorted."""
+        """Return the class paths of all streamlets in the directory of a project, sorted."""
 
     def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
-        """The class paths of streamlets of a project that are not used, and where their names stand; those that
-        another blueprint of the folder names are left out, and all where a search would take long."""
+        """Return the class paths of unused streamlets of a project, with the places of their names.
+
+        Streamlets in `used` or in another blueprint of the directory are used. A directory that would take long to
+        search has no unused streamlets.
+        """
 
     def channels(self) -> Mapping[str, ChannelTraits]:
-        """The channels there are, by name."""
+        """Return the traits of all channels by name."""

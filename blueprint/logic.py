@@ -1,4 +1,4 @@
-"""What `flow verify --plans` asks about the logic of streamlets, as plain data. `streamlets.plans` answers."""
+"""The interface of `flow verify --plans` to the logic of streamlets. `streamlets.plans` implements it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from blueprint.plan import Isolation, StreamletPlan
 
 @dataclass(frozen=True, slots=True)
 class Buildable:
-    """A streamlet whose class, schemas and parameters hold, whatever else is wrong with the application.
+    """A streamlet with a valid class, schemas and parameters, whatever else is wrong with the application.
 
     Arguments:
-        plan: its settings; the topic of a port that is bound to none is "".
-        place: where the blueprint names it.
-        slow_topics: its topics on channels that have no real time, with the channel's name, by topic id.
-        spark_places: where each of its Spark settings stands, by full name.
-        state: whether to find the columns that its queries keep in state, for which Spark runs a batch without rows.
+        plan: its plan. The topic of a port that is not connected is "".
+        place: the place of its name in the blueprint.
+        slow_topics: the channel of each of its topics on a channel without real-time support, by topic id.
+        spark_places: the places of its Spark settings, by full name.
+        state: whether to determine the state columns of its queries, for which Spark runs a batch without rows.
     """
 
     plan: StreamletPlan
@@ -32,13 +32,14 @@ class Buildable:
 
 @dataclass(frozen=True, slots=True)
 class BuildableApplication:
-    """All that can be built.
+    """The part of an application whose logic can be built.
 
     Arguments:
-        name: the application's; folder: where its modules are imported from, absolute.
-        streamlets: in the order of the blueprint.
-        spark: Spark settings of the whole application.
-        isolation: whether streamlets share the process that such settings are for.
+        name: the name of the application.
+        folder: the absolute directory from which its modules are imported.
+        streamlets: its streamlets in the order of the blueprint.
+        spark: the Spark settings of the whole application.
+        isolation: whether streamlets share the process to which these settings apply.
     """
 
     name: str
@@ -50,14 +51,14 @@ class BuildableApplication:
 
 @dataclass(frozen=True, slots=True)
 class BuiltLogic:
-    """What came of building: findings in any order, and the queries there are."""
+    """The result of building logic: findings in any order, and the queries."""
 
     findings: tuple[Diagnostic, ...] = ()
     queries: Queries = field(default_factory=dict)
 
 
 class LogicCheck(Protocol):
-    """Builds the logic of streamlets and tells what is wrong with it. `streamlets.plans` has one."""
+    """Builds the logic of streamlets and reports findings about it. `streamlets.plans` implements it."""
 
     def __call__(self, application: BuildableApplication) -> BuiltLogic:
-        """Never raises for what a user's code does."""
+        """Build the logic of an application. Exceptions of the user's code become findings."""

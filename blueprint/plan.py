@@ -1,4 +1,4 @@
-"""`ApplicationPlan`: the verified blueprint with every setting resolved. All that comes after reads only this."""
+"""`ApplicationPlan`: the verified blueprint with every setting resolved. All later steps use only this."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from blueprint.quantities import Duration, MemorySize
 
 @dataclass(frozen=True, slots=True)
 class ProcessingTime:
-    """A micro-batch every `interval`; 0 means as fast as it goes."""
+    """A micro-batch every `interval`; 0 means as fast as possible."""
 
     interval: Duration
 
 
 @dataclass(frozen=True, slots=True)
 class AvailableNow:
-    """All there is, in as many batches as limits ask for, then the end."""
+    """All available data, in as many batches as the limits require, then the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class RealTime:
-    """Record by record, with a checkpoint every `interval` (Kafka only)."""
+    """Record by record, with a checkpoint every `interval`, for channels that support it."""
 
     interval: Duration
 
@@ -35,7 +35,7 @@ Trigger = ProcessingTime | AvailableNow | RealTime
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How a failed unit is restarted; the formula stands in `streamlets/runner/supervision/backoff.py`."""
+    """The restart settings of a failed unit. The formula is in `streamlets/runner/supervision/backoff.py`."""
 
     enabled: bool = True
     max_attempts: int = 2147483647
@@ -46,12 +46,12 @@ class Retry:
 
 
 STUCK_AFTER = Duration(600 * 10**9)
-"""How long a batch runs before it is reported as stuck, unless a setting says otherwise."""
+"""The default time after which a running batch is reported as stuck."""
 
 
 @dataclass(frozen=True, slots=True)
 class InletPlan:
-    """An inlet joined to its topic. `max_records` limits a batch to whole commits; None when nothing does."""
+    """An inlet connected to its topic. `max_records` limits a batch, in whole commits; None means no limit."""
 
     streamlet: str
     name: str
@@ -64,7 +64,7 @@ class InletPlan:
 
 @dataclass(frozen=True, slots=True)
 class OutletPlan:
-    """An outlet joined to its topic; `topic` is the topic's id."""
+    """An outlet connected to its topic; `topic` is the id of the topic."""
 
     streamlet: str
     name: str
@@ -78,12 +78,12 @@ class OutletPlan:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a topic's records stay.
+    """The retention of the records of a topic.
 
     Arguments:
-        time: after which they may go; None for ever.
-        size: of the topic, beyond which the oldest may go; None for any.
-        keep_unread: whether they stay until every known reader has committed them.
+        time: the age after which records may be deleted; None means never.
+        size: the size of the topic above which the oldest records may be deleted; None means no limit.
+        keep_unread: whether records are kept until every known reader has committed them.
     """
 
     time: Duration | None = None
@@ -92,13 +92,13 @@ class Retention:
 
     @property
     def limited(self) -> bool:
-        """Whether anything ever goes."""
+        """Return whether records may ever be deleted."""
         return self.time is not None or self.size is not None
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """A topic: `id` is the blueprint's name, `name` the physical one. Writers and readers are port paths `ref.port`."""
+    """A topic: `id` is its name in the blueprint, `name` the physical one. Ports are given as `streamlet.port`."""
 
     id: str
     name: str
@@ -115,17 +115,17 @@ class StreamletPlan:
     """A streamlet with every setting resolved.
 
     Arguments:
-        parameters: values by key, typed: int, str, float, bool, `Duration`, `MemorySize`, dict.
-        trigger: None means the code's, else the runner's default.
-        retry: how its units are restarted; retry_set: which of its fields `flow` sets, so that the options of a query
-            in the code do not.
-        spark: Spark settings of this streamlet's session.
-        volume_mounts: mount name to folder.
-        queries: trigger per query name, where the settings give one.
-        dead_letters: id of the topic that takes rows which broke a contract; None when no port asks for it.
-        folder: where relative paths in its settings start: the blueprint's.
-        source_evolution: whether sources are named in the checkpoint (default), so that inlets may change.
-        stuck_after: how long a batch runs before it is reported as stuck.
+        parameters: the values by key, typed: int, str, float, bool, `Duration`, `MemorySize`, dict.
+        trigger: None means the trigger of the code, otherwise the default of the runner.
+        retry: the restart settings of its units.
+        retry_set: the fields of `retry` that the configuration sets. They override the options of a query in the code.
+        spark: the Spark settings of this streamlet's session.
+        volume_mounts: the directory of each mount by name.
+        queries: the triggers that the settings define, by query name.
+        dead_letters: the id of the topic for rows that violate a contract; None when no port needs it.
+        folder: the directory of the blueprint, from which relative paths in the settings start.
+        source_evolution: whether sources are named in the checkpoint (the default), so that inlets may change.
+        stuck_after: the time after which a running batch is reported as stuck.
     """
 
     ref: str
@@ -148,11 +148,11 @@ class StreamletPlan:
 
 
 Isolation = Literal["none", "process"]
-"""Where streamlets run: all on one Spark, or each (each group) in a process with a Spark of its own."""
+"""Where streamlets run: all in one Spark, or each streamlet or group in a process with its own Spark."""
 
 
 Access = Literal["owner", "group"]
-"""Who may read an application's state directory: the user who runs it, or also the directory's group."""
+"""Who may read the state directory: only the user who runs the application, or also the group of the directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,14 @@ class ApplicationPlan:
     """A verified application.
 
     Arguments:
-        name: the application's.
-        blueprint: the blueprint's file; folder: where modules and relative paths start from.
-        streamlets: in topological order (producers first), ties by name; topics: sorted by id.
-        spark: Spark settings of the whole application (`flow.runtimes.spark`).
-        isolation: unless the command line says otherwise.
-        state_access: who may read its state directory.
+        name: the name of the application.
+        blueprint: the path of the blueprint.
+        folder: the directory from which modules are imported and relative paths start.
+        streamlets: the streamlets in topological order (producers first), ties by name.
+        topics: the topics sorted by id.
+        spark: the Spark settings of the whole application (`flow.runtimes.spark`).
+        isolation: the isolation unless the command line overrides it.
+        state_access: who may read the state directory.
     """
 
     name: str
@@ -178,25 +180,33 @@ class ApplicationPlan:
     state_access: Access = "owner"
 
     def streamlet(self, ref: str) -> StreamletPlan:
-        """The streamlet called `ref`; KeyError when there is none."""
+        """Return the streamlet `ref`.
+
+        Raises:
+            KeyError: it does not exist.
+        """
         for plan in self.streamlets:
             if plan.ref == ref:
                 return plan
         raise KeyError(ref)
 
     def topic(self, topic_id: str) -> TopicPlan:
-        """The topic called `topic_id`; KeyError when there is none."""
+        """Return the topic `topic_id`.
+
+        Raises:
+            KeyError: it does not exist.
+        """
         for plan in self.topics:
             if plan.id == topic_id:
                 return plan
         raise KeyError(topic_id)
 
     def inlets_of(self, topic_id: str) -> tuple[InletPlan, ...]:
-        """The inlets that read a topic."""
+        """Return the inlets that read a topic."""
         return tuple(inlet for plan in self.streamlets for inlet in plan.inlets if inlet.topic == topic_id)
 
     def producers_of(self, ref: str) -> tuple[str, ...]:
-        """The streamlets that write a topic which `ref` reads, sorted, without itself."""
+        """Return the streamlets, other than `ref`, that write a topic which `ref` reads, sorted."""
         topics = {inlet.topic for inlet in self.streamlet(ref).inlets}
-        found = {path.rpartition(".")[0] for topic in self.topics if topic.id in topics for path in topic.producers}
-        return tuple(sorted(found - {ref}))
+        producers = {path.rpartition(".")[0] for topic in self.topics if topic.id in topics for path in topic.producers}
+        return tuple(sorted(producers - {ref}))

@@ -1,4 +1,4 @@
-"""Durations and memory sizes as HOCON spells them: one reader for settings, parameters and triggers.
+"""Durations and memory sizes in HOCON notation: one parser for settings, parameters and triggers.
 
 Source of the units: the HOCON specification, "Duration format" and "Size in bytes format"; `min` is PSTL's.
 """
@@ -39,35 +39,35 @@ def _size_units() -> dict[str, int]:
 
 _BYTES = _size_units()
 _NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]*)\s*")
-_LONGEST = 2**63 - 1  # nanoseconds, some 292 years, or bytes: what the other side of Spark can hold
+_LONGEST = 2**63 - 1  # nanoseconds (some 292 years) or bytes: the maximum of a Java long
 
 LARGEST_COUNT = 2**31 - 1
-"""The largest number of records, partitions or attempts that Spark's side can count to."""
+"""The largest number of records, partitions or attempts: the maximum of a Java int."""
 
 
 class QuantityError(ValueError):
-    """The text is no duration or size; the message says what would be."""
+    """The text is not a valid duration or size. The message names the valid form."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in whole nanoseconds, never negative."""
+    """A non-negative length of time in whole nanoseconds."""
 
     nanoseconds: int
 
     @property
     def seconds(self) -> float:
-        """In seconds."""
+        """Return the duration in seconds."""
         return self.nanoseconds / 1e9
 
     @property
     def timedelta(self) -> datetime.timedelta:
-        """As Python's own type, cut to microseconds."""
+        """Return the duration as a `timedelta`, truncated to microseconds."""
         return datetime.timedelta(microseconds=self.nanoseconds // 1000)
 
     @property
     def sql(self) -> str:
-        """As Spark reads intervals (`F.window`, `withWatermark`, triggers): the largest unit that is exact."""
+        """Return a Spark interval (for `F.window`, `withWatermark`, triggers) in the largest unit that is exact."""
         micros = self.nanoseconds // 1000
         if micros == 0:
             return "0 seconds"
@@ -94,14 +94,14 @@ class MemorySize:
 _SHORTEST_BACKOFF = Duration(10 * 10**6)
 
 
-def _read(text: str, units: dict[str, int], what: str, example: str) -> int:
+def _read(text: str, units: dict[str, int], quantity: str, example: str) -> int:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise QuantityError(f"`{text}` is not {what}: write a number and a unit, such as `{example}`")
+        raise QuantityError(f"`{text}` is not {quantity}: write a number and a unit, such as `{example}`")
     number, unit = match.groups()
     if unit not in units:
-        known = ", ".join(sorted({u for u in units if 0 < len(u) <= 3}))
-        raise QuantityError(f"`{unit}` is not a unit of {what}: known are {known} and their long names")
+        known = ", ".join(sorted({name for name in units if 0 < len(name) <= 3}))
+        raise QuantityError(f"`{unit}` is not a unit of {quantity}: use {known} or a long form")
     amount = Decimal(number) * units[unit]
     if amount < 0:
         raise QuantityError(f"`{text}` is negative")
@@ -112,7 +112,7 @@ def duration(text: str) -> Duration:
     """Read a duration such as `5 minutes`, `250ms` or `10` (milliseconds).
 
     Raises:
-        QuantityError: the text is no duration.
+        QuantityError: the text is not a duration.
     """
     nanoseconds = _read(text, _NANOS, "a duration", "5 minutes")
     if nanoseconds > _LONGEST:
@@ -121,22 +121,22 @@ def duration(text: str) -> Duration:
 
 
 def backoff(text: str) -> Duration:
-    """Read a duration to wait before a restart.
+    """Read the delay before a restart.
 
     Raises:
-        QuantityError: the text is not a duration, or a shorter one than 10 ms.
+        QuantityError: the text is not a duration, or is shorter than 10 ms.
     """
-    pause = duration(text)
-    if pause < _SHORTEST_BACKOFF:
-        raise QuantityError(f"`{text}` is shorter than 10 ms: what fails would be restarted without a pause")
-    return pause
+    delay = duration(text)
+    if delay < _SHORTEST_BACKOFF:
+        raise QuantityError(f"`{text}` is shorter than 10 ms, the minimum delay between restarts")
+    return delay
 
 
 def memory_size(text: str) -> MemorySize:
     """Read a size such as `64 MiB`, `1GB` or `512` (bytes).
 
     Raises:
-        QuantityError: the text is no size.
+        QuantityError: the text is not a size.
     """
     size = _read(text, _BYTES, "a memory size", "64 MiB")
     if size > _LONGEST:

@@ -1,4 +1,4 @@
-"""Near names: what a misspelt name was most probably meant to be."""
+"""Suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -7,66 +7,74 @@ from collections.abc import Collection, Container, Iterable
 
 
 def near(name: str, candidates: Iterable[str], limit: int = 3) -> tuple[str, ...]:
-    """The candidates that `name` may be a misspelling of, best first, ties by name.
+    """Return the candidates of which `name` may be a misspelling, best first, ties by name.
 
-    Near is: at most one edit in three characters (a transposition is one edit), the same but for case, `-` and
-    `_`, or one the beginning of the other (three characters at least).
+    A candidate is near if it has at most one edit in three characters (a transposition is one edit), differs only in
+    case, `-` and `_`, or if one of the two names is a prefix, of at least three characters, of the other.
     """
     return tuple(candidate for _, candidate, _ in _ranked(name, candidates)[:limit])
 
 
 def misspelling_of(name: str, candidates: Iterable[str]) -> str | None:
-    """The only candidate near to `name`; None when several are, or when only the beginnings are the same."""
+    """Return the only candidate near `name`; None when several are near, or when the names only share a prefix."""
     ranked = _ranked(name, candidates)
     if len(ranked) != 1:
         return None
-    _, candidate, beginning = ranked[0]
-    return None if beginning else candidate
+    _, candidate, is_prefix = ranked[0]
+    return None if is_prefix else candidate
 
 
 def sole_meanings(names: Iterable[str], known: Collection[str], taken: Container[str]) -> dict[str, str]:
-    """What each name is the misspelling of, where only that is near, it is not taken, and no other name may mean it."""
+    """Return the known name that each misspelt name means, where that is certain.
+
+    It is certain when only one known name is near, which is not taken, and no other misspelt name may mean it.
+    """
     meanings = {name: meant for name in names if (meant := misspelling_of(name, known)) is not None}
     claims = Counter(meanings.values())
     return {name: meant for name, meant in meanings.items() if meant not in taken and claims[meant] == 1}
 
 
 def _ranked(name: str, candidates: Iterable[str]) -> list[tuple[int, str, bool]]:
-    """Each near candidate with its cost, and whether only the beginnings are the same; best first."""
+    """Return each near candidate with its cost, and whether the names only share a prefix; best first."""
     plain = _plain(name)
-    found = []
+    ranked = []
     for candidate in set(candidates) - {name}:
         allowed = max(1, (max(len(name), len(candidate)) + 1) // 3)
         other = _plain(candidate)
         if plain == other:
-            found.append((0, candidate, False))
+            ranked.append((0, candidate, False))
         elif abs(len(plain) - len(other)) <= allowed and (cost := _edits(plain, other, allowed)) <= allowed:
-            found.append((cost, candidate, False))
+            ranked.append((cost, candidate, False))
         elif min(len(plain), len(other)) >= 3 and (plain.startswith(other) or other.startswith(plain)):
-            found.append((allowed + 1, candidate, True))
-    return sorted(found)
+            ranked.append((allowed + 1, candidate, True))
+    return sorted(ranked)
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """A help line with the nearest candidates, () when none is near."""
-    found = near(name, candidates)
-    return (f"did you mean {alternatives(found)}?",) if found else ()
+    """Return help with the nearest candidates, () when none is near."""
+    nearest = near(name, candidates)
+    return (f"did you mean {alternatives(nearest)}?",) if nearest else ()
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """What a name was meant to be, as the end of a message: the nearest of those that are known; where none is near,
-    what is said otherwise, and if nothing is, all of them."""
+    """Return a suggestion for an unknown name, as the end of a message.
+
+    Arguments:
+        name: the unknown name.
+        known: the valid names.
+        otherwise: the text to return when no valid name is near; default: a list of the valid names.
+    """
     known = tuple(known)
-    return " ".join(did_you_mean(name, known)) or otherwise or f"there are: {', '.join(known) or 'none'}"
+    return " ".join(did_you_mean(name, known)) or otherwise or f"available: {', '.join(known) or 'none'}"
 
 
 def alternatives(names: Iterable[str]) -> str:
-    """`a`, `b` or `c`, each in back-quotes."""
+    """Return names as `a`, `b` or `c`, each in back-quotes."""
     return _joined(names, "or")
 
 
 def listing(names: Iterable[str]) -> str:
-    """`a`, `b` and `c`, each in back-quotes."""
+    """Return names as `a`, `b` and `c`, each in back-quotes."""
     return _joined(names, "and")
 
 
@@ -79,18 +87,18 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def _edits(one: str, two: str, most: int) -> int:
-    """Optimal string alignment distance; `most + 1` as soon as it is known to be more than `most`."""
-    before: list[int] = []
-    above = list(range(len(two) + 1))
-    for i, left in enumerate(one, start=1):
+def _edits(first: str, second: str, limit: int) -> int:
+    """Return the optimal string alignment distance, or `limit + 1` as soon as it is known to exceed `limit`."""
+    two_above: list[int] = []
+    one_above = list(range(len(second) + 1))
+    for i, left in enumerate(first, start=1):
         row = [i]
-        for j, right in enumerate(two, start=1):
-            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == two[j - 2] and one[i - 2] == right:
-                cost = min(cost, before[j - 2] + 1)
+        for j, right in enumerate(second, start=1):
+            cost = min(one_above[j] + 1, row[j - 1] + 1, one_above[j - 1] + (left != right))
+            if i > 1 and j > 1 and left == second[j - 2] and first[i - 2] == right:
+                cost = min(cost, two_above[j - 2] + 1)
             row.append(cost)
-        if min(row) > most:
-            return most + 1
-        before, above = above, row
-    return above[-1]
+        if min(row) > limit:
+            return limit + 1
+        two_above, one_above = one_above, row
+    return one_above[-1]

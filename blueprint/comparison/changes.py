@@ -24,7 +24,7 @@ class ChangeClass(enum.Enum):
 
     @property
     def words(self) -> str:
-        """What it takes, as a sentence begins."""
+        """Return what it takes, as a sentence begins."""
         return _WORDS[self]
 
 
@@ -68,5 +68,5 @@ class Change:
 
 
 def worst(changes: Iterable[Change]) -> ChangeClass:
-    """The class of the change that takes most; safe when there is none."""
+    """Return the class of the change that takes most; safe when there is none."""
     return max((change.needs for change in changes), key=lambda needs: needs.rank, default=ChangeClass.SAFE)

@@ -26,7 +26,7 @@ _COMPARISONS = (
 
 
 def compare(old: ApplicationDescriptor, new: ApplicationDescriptor) -> tuple[Change, ...]:
-    """Every change, the one that takes most first; none between a descriptor and itself.
+    """Return every change, the one that takes most first; none between a descriptor and itself.
 
     What neither descriptor says is not seen: other logic under the same class, unless both know their queries, and
     other code in the same query.

@@ -21,8 +21,10 @@ from blueprint.settings.secrets import as_json, hidden, masked
 
 
 def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
-    """The descriptor of a verified application, with the queries of logic that was built; the schemas that records
-    were written with are for whoever has run it to add."""
+    """Return the descriptor of a verified application, with the queries of logic that was built.
+
+    The schemas of written records are not included: only a runner knows them.
+    """
     streamlets = sorted(plan.streamlets, key=lambda one: one.ref)
     return ApplicationDescriptor(
         application=plan.name,
@@ -57,18 +59,18 @@ def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuer
 
 
 def retry_json(retry: Retry) -> dict[str, Json]:
-    """How units are restarted, by the names of the settings."""
+    """Return how units are restarted, by the names of the settings."""
     return {field.name.replace("_", "-"): as_json(getattr(retry, field.name)) for field in fields(Retry)}
 
 
 def _below(path: str, folder: str) -> str:
-    """A path relative to the blueprint's folder when it lies below: descriptors travel between machines."""
+    """Return a path relative to the blueprint's folder when it lies below: descriptors travel between machines."""
     place = PurePath(path)
     return str(place.relative_to(folder)) if place.is_relative_to(folder) else path
 
 
 def _relative(value: object, folder: str) -> object:
-    """A parameter's value with the paths in it as `_below` gives them."""
+    """Return a parameter's value with the paths in it as `_below` gives them."""
     match value:
         case PurePath():
             return _below(str(value), folder)

@@ -102,7 +102,8 @@ class DescribedStreamlet:
         class_name: the class path.
         inlets, outlets: by name.
         parameters: values by key as JSON; those of secrets are `SECRET`.
-        trigger: as one writes it in a blueprint, None when the code decides; triggers: by query.
+        trigger: as one writes it in a blueprint, None when the code decides.
+        triggers: by query.
         retry, spark, volume_mounts: as in `StreamletPlan`, as text.
         source_evolution: whether sources are named in the checkpoints.
         queries: by name; None when they are not known, because nothing has run yet.
@@ -122,7 +123,7 @@ class DescribedStreamlet:
 
     @property
     def stateful(self) -> bool | None:
-        """Whether one of its queries keeps state; None when that is not known."""
+        """Return whether one of its queries keeps state; None when that is not known."""
         return None if self.queries is None else any(query.operators for query in self.queries.values())
 
 
@@ -131,7 +132,8 @@ class DescribedTopic:
     """A topic.
 
     Arguments:
-        name: on its channel; channel, cluster: where that is; managed: whether the application makes it.
+        name: on its channel; channel, cluster: where that is.
+        managed: whether the application makes it.
         settings: what its channel is told, by dotted keys; those of secrets are `SECRET`.
         written: schemas that records in it were written with, beside those of the present writers.
     """
@@ -145,7 +147,7 @@ class DescribedTopic:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What a position in it holds for: another channel, cluster or name is another topic."""
+        """Return what a position in it holds for: another channel, cluster or name is another topic."""
         return self.channel, self.cluster, self.name
 
 
@@ -173,9 +175,9 @@ class ApplicationDescriptor:
         object.__setattr__(self, "_outlets", dict(outlets))
 
     def inlets_of(self, topic: str) -> Mapping[tuple[str, str], DescribedInlet]:
-        """The inlets that read a topic, by streamlet and name."""
+        """Return the inlets that read a topic, by streamlet and name."""
         return self._inlets.get(topic, {})
 
     def outlets_of(self, topic: str) -> Mapping[tuple[str, str], DescribedOutlet]:
-        """The outlets that write a topic, by streamlet and name."""
+        """Return the outlets that write a topic, by streamlet and name."""
         return self._outlets.get(topic, {})

@@ -23,7 +23,8 @@ class Against:
     """What to compare an application with.
 
     Arguments:
-        described: the older descriptor, or why its file gives none; file: as in `Span.file`.
+        described: the older descriptor, or why its file gives none.
+        file: as in `Span.file`.
         allowed: the class that a change may be of, and every milder one; changes beyond it are errors.
     """
 
@@ -79,7 +80,7 @@ def _severity(needs: ChangeClass, allowed: ChangeClass) -> Severity:
 
 
 def _declared(draft: Draft, change: Change, queries: Queries) -> tuple[Label, ...]:
-    """Where the class declares the port whose schema changed, or its logic asks for the query."""
+    """Return where the class declares the port whose schema changed, or its logic asks for the query."""
     match change:
         case Change(path=("streamlets", ref, "queries", name)):
             place = queries[ref][name].place if name in queries.get(ref, ()) else None
@@ -94,7 +95,7 @@ def _declared(draft: Draft, change: Change, queries: Queries) -> tuple[Label, ..
 
 
 def _before(root: ObjectValue, path: tuple[str, ...]) -> Span | None:
-    """Where a path of keys, or as much of it as there is, stands in the older descriptor."""
+    """Return where a path of keys, or as much of it as there is, stands in the older descriptor."""
     found, here = None, root
     for key in path:
         value = here.fields.get(key)
@@ -108,7 +109,7 @@ def _before(root: ObjectValue, path: tuple[str, ...]) -> Span | None:
 
 
 def _place(draft: Draft, path: tuple[str, ...]) -> Span | None:
-    """Where the thing that a path of the newer descriptor names stands in the blueprint or the settings."""
+    """Return where the thing that a path of the newer descriptor names stands in the blueprint or the settings."""
     match path:
         case ("streamlets", ref, *rest) if ref in draft.blueprint.streamlets:
             return _streamlet_place(draft, ref, rest)

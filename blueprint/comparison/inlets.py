@@ -23,7 +23,7 @@ from blueprint.spelling import listing
 
 
 def history(pairing: Pairing, topic: str) -> tuple[Contract, ...]:
-    """The schemas that records already in a topic (by its newer id) may have."""
+    """Return the schemas that records already in a topic (by its newer id) may have."""
     before = pairing.old_topics.get(topic)
     if before is None or pairing.old.topics[before].place != pairing.new.topics[topic].place:
         return ()
@@ -32,17 +32,17 @@ def history(pairing: Pairing, topic: str) -> tuple[Contract, ...]:
 
 
 def outside(descriptor: ApplicationDescriptor, topic: str) -> bool:
-    """Whether a topic is made or written by somebody else."""
+    """Return whether a topic is made or written by somebody else."""
     return not descriptor.topics[topic].managed or not descriptor.outlets_of(topic)
 
 
 def unread_from_start(pairing: Pairing, inlet: DescribedInlet) -> list[Unread]:
-    """What an inlet that has no position yet will come upon and cannot read."""
+    """Return what an inlet that has no position yet will come upon and cannot read."""
     return unread(history(pairing, inlet.topic), inlet.contract) if inlet.starting == "earliest" else []
 
 
 def starting_words(path: str, inlet: DescribedInlet) -> str:
-    """Where an inlet without a position begins."""
+    """Return where an inlet without a position begins."""
     if inlet.starting == "latest":
         return f"`{path}` begins with what comes next in `{inlet.topic}`"
     return f"`{path}` begins at the first record of `{inlet.topic}`"

@@ -57,7 +57,7 @@ class _Logic:
     def _named_otherwise(
         self, old: Mapping[str, DescribedQuery], new: Mapping[str, DescribedQuery]
     ) -> tuple[dict[str, DescribedQuery], dict[str, DescribedQuery]]:
-        """The queries that are gone and those that came, but for those that are named after an outlet that did."""
+        """Return the removed and the added queries, except those named after a removed or added outlet."""
         lost = {name for name in self.old.outlets if self.outlets.get(name) != name}
         won = {name for name in self.new.outlets if name not in self.outlets or self.outlets[name] != name}
         gone = {name: old[name] for name in sorted(set(old) - set(new)) if lost.isdisjoint(name.split("."))}

@@ -16,7 +16,8 @@ class Pairing:
     """What is the same thing in both.
 
     Arguments:
-        streamlets: the newer name by the older one; topics: likewise, by id.
+        streamlets: the newer name by the older one.
+        topics: likewise, by id.
         inlets, outlets: by the older name of the streamlet, its ports, the newer name by the older one.
     """
 
@@ -29,7 +30,7 @@ class Pairing:
 
     @property
     def old_topics(self) -> Mapping[str, str]:
-        """The older id of a topic by the newer one."""
+        """Return the older id of a topic by the newer one."""
         return {now: before for before, now in self.topics.items()}
 
     @property
@@ -42,7 +43,7 @@ class Pairing:
         ]
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Whether a topic of the older descriptor is that of the newer one, whatever it is called."""
+        """Return whether a topic of the older descriptor is that of the newer one, whatever it is called."""
         return self.topics.get(before) == now
 
 

@@ -13,12 +13,12 @@ STATELESS_CLASSES = ("streamlets.Sink",)
 
 
 def stateful(streamlet: DescribedStreamlet) -> bool | None:
-    """Whether a streamlet keeps state; None when that is not known."""
+    """Return whether a streamlet keeps state; None when that is not known."""
     return False if streamlet.class_name in STATELESS_CLASSES else streamlet.stateful
 
 
 def queries_of(ref: str, streamlet: DescribedStreamlet) -> tuple[str, ...]:
-    """All its queries as `streamlet.query`; the streamlet alone where they are not known."""
+    """Return all its queries as `streamlet.query`; the streamlet alone where they are not known."""
     return _named(ref, streamlet, lambda name, query: True)
 
 
@@ -28,7 +28,7 @@ def keeping_state(ref: str, streamlet: DescribedStreamlet) -> tuple[str, ...]:
 
 
 def source_of(inlet: str) -> str:
-    """What an inlet's source is called in a checkpoint unless the logic says otherwise."""
+    """Return what an inlet's source is called in a checkpoint unless the logic says otherwise."""
     return inlet.replace("-", "_")
 
 
@@ -51,12 +51,12 @@ def _named(ref: str, streamlet: DescribedStreamlet, wanted: Callable[[str, Descr
 
 
 def state_words(streamlet: DescribedStreamlet) -> str:
-    """What its state is for: `an aggregation and a stream-stream join`."""
+    """Return what its state is for: `an aggregation and a stream-stream join`."""
     return operator_phrases([name for query in (streamlet.queries or {}).values() for name in query.operators])
 
 
 def unlike(ref: str, queries: Iterable[str], old: DescribedStreamlet, new: DescribedStreamlet) -> tuple[str, ...]:
-    """Those of some queries that are not known to be in both, with the same sources, where they are named."""
+    """Return those of some queries that are not known to be in both, with the same sources, where they are named."""
     return tuple(
         query for query in queries
         if (before := _query(ref, query, old)) is None or before != _query(ref, query, new) or before.sources is None
@@ -64,7 +64,7 @@ def unlike(ref: str, queries: Iterable[str], old: DescribedStreamlet, new: Descr
 
 
 def gone(ref: str, queries: Iterable[str], new: DescribedStreamlet) -> tuple[str, ...]:
-    """Those of some queries that are not known to be there still."""
+    """Return those of some queries that are not known to be there still."""
     return tuple(query for query in queries if _query(ref, query, new) is None)
 
 

@@ -51,7 +51,8 @@ def read_descriptor(text: str, file: str) -> Described:
     """Read what `to_json` wrote; keys that are not known are passed over, those left out have their defaults.
 
     Arguments:
-        text: of the file; file: as in `Span.file`.
+        text: of the file.
+        file: as in `Span.file`.
 
     Raises:
         DescriptorError: it is no JSON, no descriptor, or one of a later version.

@@ -33,13 +33,13 @@ class Unread:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What would do in the reader's schema."""
+        """Return what would do in the reader's schema."""
         texts = [change.text for one in self.reasons for change in one.changes if change.side == "reader"]
         return tuple(dict.fromkeys(texts))
 
 
 def unread(writers: Iterable[Contract], reader: Contract) -> list[Unread]:
-    """The writers' schemas that the reader cannot read, each once."""
+    """Return the writers' schemas that the reader cannot read, each once."""
     found = {}
     for writer in writers:
         if writer.json != reader.json and writer.json not in found:
@@ -50,13 +50,13 @@ def unread(writers: Iterable[Contract], reader: Contract) -> list[Unread]:
 
 
 def risks(writers: Iterable[Contract], reader: Contract) -> list[str]:
-    """What the reader may take for something else in records that it can read, one sentence each."""
+    """Return what the reader may take for something else in records that it can read, one sentence each."""
     found = (reason for writer in writers for reason in compared(writer, reader).warnings)
     return list(dict.fromkeys(f"`{one.path}`: {one.message}" if one.path else one.message for one in found))
 
 
 def same_records(old: Contract, new: Contract) -> bool:
-    """Whether two schemas differ in nothing but documentation."""
+    """Return whether two schemas differ in nothing but documentation."""
     return old.json == new.json or _undocumented(json.loads(old.json)) == _undocumented(json.loads(new.json))
 
 
@@ -92,7 +92,7 @@ def _form(field: Field, contract: Contract) -> tuple[str, str]:
 
 
 def differences(old: Contract, new: Contract) -> str:
-    """What changed, in words: ``new: `a`; gone: `b`; `c` is `long`, was `int` ``."""
+    """Return what changed, in words: ``new: `a`; gone: `b`; `c` is `long`, was `int` ``."""
     return "; ".join(_differences(old, new)) or "names, defaults or aliases differ"
 
 

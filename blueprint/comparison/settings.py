@@ -78,14 +78,14 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
 
 
 def _of_windows(ref: str, value: Json, old: DescribedStreamlet, new: DescribedStreamlet) -> tuple[str, ...]:
-    """The queries with a window of the length that a parameter had; where the new queries are known, these tell."""
+    """Return the queries with a window of the length that a parameter had; of the newer ones where they are known."""
     if new.queries is not None:
         return ()
     return tuple(f"{ref}.{name}" for name, query in sorted((old.queries or {}).items()) if determines(value, query))
 
 
 def _plain(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:
-    """What is read at each start and kept nowhere."""
+    """Yield what is read at each start and kept nowhere."""
     triggers = _differing({"": old.trigger, **old.triggers}, {"": new.trigger, **new.triggers})
     for query, then, here in triggers:
         whose = f"`{ref}.{query}`" if query else f"`{ref}`"

@@ -79,7 +79,7 @@ def _alike(old: Columns, new: Columns) -> bool:
 
 
 def _nameless(type: object) -> object:
-    """A type without the names of the fields of its structures."""
+    """Return a type without the names of the fields of its structures."""
     match type:
         case {"struct": [*fields]}:
             return ["struct", *(_nameless(field[1]) for field in fields if isinstance(field, list))]
@@ -119,7 +119,7 @@ def _both_ways(aliases: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:
 
 
 def _lengths(window: str) -> set[float]:
-    """The length and the slide of a window, or the gap of a session, in microseconds."""
+    """Return the length and the slide of a window, or the gap of a session, in microseconds."""
     kind, _, rest = window.partition(" ")
     if kind == "gap":
         try:

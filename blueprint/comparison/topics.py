@@ -48,7 +48,7 @@ def _moved(pairing: Pairing, before: str, now: str) -> Change:
 
 
 def _reads_on(pairing: Pairing, ref: str, inlet: str, topic: str) -> bool:
-    """Whether an inlet of the older descriptor reads the topic in the newer one, too, under its name."""
+    """Return whether an inlet of the older descriptor reads the topic in the newer one, too, under its name."""
     after = pairing.new.streamlets.get(ref)
     return after is not None and inlet in after.inlets and after.inlets[inlet].topic == topic
 

@@ -20,7 +20,7 @@ VERSION = 1
 
 
 def to_json(descriptor: ApplicationDescriptor) -> str:
-    """The descriptor as JSON text that ends with a line end; equal descriptors give equal texts."""
+    """Return the descriptor as JSON text that ends with a line end; equal descriptors give equal texts."""
     return json.dumps(descriptor_json(descriptor), ensure_ascii=False, indent=2) + "\n"
 
 

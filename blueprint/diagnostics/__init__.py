@@ -1,4 +1,4 @@
-"""Findings: the model every rule and loader speaks, and one small file per renderer."""
+"""Findings: the model that every rule and reader reports in, and one small module per renderer."""
 
 from blueprint.diagnostics.codes import CODES, Code, finding
 from blueprint.diagnostics.fix_kinds import Applicability, FixKind

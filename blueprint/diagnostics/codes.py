@@ -1,6 +1,6 @@
-"""Every code a finding can have: its family, its severity and one line that says what it means. `finding` makes one.
+"""The codes of findings, each with its family, severity and meaning. `finding` creates a finding.
 
-A code is told in four places, which tests hold to one another: here, in the index `docs/diagnostics.md`, on its page
+A code is described in four places, which tests keep consistent: here, in the index `docs/diagnostics.md`, on its page
 `docs/diagnostics/<code>.md` and in a case of `tests/diagnostics/`.
 """
 
@@ -16,7 +16,7 @@ _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a code stands for: the severity its findings have unless told otherwise, and its one-line meaning."""
+    """A code: the default severity of its findings, and its meaning in one line."""
 
     severity: Severity
     meaning: str
@@ -92,7 +92,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "schema-wrong-file": Code(_ERROR, "a file named after a type does not define the type"),
         "schema-bad-name": Code(_ERROR, "a name in a schema is not allowed"),
         "schema-duplicate-name": Code(_ERROR, "a schema defines a name twice"),
-        "schema-duplicate-field": Code(_ERROR, "a record has two fields of the same name"),
+        "schema-duplicate-field": Code(_ERROR, "a record has two fields with the same name"),
         "schema-ambiguous-alias": Code(_ERROR, "an alias of a field is the name or alias of another"),
         "schema-missing-attribute": Code(_ERROR, "a part of a schema lacks a required attribute"),
         "schema-bad-attribute": Code(_ERROR, "an attribute in a schema has an invalid value"),
@@ -124,7 +124,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "too-deep": Code(_ERROR, "values are nested, or refer to each other, too deeply"),
         "too-large": Code(_ERROR, "a text expands to too many values"),
         "duplicate-key": Code(_ERROR, "a key appears twice in one object of a JSON or YAML text"),
-        "concatenation": Code(_ERROR, "values of different kinds are concatenated"),
+        "concatenation": Code(_ERROR, "values of different types are concatenated"),
         "unresolved-substitution": Code(_ERROR, "`${...}` refers to a value that is not defined"),
         "substitution-cycle": Code(_ERROR, "substitutions form a cycle"),
         "include-not-found": Code(_ERROR, "a required include names a file that does not exist"),
@@ -201,7 +201,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "allow-unused": Code(_WARNING, "a comment allows a finding that does not exist"),
     },
 }
-"""The codes by family, in the order in which they are listed."""
+"""The codes by family, in the order of the documentation."""
 
 CODES: dict[str, Code] = {name: code for family in FAMILIES.values() for name, code in family.items()}
 
@@ -219,14 +219,22 @@ def finding(
     fix: Fix | None = None,
     severity: Severity | None = None,
 ) -> Diagnostic:
-    """A finding of a registered code.
+    """Return a finding of a registered code.
 
     Arguments:
-        code: one of `CODES`; KeyError otherwise.
+        code: one of `CODES`.
         headline: one sentence that can be read alone.
-        at: the place to look at first; `label` says what is to be said there (when `at` is a span).
-        also: further places; causes, help, frames, fix: as in `Diagnostic`.
-        severity: when it is not the code's usual one.
+        at: the place to look at first.
+        label: the message at that place, if `at` is a span.
+        also: further places.
+        causes: as in `Diagnostic`.
+        help: as in `Diagnostic`.
+        frames: as in `Diagnostic`.
+        fix: as in `Diagnostic`.
+        severity: the severity; default: that of the code.
+
+    Raises:
+        KeyError: the code is not registered.
     """
     primary = Label(at, label) if isinstance(at, Span) else at
     return Diagnostic(

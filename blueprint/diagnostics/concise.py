@@ -8,13 +8,19 @@ from blueprint.diagnostics.text import shown
 
 
 def render_concise(report: Report, *, color: bool = False, width: int = 80) -> str:
-    """One line per finding and one for the summary; lines are never broken, so that tools can read them."""
+    """Return one line per finding and one for the summary. Lines are never wrapped, so that tools can parse them.
+
+    Arguments:
+        report: the findings.
+        color: ignored.
+        width: ignored.
+    """
     lines = [concise_line(diagnostic, report.blueprint) for diagnostic in report.diagnostics]
     return "\n".join([*lines, summary(report)]) + "\n"
 
 
 def concise_line(diagnostic: Diagnostic, blueprint: str) -> str:
-    """A finding as one line, without its end; one without a place is of the blueprint."""
+    """Return a finding as one line without a line end. A finding without a place is attributed to the blueprint."""
     place = blueprint
     if diagnostic.primary is not None:
         span = diagnostic.primary.span

@@ -1,4 +1,4 @@
-"""Source excerpts: lines with their numbers, spans underlined, what is to be said beneath."""
+"""Source excerpts: lines with their numbers, underlined spans, and the messages of labels below them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blueprint.diagnostics.text import cells, shown, window, wrapped
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A label to draw; the primary one with carets, the others with dashes."""
+    """A label to draw: the primary one with carets, the others with dashes."""
 
     label: Label
     primary: bool
@@ -21,45 +21,45 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Underline:
-    """A mark on the grid of one shown line: columns from 0, the end behind the last.
+    """A mark on one displayed line: columns from 0, the end exclusive.
 
-    One that goes on in the next line ends with an ellipsis, which stands behind the line's last character.
+    A mark that continues on the next line ends with an ellipsis after the last character of the line.
     """
 
     start: int
     end: int
     message: str
     primary: bool
-    goes_on: bool = False
+    continues: bool = False
 
     def within(self, first: int, cut: int) -> _Underline:
-        """The same on a window of the line."""
+        """Return the mark relative to a window of the line, from column `first` to `cut`."""
         start = self.start - first
         return replace(self, start=max(start, 0), end=max(min(self.end, cut) - first, start + 1))
 
     def drawn(self, column: int, paint: Paint) -> str:
-        """The signs from a column on."""
+        """Return the characters of the mark from a column on."""
         length = self.end - max(self.start, column)
         sign = "^" if self.primary else "-"
         return paint.mark(
-            f"{sign * (length - 1)}\u2026" if self.goes_on and length > 1 else sign * length, self.primary
+            f"{sign * (length - 1)}\u2026" if self.continues and length > 1 else sign * length, self.primary
         )
 
 
 def gutter_width(marks: Iterable[Mark]) -> int:
-    """How many digits the largest line number takes."""
+    """Return the number of digits of the largest line number."""
     return max((len(str(mark.label.span.line)) for mark in marks), default=1)
 
 
 def excerpts(marks: tuple[Mark, ...], sources: Sources, *, gutter: int, width: int, paint: Paint) -> Iterator[str]:
-    """The lines of all excerpts: one per file, in the order in which the files first come."""
+    """Yield the lines of all excerpts: one excerpt per file, in the order in which the files first appear."""
     files = list(dict.fromkeys(mark.label.span.file for mark in marks))
     for number, file in enumerate(files):
-        here = [mark for mark in marks if mark.label.span.file == file]
-        place = here[0].label.span
+        in_file = [mark for mark in marks if mark.label.span.file == file]
+        place = in_file[0].label.span
         arrow = "-->" if number == 0 else ":::"
         yield f"{' ' * gutter}{paint.frame(arrow)} {shown(file)}:{place.line}:{place.column}"
-        yield from _excerpt(here, sources, gutter=gutter, width=width, paint=paint)
+        yield from _excerpt(in_file, sources, gutter=gutter, width=width, paint=paint)
 
 
 def _excerpt(marks: list[Mark], sources: Sources, *, gutter: int, width: int, paint: Paint) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _excerpt(marks: list[Mark], sources: Sources, *, gutter: int, width: int, pa
         if previous is not None and number > previous + 1:
             yield f"{' ' * gutter}{paint.frame('...')}"
         previous = number
-        if text is None:  # the place is known, the text is not: its message is all there is to show
+        if text is None:  # the text is not available: show only the message of the place
             messages = [mark.label.message for mark in group if mark.label.message]
             yield from (f"{bar} {line}" for message in messages for line in wrapped(message, width - gutter - 3))
             continue
@@ -83,10 +83,10 @@ def _excerpt(marks: list[Mark], sources: Sources, *, gutter: int, width: int, pa
 
 
 def _views(text: str, marks: list[Mark], width: int) -> Iterator[tuple[int, int, list[_Underline]]]:
-    """A line's windows: one that shows all its marks when that fits, else one for each mark."""
+    """Yield the windows of a line: one with all its marks if it fits, otherwise one for each mark."""
     spots = [_underline(text, mark) for mark in marks]
     start, end = min(spot.start for spot in spots), max(spot.end for spot in spots)
-    total = max(cells(shown(text)), end)  # a caret may stand behind the last character
+    total = max(cells(shown(text)), end)  # a caret may be after the last character
     if total > width and end - start > width - 2 and len(spots) > 1:
         for mark in marks:
             yield from _views(text, [mark], width)
@@ -100,12 +100,12 @@ def _underline(text: str, mark: Mark) -> _Underline:
     end_column = span.end_column if span.end_line == span.line else len(text.rstrip()) + 1
     start = cells(shown(text[: span.column - 1]))
     end = cells(shown(text[: max(end_column - 1, 0)]))
-    goes_on = span.end_line > span.line
-    return _Underline(start, max(end, start + 1) + goes_on, mark.label.message, mark.primary, goes_on)
+    continues = span.end_line > span.line
+    return _Underline(start, max(end, start + 1) + continues, mark.label.message, mark.primary, continues)
 
 
 def _cut(text: str, first: int, end: int) -> str:
-    """The columns `first` to `end` of a line; an ellipsis stands where something was left out."""
+    """Return the columns `first` to `end` of a line, with an ellipsis in place of the parts that were cut off."""
     total = cells(text)
     inner_first, inner_end = first + (first > 0), end - (end < total)
     kept, column = [], 0
@@ -120,7 +120,10 @@ def _cut(text: str, first: int, end: int) -> str:
 
 
 def _underlined(spots: list[_Underline], width: int, paint: Paint) -> Iterator[str]:
-    """The row of underlines, the last one's message behind it when it fits; the other messages below, last first."""
+    """Yield the row of underlines and the rows of messages.
+
+    The message of the last underline follows it if it fits; the others are below, from the last to the first.
+    """
     row, column = "", 0
     for spot in spots:
         start = max(spot.start, column)
@@ -129,7 +132,7 @@ def _underlined(spots: list[_Underline], width: int, paint: Paint) -> Iterator[s
             column = spot.end
     waiting = [spot for spot in spots if spot.message]
     if waiting and waiting[-1] is spots[-1] and column + 1 + cells(shown(spots[-1].message)) <= width:
-        row += " " + paint.said(shown(spots[-1].message), spots[-1].primary)
+        row += " " + paint.message(shown(spots[-1].message), spots[-1].primary)
         waiting.pop()
     yield row
     while waiting:
@@ -138,7 +141,7 @@ def _underlined(spots: list[_Underline], width: int, paint: Paint) -> Iterator[s
 
 
 def _below(spot: _Underline, waiting: list[_Underline], width: int, paint: Paint) -> Iterator[str]:
-    """A message under its underline, with bars for the messages still to come; moved left when it needs room."""
+    """Yield a message below its underline, with bars for the messages still to come. It is moved left if necessary."""
     start, need = spot.start, cells(shown(spot.message))
     if need > width - start:
         start = width - need if need <= width else min(start, max(0, width - 40))
@@ -149,4 +152,4 @@ def _below(spot: _Underline, waiting: list[_Underline], width: int, paint: Paint
             if column <= other.start < start:
                 row += " " * (other.start - column) + paint.mark("|", other.primary)
                 column = other.start + 1
-        yield row + " " * (start - column) + paint.said(line, spot.primary)
+        yield row + " " * (start - column) + paint.message(line, spot.primary)

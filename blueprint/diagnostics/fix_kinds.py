@@ -1,4 +1,4 @@
-"""The register of fixes: what `flow verify --fix` can write, and whether it may do so unasked."""
+"""The register of fixes: what `flow verify --fix` can change, and which fixes need `--unsafe-fixes`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Applicability(enum.Enum):
-    """Whether a fix can change what an application means."""
+    """Whether a fix can change the meaning of an application."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -15,13 +15,13 @@ class Applicability(enum.Enum):
 class FixKind(enum.Enum):
     """Every kind of fix.
 
-    A fix is safe when the application means the same with and without it, as far as it means anything without it. A fix
-    that chooses a name (of a streamlet, port, topic, class, schema, parameter or code) is a guess, and unsafe.
+    A fix is safe if the application has only one possible meaning, with or without the fix. A fix that chooses a name
+    (of a streamlet, port, topic, class, schema, parameter or code) is a guess, and therefore unsafe.
 
     Arguments:
-        codes: of the findings that carry it.
+        codes: the codes of the findings that have the fix.
         applicability: whether it is safe.
-        meaning: what it does, without a full stop.
+        meaning: the change it makes, in the imperative, without a full stop.
     """
 
     REWRITE_CONNECTIONS = (
@@ -35,22 +35,22 @@ class FixKind(enum.Enum):
     LIST_PATH = ("wrong-type",), Applicability.SAFE, "put a single port path in a list"
     RENAME_PORT = (
         ("port-path", "unknown-port", "unknown-streamlet"), Applicability.UNSAFE,
-        "bind the port that a misspelt port path is most like",
+        "bind the port whose path is most similar to a misspelt one",
     )  # fmt: skip
     RENAME_CYCLE_STOP = (
         ("unknown-streamlet",), Applicability.UNSAFE,
-        "name the streamlet that a misspelt entry of `allow-cycles` is most like",
+        "name the streamlet that is most similar to a misspelt entry of `allow-cycles`",
     )  # fmt: skip
     RENAME_PARAMETER = (
         ("unknown-parameter",), Applicability.UNSAFE,
-        "give a value to the config parameter that a misspelt key is most like",
+        "set the config parameter that is most similar to a misspelt key",
     )  # fmt: skip
     RENAME_TOPIC_SETTING = (
         ("unknown-setting",), Applicability.UNSAFE,
-        "set `name`, `partitions` or `replicas` of a topic where a key of its `topic` block is most like it",
+        "set `name`, `partitions` or `replicas` of a topic instead of a similar key of its `topic` block",
     )  # fmt: skip
     RENAME_CODE = (
-        ("unknown-code",), Applicability.UNSAFE, "silence the code that a misspelt code in a comment is most like",
+        ("unknown-code",), Applicability.UNSAFE, "silence the code that is most similar to a misspelt one in a comment",
     )  # fmt: skip
 
     def __init__(self, codes: tuple[str, ...], applicability: Applicability, meaning: str) -> None:

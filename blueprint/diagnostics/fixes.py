@@ -1,4 +1,4 @@
-"""Mechanical remedies that rules have in common."""
+"""Constructors of fixes that several rules use."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ from blueprint.diagnostics.model import Diagnostic, Edit, Fix, Sources, Span
 
 
 def rewrite(kind: FixKind, *changes: tuple[Span, str, str]) -> Fix | None:
-    """Replace texts by others, each given as (place, what is there, what to write).
+    """Return a fix that replaces texts.
 
-    None when one of the texts is not there as it is: quoted, put together of parts, come in from elsewhere.
+    Arguments:
+        kind: the kind of the fix.
+        changes: the place of each text, the text as it is and its replacement.
+
+    Returns:
+        The fix, or None when a place does not have its text literally: it is quoted, concatenated or substituted.
     """
-    if not changes or not all(stands_bare(span, old) for span, old, _ in changes):
+    if not changes or not all(is_bare(span, old) for span, old, _ in changes):
         return None
     edits = dict.fromkeys(Edit(span, new, old) for span, old, new in changes)
     return Fix(kind, f"write `{changes[0][2]}`", tuple(edits))
 
 
-def stands_bare(span: Span, text: str) -> bool:
-    """Whether a place is as long as the text, so that it holds it without quotes."""
+def is_bare(span: Span, text: str) -> bool:
+    """Return whether a place is exactly as long as a text, and so has the text without quotes."""
     return span.line == span.end_line and span.end_column - span.column == len(text)
 
 
 def with_fitting_fix(diagnostic: Diagnostic, sources: Sources) -> Diagnostic:
-    """The finding without its fix when what the fix replaces is not what the source has there."""
+    """Return the finding, without its fix if the source has other text at a place that the fix replaces."""
     if diagnostic.fix is None or all(_fits(edit, sources) for edit in diagnostic.fix.edits):
         return diagnostic
     return replace(diagnostic, fix=None)

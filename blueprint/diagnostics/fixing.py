@@ -1,11 +1,11 @@
-"""Applying the fixes that findings carry: which go together, and what a text becomes. Pure; files are the caller's."""
+"""Apply the fixes of findings: choose compatible ones and edit texts. The caller reads and writes files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, combinations
 
 from blueprint.diagnostics.model import Diagnostic, Edit, Span
 
@@ -14,11 +14,12 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Fixes that can be made together.
+    """Fixes that can be applied together.
 
     Arguments:
-        fixed: the findings whose fixes were taken, in their order; passed: those whose fixes touch one that was.
-        edits: by file, in the order of the text, none overlapping another.
+        fixed: the findings whose fixes were chosen, in their order.
+        passed: the findings whose fixes overlap a chosen one.
+        edits: the edits of each file, in the order of the text and without overlaps.
     """
 
     fixed: tuple[Diagnostic, ...]
@@ -27,16 +28,15 @@ class Chosen:
 
 
 def choose(diagnostics: Iterable[Diagnostic]) -> Chosen:
-    """Take each fix whole, unless it touches one that was taken before; the same edit twice is one."""
+    """Choose each fix as a whole unless it overlaps one chosen before. Equal edits are made once."""
     taken: dict[str, list[Edit]] = {}
     fixed, passed = [], []
     for diagnostic in diagnostics:
         if diagnostic.fix is None or not diagnostic.fix.edits:
             continue
         new = [edit for edit in diagnostic.fix.edits if edit not in taken.get(edit.span.file, ())]
-        if any(_touch(edit.span, other.span) for edit in new for other in taken.get(edit.span.file, ())) or _tangled(
-            new
-        ):
+        overlaps = any(_overlap(edit.span, other.span) for edit in new for other in taken.get(edit.span.file, ()))
+        if overlaps or _self_overlapping(new):
             passed.append(diagnostic)
             continue
         fixed.append(diagnostic)
@@ -46,42 +46,45 @@ def choose(diagnostics: Iterable[Diagnostic]) -> Chosen:
     return Chosen(tuple(fixed), tuple(passed), ordered)
 
 
-def _tangled(edits: Sequence[Edit]) -> bool:
-    return any(_touch(one.span, two.span) for index, one in enumerate(edits) for two in edits[index + 1 :])
+def _self_overlapping(edits: Sequence[Edit]) -> bool:
+    return any(_overlap(left.span, right.span) for left, right in combinations(edits, 2))
 
 
-def _touch(one: Span, two: Span) -> bool:
-    """Whether two places share a character, or begin at the same one."""
-    if one.file != two.file:
+def _overlap(left: Span, right: Span) -> bool:
+    """Return whether two spans share a character or begin at the same place."""
+    if left.file != right.file:
         return False
-    first, second = sorted((one, two), key=lambda span: (span.line, span.column))
+    first, second = sorted((left, right), key=lambda span: (span.line, span.column))
     begins = (second.line, second.column)
     return begins < (first.end_line, first.end_column) or begins == (first.line, first.column)
 
 
 class MisfitError(ValueError):
-    """An edit's place is not in the text, or not with what the edit replaces: it was changed since."""
+    """The text has no such place, or other text at it than the edit replaces: it was changed in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A text with edits made, and the lines of it (from 1) that each edit has written on."""
+    """An edited text, and the lines (from 1) that each edit has written."""
 
     text: str
     lines: Mapping[Edit, range]
 
 
 def apply(text: str, edits: Sequence[Edit]) -> Applied:
-    """Make the edits; all else stays as it is, to the byte.
+    """Make edits, and leave the rest of a text unchanged, byte for byte.
+
+    Comments inside replaced text are kept before the replacement. Inserted lines have the line ends of the text.
 
     Arguments:
-        text: as it stands in the file, with byte order mark and line ends of either kind.
-        edits: in the order of the text, none overlapping another.
+        text: the content of the file, with its byte order mark and line ends.
+        edits: the edits in the order of the text, without overlaps.
 
-    Comments inside what is replaced are kept in front of it; lines that are put in end as those of the text do.
+    Returns:
+        The edited text.
 
     Raises:
-        MisfitError: a place is not in the text, or has another text.
+        MisfitError: a place is not in the text, or has other text than the edit replaces.
     """
     mark = _BOM if text.startswith(_BOM) else ""
     body = text.removeprefix(_BOM)
@@ -105,9 +108,9 @@ def _offsets(span: Span, starts: Sequence[int], length: int) -> tuple[int, int]:
     try:
         begin, end = starts[span.line - 1] + span.column - 1, starts[span.end_line - 1] + span.end_column - 1
     except IndexError:
-        raise MisfitError(f"{span.file}:{span.line} is not there") from None
+        raise MisfitError(f"{span.file}:{span.line} does not exist") from None
     if not 0 <= begin <= end <= length or begin > starts[span.line] - 1:
-        raise MisfitError(f"{span.file}:{span.line}:{span.column} is not there")
+        raise MisfitError(f"{span.file}:{span.line}:{span.column} does not exist")
     return begin, end
 
 
@@ -115,7 +118,7 @@ _COMMENT = re.compile(r'"""[\s\S]*?"""(?!")|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|((?:#|/
 
 
 def _replacement(old: str, edit: Edit, line_end: str) -> str:
-    comments = [found[1].rstrip() for found in _COMMENT.finditer(old) if found[1]] if "\n" in old else []
+    comments = [match[1].rstrip() for match in _COMMENT.finditer(old) if match[1]] if "\n" in old else []
     indent = " " * (edit.span.column - 1)
     kept = "".join(f"{comment}\n{indent}" for comment in comments)
     return (kept + edit.replacement).replace("\n", line_end)

@@ -1,4 +1,4 @@
-"""Findings as a compiler shows them: headline, source excerpts, causes, remedies, and the user's own frames."""
+"""Findings in the form of a compiler's messages: headline, source excerpts, causes, help and the user's frames."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from blueprint.diagnostics.text import shown, wrapped
 
 
 def render_full(report: Report, *, color: bool = False, width: int = 80) -> str:
-    """All findings and the summary.
+    """Return all findings and the summary as text.
 
     Arguments:
+        report: the findings.
         color: whether to use ANSI colours.
-        width: columns to fit into; only paths and blocks of text in a help may be wider.
+        width: the columns of the terminal. Only paths and multi-line help may be wider.
     """
     blocks = ["\n".join(_finding(diagnostic, report.sources, color, width)) for diagnostic in report.diagnostics]
     return "\n\n".join([*blocks, "\n".join(wrapped(summary(report), width))]) + "\n"
 
 
 def render_finding(diagnostic: Diagnostic, sources: Sources, *, color: bool = False, width: int = 80) -> str:
-    """A single finding, for commands that have only one to tell."""
+    """Return a single finding as text, for commands that report only one."""
     return "\n".join(_finding(diagnostic, sources, color, width)) + "\n"
 
 
@@ -47,7 +48,7 @@ def _finding(diagnostic: Diagnostic, sources: Sources, color: bool, width: int) 
     if frames:
         if marks:
             yield bar
-        yield f"{indent} {paint.frame('=')} raised in your code, the innermost call last:"
+        yield f"{indent} {paint.frame('=')} raised in your code (most recent call last):"
         for mark, function in frames:
             head, *lines = excerpts((mark,), sources, gutter=gutter, width=width, paint=paint)
             yield f"{head}, in {shown(function)}"
@@ -64,12 +65,12 @@ def _finding(diagnostic: Diagnostic, sources: Sources, color: bool, width: int) 
 
 
 def _marks(diagnostic: Diagnostic) -> tuple[Mark, ...]:
-    """The primary label and the secondary ones; labels on one place are drawn once."""
+    """Return the primary label and the secondary ones, without duplicates."""
     marks = [Mark(diagnostic.primary, True)] if diagnostic.primary else []
     marks += [Mark(label, False) for label in diagnostic.secondary]
     return tuple({(mark.label.span, mark.label.message): mark for mark in reversed(marks)}.values())[::-1]
 
 
 def _lines(text: str, width: int) -> list[str]:
-    """One sentence is wrapped; a block of several lines keeps its lines."""
+    """Wrap a sentence; a text of several lines keeps its lines."""
     return [shown(line) for line in text.split("\n")] if "\n" in text else wrapped(text, width)

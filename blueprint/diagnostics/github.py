@@ -1,4 +1,4 @@
-"""Findings as annotations of GitHub Actions: workflow commands that a runner shows beside the lines of a change.
+"""Findings as annotations of GitHub Actions: workflow commands, which GitHub shows next to the lines of a change.
 
 Source: GitHub's documentation of workflow commands ("Setting an error message") and the escaping of its own toolkit.
 """
@@ -14,7 +14,13 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 
 
 def render_github(report: Report, *, color: bool = False, width: int = 80) -> str:
-    """One command per finding and a line for the summary; `color` and `width` mean nothing here."""
+    """Return one workflow command per finding and a line for the summary.
+
+    Arguments:
+        report: the findings.
+        color: ignored.
+        width: ignored.
+    """
     commands = [_command(diagnostic, report.sources) for diagnostic in report.diagnostics]
     return "\n".join([*commands, summary(report)]) + "\n"
 
@@ -27,12 +33,12 @@ def _command(diagnostic: Diagnostic, sources: Sources) -> str:
 
 
 def _place(span: Span, sources: Sources) -> dict[str, str]:
-    """The place, in GitHub's properties.
+    """Return a place as properties of a workflow command.
 
-    The path is absolute: a runner makes it relative to the repository, wherever the command was called. Columns are
-    given for a single line only, as GitHub takes no others.
+    The path is absolute: GitHub makes it relative to the repository, whatever the working directory of the command was.
+    GitHub accepts columns only for places on a single line.
     """
-    if span.file.startswith("<"):  # no file that could be annotated; the message names the place
+    if span.file.startswith("<"):  # not a file that could be annotated; the message names the place
         return {}
     lines = {"file": sources.path(span.file), "line": str(span.line), "endLine": str(span.end_line)}
     if span.line != span.end_line:
@@ -45,7 +51,7 @@ def _message(diagnostic: Diagnostic) -> str:
 
 
 def _lines(diagnostic: Diagnostic) -> Iterator[str]:
-    """The headline, then all that an annotation has no room for besides."""
+    """Yield the headline, then the parts of a finding for which an annotation has no property."""
     yield diagnostic.headline
     if diagnostic.primary is not None and diagnostic.primary.span.file.startswith("<"):
         yield f"at {_shown(diagnostic.primary.span)}"
@@ -62,10 +68,10 @@ def _shown(span: Span) -> str:
 
 
 def _text(text: str) -> str:
-    """What would end a command is escaped."""
+    """Escape the characters that would end a command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(value: str) -> str:
-    """In a property, so is what would end that."""
+    """Escape also the characters that would end a property."""
     return _text(value).replace(":", "%3A").replace(",", "%2C")

@@ -1,4 +1,4 @@
-"""Findings as JSON for machines; the schema is documented in `docs/diagnostics-json.md`."""
+"""Findings as JSON. The schema is documented in `docs/diagnostics-json.md`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ VERSION = 1
 
 
 def render_json(report: Report, *, color: bool = False, width: int = 80) -> str:
-    """One JSON object, keys in a fixed order; `color` and `width` mean nothing here."""
+    """Return one JSON object with its keys in a fixed order.
+
+    Arguments:
+        report: the findings.
+        color: ignored.
+        width: ignored.
+    """
     counts = {severity.value: 0 for severity in Severity}
     for diagnostic in report.diagnostics:
         counts[diagnostic.severity.value] += 1

@@ -1,4 +1,4 @@
-"""The manual of the codes: a page of Markdown for each, `docs/diagnostics/<code>.md`, which goes with the package."""
+"""The manual of the codes: a page of Markdown for each, `docs/diagnostics/<code>.md`, included in the package."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _AS_PRINTED = re.compile(r"\w*\[(.+)\]:?")
 
 
 def page(code: str) -> str:
-    """The Markdown page of a code.
+    """Return the Markdown page of a code.
 
     Raises:
         KeyError: there is no such code.
     """
     if code not in CODES:
         raise KeyError(code)
-    # `pages` is a link to `docs/diagnostics` in a checkout, and a folder of the package once that is installed.
+    # `pages` is a link to `docs/diagnostics` in a checkout, and a directory in the installed package.
     return (resources.files("blueprint.diagnostics") / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 
 def family(code: str) -> str:
-    """The family that a code is of.
+    """Return the name of a code's family.
 
     Raises:
         KeyError: there is no such code.
@@ -35,6 +35,6 @@ def family(code: str) -> str:
 
 
 def code_of(text: str) -> str:
-    """The code in what a user took from a report: `unknown-port` and `error[unknown-port]:` alike."""
-    found = _AS_PRINTED.fullmatch(text.strip())
-    return found[1] if found else text.strip()
+    """Return the code in a text that a user copied from a report: `unknown-port` or `error[unknown-port]:`."""
+    match = _AS_PRINTED.fullmatch(text.strip())
+    return match[1] if match else text.strip()

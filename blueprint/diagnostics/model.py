@@ -1,4 +1,4 @@
-"""The one data model of every finding: codes, places, causes, remedies. Data only; `renderers` draw it."""
+"""The data model of findings: code, places, causes, help and fix. Renderers turn it into text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blueprint.diagnostics.fix_kinds import Applicability, FixKind
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is: errors refuse a run, warnings and notes do not."""
+    """The severity of a finding. Errors prevent a run, warnings and notes do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,13 +21,15 @@ class Severity(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A stretch of a source text.
+    """A range of a source text.
 
     Arguments:
-        file: the file as the user would name it (relative to the working directory when below it);
-            texts that are no file carry a name in angle brackets, such as `<arguments>`.
-        line, column: where it begins, from 1; columns count characters.
-        end_line, end_column: where it ends; the column is the first one behind it.
+        file: the file as the user would name it, relative to the working directory when it is below that. A text that
+            is not a file has a name in angle brackets, such as `<arguments>`.
+        line: the first line, from 1.
+        column: the first column, from 1, in characters.
+        end_line: the last line.
+        end_column: the column after the last character.
     """
 
     file: str
@@ -39,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place and what is to be said about it. The headline stands alone; the label is the argument."""
+    """A place with a message. The headline must be clear without it; the label is the evidence."""
 
     span: Span
     message: str = ""
@@ -47,7 +49,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame of the user's own code in a failure that came out of it."""
+    """A frame of the user's own code in the traceback of an exception."""
 
     span: Span
     function: str
@@ -64,7 +66,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A mechanical remedy: its kind, a title in the imperative, and what it writes."""
+    """A mechanical fix: its kind, a title in the imperative, and its edits."""
 
     kind: FixKind
     title: str
@@ -72,7 +74,7 @@ class Fix:
 
     @property
     def applicability(self) -> Applicability:
-        """Whether it may be made without being asked for."""
+        """Return whether the fix is safe."""
         return self.kind.applicability
 
 
@@ -81,16 +83,16 @@ class Diagnostic:
     """One finding.
 
     Arguments:
-        code: stable name of the kind of finding, in kebab case; registered in `codes.py`.
-        severity: of this finding.
-        headline: one sentence that can be read alone; names stand in back-quotes; no full stop.
-        primary: the place to look at first, when there is one.
-        secondary: further places that belong to it, in the order in which they explain it.
-        causes: why it is so, one sentence each ("the writer has `int`, the reader wants `string`").
-        help: what to do, one sentence (or one block of text, lines kept) each; the most likely first.
-        frames: the user's own frames, outermost first, when the user's code raised.
-        fix: a mechanical remedy.
-        change_class: of a change against an older descriptor, what it takes to make it; None for other findings.
+        code: the stable name of the kind of finding, in kebab case, registered in `codes.py`.
+        severity: the severity of this finding.
+        headline: one sentence that can be read alone, with names in back-quotes and without a full stop.
+        primary: the place to look at first, None when there is none.
+        secondary: further places, in the order in which they explain the finding.
+        causes: the reasons, one sentence each ("the writer has `int`, the reader expects `string`").
+        help: what to do, one sentence each (or a text of several lines, shown as it is), the most likely first.
+        frames: when the user's code raised, its frames, outermost first.
+        fix: a mechanical fix.
+        change_class: for a change against an older descriptor, its class; None for other findings.
     """
 
     code: str
@@ -106,16 +108,16 @@ class Diagnostic:
 
     @property
     def sort_key(self) -> tuple[object, ...]:
-        """Order of findings in a report: by place, then by code; findings without a place come first."""
+        """Return the sort key in a report: by place, then by code, with findings without a place first."""
         return (self.primary is not None, self.primary.span if self.primary else None, self.code, self.headline)
 
 
 class Sources:
-    """The texts that spans point into, by the name a span carries. Files are read when first asked for.
+    """The texts that spans refer to, by the file name of the span. Files are read on first use.
 
     Arguments:
-        folder: what relative names start from; the working directory of the process when left out.
-        texts: read in place of files, by their resolved paths.
+        folder: the directory that relative names start from; default: the working directory of the process.
+        texts: strings to read instead of files, by resolved path.
     """
 
     def __init__(self, folder: Path | str = "", texts: Mapping[Path, str] = MappingProxyType({})) -> None:
@@ -125,30 +127,33 @@ class Sources:
         self._mask: Callable[[str, int, str], str] = lambda file, number, line: line
 
     def hide(self, mask: Callable[[str, int, str], str]) -> None:
-        """Have a mask applied to each line that is shown; it takes the file, the line's number and the line, and keeps
-        its length."""
+        """Apply a mask to all displayed lines.
+
+        Arguments:
+            mask: a function of the file, the line number and the line, which returns a line of the same length.
+        """
         self._mask = mask
 
     def shown(self, file: str, number: int) -> str | None:
-        """Line `number` of `file` as an excerpt shows it, without secrets; None when there is none."""
+        """Return line `number` of `file` for display, without secrets; None when it does not exist."""
         line = self.line(file, number)
         return None if line is None else self._mask(file, number, line)
 
     def add(self, file: str, text: str) -> None:
-        """Make `text` known under `file`: arguments, generated texts, files already read."""
+        """Register `text` under the name `file`: arguments, generated texts, files already read."""
         self._lines[file] = _lines(text)
 
     def path(self, file: str) -> str:
-        """Where `file` lies, seen from wherever the folder is: absolute when that is."""
+        """Return the path of `file`, absolute if the directory of the sources is."""
         return str(self._folder / file)
 
     def line(self, file: str, number: int) -> str | None:
-        """Line `number` (from 1) of `file`, without its end; None when there is none."""
+        """Return line `number` (from 1) of `file` without its line end; None when it does not exist."""
         lines = self.lines(file)
         return lines[number - 1] if 0 < number <= len(lines) else None
 
     def lines(self, file: str) -> list[str]:
-        """All lines of `file`, without their ends; none when there is no such text."""
+        """Return all lines of `file` without their line ends; an empty list when it cannot be read."""
         if file not in self._lines:
             path = self._folder / file
             try:
@@ -161,5 +166,5 @@ class Sources:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as spans count them: only `\\n` ends one (and a `\\r` before it belongs to the end)."""
+    """Split a text into lines as spans count them: only `\\n` ends a line, with a `\\r` before it if there is one."""
     return [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]

@@ -1,4 +1,4 @@
-"""Colours of a report on a terminal; a `Paint` without colour returns the text as it is."""
+"""The colours of a report on a terminal. A `Paint` without colour returns texts unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FRAME, _SECONDARY, _HELP, _STRONG = "1;34", "1;34", "1;32", "1"
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """How one finding is coloured: by its severity, when `color` is asked for."""
+    """The colours of one finding, which depend on its severity. Without `color`, texts stay unchanged."""
 
     severity: Severity
     color: bool
@@ -21,25 +21,25 @@ class Paint:
         return f"\x1b[{style}m{text}\x1b[0m" if self.color and text else text
 
     def tag(self, text: str) -> str:
-        """The severity and code in front of the headline."""
+        """Colour the severity and code before the headline."""
         return self._paint(text, _STYLES[self.severity])
 
     def headline(self, text: str) -> str:
-        """The headline."""
+        """Colour the headline."""
         return self._paint(text, _STRONG)
 
     def frame(self, text: str) -> str:
-        """Arrows, bars and line numbers."""
+        """Colour arrows, bars and line numbers."""
         return self._paint(text, _FRAME)
 
     def mark(self, signs: str, primary: bool) -> str:
-        """An underline."""
+        """Colour an underline."""
         return self._paint(signs, _STYLES[self.severity] if primary else _SECONDARY)
 
-    def said(self, text: str, primary: bool) -> str:
-        """What is said about a place."""
+    def message(self, text: str, primary: bool) -> str:
+        """Colour the message of a place."""
         return self._paint(text, _STYLES[self.severity] if primary else _SECONDARY)
 
     def helping(self, text: str) -> str:
-        """The word `help`."""
+        """Colour the word `help`."""
         return self._paint(text, _HELP)

@@ -1,4 +1,4 @@
-"""The renderers there are, by the name `--format` gives them."""
+"""The renderers by their names in `--format`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blueprint.diagnostics.report import Report
 
 
 class Renderer(Protocol):
-    """Draws a report as text; `color` allows ANSI colours, `width` is the terminal's in columns."""
+    """Renders a report as text. `color` allows ANSI colours, `width` is the number of columns of the terminal."""
 
     def __call__(self, report: Report, *, color: bool = False, width: int = 80) -> str: ...
 

@@ -1,4 +1,4 @@
-"""What renderers draw: findings, the texts they point into, and what was checked."""
+"""The input of renderers: findings, the texts that they refer to, and what was checked."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from blueprint.diagnostics.model import Diagnostic, Severity, Sources
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How much was looked at.
+    """The amounts of what was checked.
 
     Arguments:
-        streamlets: streamlets of the blueprint; topics: its topics.
-        contracts: schemas of ports that were read.
-        pairs: (writer, reader) pairs whose contracts were compared.
-        settings: single values that were checked against a type.
-        logic: streamlets whose logic was built; None when nobody asked.
-        against: the older descriptor to compare with, "" when nobody asked.
-        changes: changes that were found against it; None when errors stood in the way.
-        silenced: findings that settings or comments silence.
+        streamlets: the number of streamlets in the blueprint.
+        topics: the number of its topics.
+        contracts: the number of port schemas that were read.
+        pairs: the number of (writer, reader) pairs whose contracts were compared.
+        settings: the number of single values that were checked against a type.
+        logic: the number of streamlets whose logic was built; None when this was not requested.
+        against: the older descriptor to compare with, "" when this was not requested.
+        changes: the number of changes against it; None when errors prevented the comparison.
+        silenced: the number of findings that settings or comments silence.
     """
 
     streamlets: int = 0
@@ -37,43 +38,43 @@ class Checked:
 
 
 class Report(Protocol):
-    """Anything a renderer can draw; `Verification` is one."""
+    """The interface of reports that renderers accept, such as `Verification`."""
 
     @property
     def blueprint(self) -> str:
-        """The blueprint's file as the user would name it."""
+        """Return the path of the blueprint as the user would name it."""
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The findings, sorted."""
+        """Return the findings, sorted."""
 
     @property
     def sources(self) -> Sources:
-        """The texts that spans point into."""
+        """Return the texts that spans refer to."""
 
     @property
     def checked(self) -> Checked:
-        """How much was looked at."""
+        """Return the amounts of what was checked."""
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 topic`, `2 topics`."""
+    """Return a number with its noun: `1 topic`, `2 topics`."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def verdict(diagnostics: Iterable[Diagnostic]) -> str:
-    """How many findings of each severity, or that there are none."""
+    """Return the number of findings of each severity, or `no findings`."""
     severities = [diagnostic.severity for diagnostic in diagnostics]
     parts = [counted(severities.count(s), s.value) for s in Severity if s in severities]
     return ", ".join(parts) or "no findings"
 
 
 def summary(report: Report) -> str:
-    """One line: the verdict, what was checked, and what was not."""
+    """Return one line with the verdict, what was checked, and what was not."""
     checked = report.checked
     if checked == Checked():
         return f"{report.blueprint}: {verdict(report.diagnostics)}; nothing more could be checked"
-    looked = ", ".join(
+    amounts = ", ".join(
         (
             counted(checked.streamlets, "streamlet") + _with_logic(checked),
             counted(checked.topics, "topic"),
@@ -84,10 +85,10 @@ def summary(report: Report) -> str:
     compared = ""
     if checked.changes is not None:
         compared = f"; {counted(checked.changes, 'change')} against {checked.against}{_classes(report.diagnostics)}"
-    left_out = " and ".join(filter(None, _left_out(checked)))
-    rest = f"; not checked: {left_out}" if left_out else ""
+    unchecked = " and ".join(_unchecked(checked))
+    rest = f"; not checked: {unchecked}" if unchecked else ""
     silenced = f", {checked.silenced} silenced" if checked.silenced else ""
-    return f"{report.blueprint}: {verdict(report.diagnostics)}{silenced}; checked {looked}{compared}{rest}"
+    return f"{report.blueprint}: {verdict(report.diagnostics)}{silenced}; checked {amounts}{compared}{rest}"
 
 
 def _with_logic(checked: Checked) -> str:
@@ -99,16 +100,16 @@ def _with_logic(checked: Checked) -> str:
 
 
 def _classes(diagnostics: Iterable[Diagnostic]) -> str:
-    """How many changes of each class."""
-    classes = Counter(each.change_class for each in diagnostics if each.change_class is not None)
+    """Return the number of changes of each class."""
+    classes = Counter(change.change_class for change in diagnostics if change.change_class is not None)
     return f" ({', '.join(f'{count} {name}' for name, count in sorted(classes.items()))})" if classes else ""
 
 
-def _left_out(checked: Checked) -> Iterator[str]:
-    """What was not looked at; logic is left out unless asked for, and where other findings stand in its way."""
+def _unchecked(checked: Checked) -> Iterator[str]:
+    """Yield what was not checked: logic, unless requested and not prevented by other findings, and changes."""
     if checked.logic is None:
         yield "the streamlets' logic"
     elif checked.logic < checked.streamlets:
         yield f"the logic of {counted(checked.streamlets - checked.logic, 'streamlet')}"
     if checked.against and checked.changes is None:
-        yield f"what changes against {checked.against}"
+        yield f"changes against {checked.against}"

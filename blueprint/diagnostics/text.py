@@ -1,4 +1,4 @@
-"""Text on a terminal's grid: how wide characters are, how long lines are cut and sentences broken."""
+"""Text on a terminal: the width of characters, the wrapping of sentences and the cutting of long lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal `text` takes (wide characters two, combining ones none)."""
+    """Return the number of terminal columns of `text`: two for wide characters, none for combining ones."""
     if text.isascii():
         return len(text)
     return sum(_cell(character) for character in text)
@@ -19,15 +19,15 @@ def _cell(character: str) -> int:
     if unicodedata.east_asian_width(character) in "WF":
         return 2
     if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
-        return 0  # the range holds what joins a Korean syllable that has begun
+        return 0  # the range has the characters that continue a Korean syllable
     return 1
 
 
 def shown(text: str) -> str:
-    """`text` as it can be printed: tabs as blanks, and a replacement mark for what a terminal would obey or not show.
+    """Return `text` in printable form: tabs become spaces, other unprintable characters the replacement character.
 
-    That is control characters, and characters that turn the direction of writing or take no room, but for the two
-    joiners, which belong to their neighbours: what is invisible in a source is most often what is wrong with it.
+    Unprintable are control characters and invisible ones, such as marks of the writing direction: they are often the
+    fault in a source. The two zero-width joiners stay, because they belong to the characters next to them.
     """
     if text.isprintable():
         return text
@@ -42,7 +42,7 @@ def _printable(character: str) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """`text` broken between words into lines of at most `width` columns; longer words are cut."""
+    """Wrap `text` between words into lines of at most `width` columns. Longer words are split."""
     width = max(width, 8)
     lines: list[str] = []
     line = ""
@@ -72,9 +72,16 @@ def _head(word: str, width: int) -> str:
 
 
 def window(width: int, total: int, start: int, end: int) -> tuple[int, int]:
-    """Which columns of a line of `total` columns to show in `width`, so that `start` to `end` is among them.
+    """Choose the columns of a long line to display, so that a span is visible, or at least its beginning.
 
-    Gives the first column and the one behind the last; the beginning of the span wins when not all of it fits.
+    Arguments:
+        width: the number of columns to display.
+        total: the number of columns of the line.
+        start: the first column of the span.
+        end: the column after the span.
+
+    Returns:
+        The first column to display and the one after the last.
     """
     if total <= width:
         return 0, total

@@ -1,7 +1,7 @@
-"""HOCON, JSON and YAML read into values that know where they were written.
+"""Readers of HOCON, JSON and YAML: each value carries the places where it was set.
 
-`parse_file` and `parse_text` read layers, `resolve` merges them and follows substitutions; `parse_json` reads strict
-JSON at once.
+`parse_file` and `parse_text` read layers, `resolve` merges them and follows substitutions. `parse_json` reads strict
+JSON, without layers and substitutions.
 """
 
 from blueprint.hocon.files import parse_file, parse_text, shown_name

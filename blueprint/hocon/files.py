@@ -1,4 +1,4 @@
-"""From file names to parsed layers: reading files, choosing the format, following includes."""
+"""Read configuration files into layers: choose the format by the suffix, follow includes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ _MAX_BYTES = 16 * 1024 * 1024
 _MAX_FILES = 1000
 _YAML = frozenset((".yaml", ".yml"))
 _KNOWN = frozenset((".conf", ".json", *_YAML))
-_MAY_BE_MEANT = _KNOWN | {".cfg", ".hocon"}
+_SIMILAR_SUFFIXES = _KNOWN | {".cfg", ".hocon"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 Path_ = tuple[str, ...]
 
 
 def parse_file(path: Path | str, texts: Mapping[Path, str] = MappingProxyType({})) -> Layer:
-    """Read a configuration file: YAML when its name ends in `.yaml` or `.yml`, HOCON (of which JSON is part) else.
+    """Read a configuration file: YAML when its name ends in `.yaml` or `.yml`, otherwise HOCON (of which JSON is a
+    subset).
 
     Arguments:
-        path: as the user gave it; spans show it relative to the working directory when it is below that.
-        texts: read in place of files, by their resolved paths.
+        path: the file. Spans show it relative to the working directory when it is below that.
+        texts: strings to read instead of files, by resolved path.
 
     Returns:
-        The layer. A file that is missing, empty, a folder, no UTF-8 text, larger than 16 MiB or not readable gives an
-        empty layer with one finding. Includes are followed (HOCON specification, "Includes").
+        The layer, with its includes (HOCON specification, "Includes"). A file that is missing, empty, a directory, not
+        UTF-8, larger than 16 MiB or not readable gives an empty layer with one finding.
     """
     path = Path(path)
     name = shown_name(path)
@@ -52,14 +53,14 @@ def parse_file(path: Path | str, texts: Mapping[Path, str] = MappingProxyType({}
     parser = Parser(source, files)
     root = parser.parse()
     if parser.findings and path.suffix and path.suffix not in _KNOWN:
-        return Layer(name, _empty(name), (_of_another_kind(name, path.suffix),))
+        return Layer(name, _empty(name), (_not_configuration(name, path.suffix),))
     return Layer(name, root, tuple(parser.findings))
 
 
-def _of_another_kind(name: str, suffix: str) -> Diagnostic:
-    """The finding for a file that is not HOCON and does not claim to be."""
+def _not_configuration(name: str, suffix: str) -> Diagnostic:
+    """Return the finding for a file that is not HOCON and does not claim to be."""
     return finding(
-        "file-unreadable", f"`{name}` is not a blueprint or a file of settings",
+        "file-unreadable", f"`{name}` is not a blueprint or a settings file",
         causes=(f"it is not HOCON, and `{suffix}` is not the suffix of a configuration file",),
         help=("name a `.conf`, `.yaml`, `.yml` or `.json` file, or the directory of a blueprint",),
     )  # fmt: skip
@@ -69,16 +70,16 @@ def parse_text(text: str, file: str, folder: Path | str = ".") -> Layer:
     """Read HOCON text.
 
     Arguments:
-        text: with or without a byte order mark.
-        file: the name that spans carry, such as `<arguments>`; make the text known to `Sources` under it.
-        folder: where relative includes start from.
+        text: the HOCON text, with or without a byte order mark.
+        file: the name that spans carry, such as `<arguments>`. Register the text with `Sources` under this name.
+        folder: the directory that relative includes start from.
     """
     parser = Parser(Source(file, text.removeprefix("\ufeff")), _Files(Path(folder), ()))
     return Layer(file, parser.parse(), tuple(parser.findings))
 
 
 def shown_name(path: Path) -> str:
-    """A path as spans show it: relative to the working directory when it is below that."""
+    """Return a path as spans show it: relative to the working directory when it is below that."""
     try:
         return str(Path(path).absolute().relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -86,19 +87,20 @@ def shown_name(path: Path) -> str:
 
 
 def read_text(path: Path, name: str, at: Span | None = None) -> str | Diagnostic:
-    """The text of a file without its byte order mark, or why there is none.
+    """Return the text of a file without its byte order mark, or a finding when it cannot be read.
 
     Arguments:
-        path: where it lies; name: how findings call it.
-        at: the place that asked for it, None when the user did.
+        path: the file.
+        name: its name in findings.
+        at: the `include` that names it, None for a file that the user named.
     """
     try:
         if path.is_dir():
-            return finding("file-unreadable", f"`{name}` is a folder, not a file", at)
+            return finding("file-unreadable", f"`{name}` is a directory, not a file", at)
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return finding("file-not-found", f"there is no file `{name}`", at, help=_neighbours(path))
+        return finding("file-not-found", f"the file `{name}` does not exist", at, help=_neighbours(path))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return finding("file-unreadable", f"`{name}` cannot be read: {reason}", at)
@@ -115,11 +117,11 @@ def read_text(path: Path, name: str, at: Span | None = None) -> str | Diagnostic
 
 
 def _neighbours(path: Path) -> tuple[str, ...]:
-    """The files of configuration next to a missing one that have a name like its."""
+    """Return help that suggests the configuration files in the same directory with a similar name."""
     from blueprint.spelling import did_you_mean
 
     try:
-        entries = [one for one in path.parent.iterdir() if one.suffix in _MAY_BE_MEANT]
+        entries = [entry for entry in path.parent.iterdir() if entry.suffix in _SIMILAR_SUFFIXES]
         return did_you_mean(path.name, [entry.name for entry in entries if entry.is_file()])
     except (OSError, ValueError):
         return ()
@@ -128,7 +130,7 @@ def _neighbours(path: Path) -> tuple[str, ...]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # the name is too long, or none
+    except (OSError, ValueError):  # the name is too long, or contains a null byte
         return False
 
 
@@ -137,44 +139,46 @@ def _empty(name: str) -> ObjectNode:
 
 
 def _yaml(source: Source) -> Layer:
-    from blueprint.hocon.yaml import parse_yaml  # costs an import that HOCON files need not pay
+    from blueprint.hocon.yaml import parse_yaml  # HOCON files need not pay for the import
 
     return parse_yaml(source)
 
 
 @dataclass(slots=True)
 class _Read:
-    """What was read for a layer so far.
+    """The files read so far for one layer.
 
     Arguments:
-        texts: read in place of files; files: how many were included.
-        told: what is wrong with files as such, told where the first include asks for them.
+        texts: strings to read instead of files, by resolved path.
+        files: the number of files included.
+        reported: keys of the findings about whole files, which are reported at the first include only.
     """
 
     texts: Mapping[Path, str] = field(default_factory=dict)
     files: int = 0
-    told: set[object] = field(default_factory=set)
+    reported: set[object] = field(default_factory=set)
 
     def text(self, path: Path, name: str, at: Span | None = None) -> str | Diagnostic:
-        """As `read_text`."""
+        """Return the text of a file as `read_text` does."""
         known = self.texts.get(path.resolve()) if self.texts else None
         return known.removeprefix("\ufeff") if known is not None else read_text(path, name, at)
 
-    def once(self, key: object, found: Diagnostic) -> list[Diagnostic]:
-        """The finding, the first time."""
-        if key in self.told:
+    def once(self, key: object, diagnostic: Diagnostic) -> list[Diagnostic]:
+        """Return the finding the first time it is reported under `key`, nothing afterwards."""
+        if key in self.reported:
             return []
-        self.told.add(key)
-        return [found]
+        self.reported.add(key)
+        return [diagnostic]
 
 
 class _Files:
     """Follows the includes of one file (`Includer`).
 
     Arguments:
-        folder: of the including file.
-        chain: the files that are being read, outermost first; places: where each is included.
-        read: what was read for the layer so far.
+        folder: the directory of the including file.
+        chain: the files that are being read, outermost first.
+        places: the places at which they are included.
+        read: the files read so far for the layer.
     """
 
     def __init__(
@@ -189,12 +193,14 @@ class _Files:
         self, name: str, kind: str, required: bool, source: Source, place: tuple[int, int], roots: tuple[Path_, ...],
         depth: int,
     ) -> tuple[ObjectNode | None, list[Diagnostic]]:  # fmt: skip
-        """See `Includer.include`."""
+        """Implement `Includer.include`."""
         at = source.span(*place)
         if kind in ("url", "classpath") or _URL.match(name) or name.endswith(".properties"):
-            what = "URL" if kind == "url" or _URL.match(name) else "classpath" if kind else "properties file"
+            resource = (
+                "URL" if kind == "url" or _URL.match(name) else "classpath resource" if kind else "properties file"
+            )
             return None, [
-                finding("include-unsupported", f"an include of a {what} is not supported", at,
+                finding("include-unsupported", f"including a {resource} is not supported", at,
                         help=["include a file by its path, relative to the including file"])
             ]  # fmt: skip
         if depth > MAX_DEPTH:
@@ -204,9 +210,9 @@ class _Files:
             properties = Path(f"{self.folder / name}.properties")
             if _exists(properties):
                 return None, [
-                    finding("include-unsupported", f"`{name}` is a properties file, which cannot be included", at,
+                    finding("include-unsupported", "including a properties file is not supported", at,
                             label=f"this is `{shown_name(properties)}`",
-                            help=["write its settings in a `.conf` file, and include that"])
+                            help=["convert it to a `.conf` file, and include that"])
                 ]  # fmt: skip
             if not required:
                 return None, []
@@ -217,24 +223,24 @@ class _Files:
             ]  # fmt: skip
         merged, findings = ObjectNode(), list[Diagnostic]()
         for path in paths:
-            found, its_findings = self._one(path, at, roots, depth)
-            findings += its_findings
-            if found is not None:
-                merged.merge(found)
+            root, file_findings = self._file(path, at, roots, depth)
+            findings += file_findings
+            if root is not None:
+                merged.merge(root)
         return merged, findings
 
     def _candidates(self, name: str) -> list[Path]:
-        """The files a name stands for: itself, or, without a known suffix, what exists with one (HOCON last)."""
+        """Return the files that a name refers to: itself, or with each known suffix added, HOCON last."""
         try:
             path = self.folder / name
             if path.suffix in _KNOWN:
                 return [path] if path.exists() else []
-            found = [Path(f"{path}{suffix}") for suffix in (".yml", ".yaml", ".json", ".conf")]
-            return [one for one in found if one.exists()] or ([path] if path.exists() else [])
+            candidates = [Path(f"{path}{suffix}") for suffix in (".yml", ".yaml", ".json", ".conf")]
+            return [file for file in candidates if file.exists()] or ([path] if path.exists() else [])
         except (OSError, ValueError):
             return []
 
-    def _one(
+    def _file(
         self, path: Path, at: Span, roots: tuple[Path_, ...], depth: int
     ) -> tuple[ObjectNode | None, list[Diagnostic]]:
         real, name = path.resolve(), shown_name(path)

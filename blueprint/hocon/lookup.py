@@ -1,13 +1,13 @@
-"""Substitutions followed through merged layers: what is in force at a path, seen from where it is asked for.
+"""Look up substitutions in merged layers: the effective value at a path, as a given substitution sees it.
 
-The rules are those of the HOCON specification, "Substitutions" and "Self-Referential Substitutions", in one idea: a key
-has a stack of definitions, oldest first. A plain value hides what lies below it; objects merge with it. A substitution
-looks its path up lazily in the merged stacks of all layers ("look forward"). While the definition it belongs to is
-being followed, that definition and all that override it are left out of the look-up ("look back"); so a chain of
-substitutions ends at an older value or nowhere, never in a circle.
+The rules are those of the HOCON specification, "Substitutions" and "Self-Referential Substitutions", in one idea. A key
+has a stack of definitions, oldest first. A plain value or list hides the older ones, an object merges with them. A
+substitution looks its path up lazily in the merged stacks of all layers ("look forward"). While the definition of a
+substitution is being followed, look-ups ignore that definition and all that override it ("look back"). A chain of
+substitutions therefore ends at an older value or without a value, never in a cycle.
 
-Substitutions multiply: thirty lines of `a = ${a} ${a}` follow 2^30 of them. So what a concatenation comes to is kept
-for each way to it, and all that is followed and copied is counted against a limit.
+Substitutions multiply: thirty lines of `a = ${a} ${a}` follow 2^30 of them. Therefore the result of a concatenation is
+cached for each way to it, and all following and copying counts against a limit.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from blueprint.hocon.views import Failed, Items, Stack, Step, View, children
 _MAX_HOPS = 48
 _MAX_TEXT = 1_000_000
 _MAX_STEPS = 100_000
-# What costs as much as following a substitution:
+# The amounts that cost as much as following one substitution:
 _CHARACTERS_PER_STEP, _ITEMS_PER_STEP, LINKS_PER_STEP = 100, 10, 8
 
 
 class ExhaustedError(Exception):
-    """Resolving takes more steps than any real configuration; reported."""
+    """Resolving took more steps than any real configuration needs, which was reported."""
 
 
 class Lookup:
-    """What layers hold, as far as it is asked for. `findings` takes down what is wrong with substitutions."""
+    """Looks paths up in layers, lazily. `findings` collects the findings about substitutions."""
 
     def __init__(self, layers: Sequence[Layer], environment: Mapping[str, str]) -> None:
         self.roots = [layer.root for layer in layers]
@@ -52,43 +52,43 @@ class Lookup:
         self._steps_left = _MAX_STEPS
 
     def spend(self, steps: int, at: Span) -> None:
-        """Count steps of resolving, each worth some 10 µs.
+        """Count steps of resolving, each of some 10 µs, for the substitution at `at`.
 
         Raises:
-            ExhaustedError: the limit is exceeded; `at` was reported.
+            ExhaustedError: the limit is exceeded, which was reported at `at`.
         """
         self._steps_left -= steps
         if self._steps_left < 0:
             self.findings.too_many_steps(_MAX_STEPS, at)
             raise ExhaustedError
 
-    def in_force(self, stack: Stack) -> list[View]:
-        """What is in force of a stack, newest first: nothing, one plain value or list, or the objects that merge."""
-        found: list[View] = []
+    def effective(self, stack: Stack) -> list[View]:
+        """Return the effective views of a stack: none, one plain value or list, or the merged objects, newest first."""
+        objects: list[View] = []
         for view in self._downwards(stack):
             if not isinstance(view.node, ObjectNode):
-                return found or [view]
-            found.append(view)
-        return found
+                return objects or [view]
+            objects.append(view)
+        return objects
 
     def repeats_older(self, view: View) -> bool:
-        """Whether an opened entry of a stack asked for all that is older than itself, as `a = ${a} { ... }` does.
+        """Return whether an opened entry of a stack includes all older entries, as `a = ${a} { ... }` does.
 
-        What is older need not be merged once more, which would double the work with each such entry.
+        The older entries need not be merged again, which would double the work with each such entry.
         """
         return id(view.definition) in self._looks_back
 
     def _downwards(self, stack: Stack) -> Iterator[View]:
-        """What a stack comes down to, newest first, as far as it is asked for."""
+        """Yield the views that a stack opens into, newest first, lazily."""
         for index in range(len(stack) - 1, -1, -1):
             yield from self.opened(stack, index)
             if self.repeats_older(stack[index]):
                 return
 
     def opened(self, stack: Stack, index: int) -> Iterator[View]:
-        """What one entry of a stack comes down to, newest first, as far as it is asked for.
+        """Yield the views that one entry of a stack opens into, newest first, lazily.
 
-        Whoever asks stops at the first that is no object: it hides the rest.
+        The caller stops at the first that is not an object: it hides the rest.
         """
         view = stack[index]
         match view.node:
@@ -102,7 +102,7 @@ class Lookup:
                 yield view
 
     def items(self, view: View) -> list[Stack]:
-        """The items of a list in force."""
+        """Return the items of an effective list."""
         if isinstance(view.node, Items):
             return view.node.stacks
         assert isinstance(view.node, ListNode)
@@ -112,7 +112,7 @@ class Lookup:
 
     def _followed(self, view: View, node: Substitution) -> Iterator[View]:
         if len(view.steps) >= _MAX_HOPS:
-            headline = f"`{node.text}` is the end of more than {_MAX_HOPS} substitutions in a row"
+            headline = f"`{node.text}` ends a chain of more than {_MAX_HOPS} substitutions"
             self.findings.report(node, "too-deep", headline)
             yield View(Failed())
             return
@@ -126,38 +126,43 @@ class Lookup:
             self.spend(len(stack) // LINKS_PER_STEP, node.span)
             if was_cut is not None and was_cut is view.definition and at_end:
                 self._looks_back.add(id(was_cut))
-            any_found = False
-            for found in self._through(stack, node, was_cut is not None and was_cut is not view.definition):
-                any_found = True
-                yield View(found.node, found.definition, found.steps, via)
-            if any_found:
+            has_value = False
+            for target in self._through(stack, node, was_cut is not None and was_cut is not view.definition):
+                has_value = True
+                yield View(target.node, target.definition, target.steps, via)
+            if has_value:
                 return
         text = self.environment.get(".".join(node.path))
         if text is not None:
             yield View(ScalarNode(text, text, True, node.span), None, steps, via)
         elif not node.optional:
             if cut is not None:
-                self.findings.circle([one for definition, one in steps[[step[0] for step in steps].index(cut) :]])
+                cycle = steps[[definition for definition, _ in steps].index(cut) :]
+                self.findings.cycle([substitution for _, substitution in cycle])
             else:
                 self._unresolved(node)
             yield View(Failed())
 
     def _through(self, stack: Stack, node: Substitution, indirect: bool) -> Iterator[View]:
-        """What a stack comes down to, newest first.
+        """Yield the views that a stack opens into, newest first.
 
-        With `indirect`, several substitutions lead back to where the first stands, and an older value breaks the
-        circle: the substitution keeps that value wherever else it is asked, or the order of asking would show.
+        With `indirect`, a cycle of several substitutions ends at an older value. The substitution then keeps that value
+        for all further look-ups, so that the result does not depend on the order of look-ups.
         """
         if not indirect and id(node) not in self._kept:
             yield from self._downwards(stack)
             return
         if id(node) not in self._kept:
-            self._kept[id(node)] = self.in_force(stack)
+            self._kept[id(node)] = self.effective(stack)
         yield from self._kept[id(node)]
 
     def _at(self, path: tuple[str, ...], steps: tuple[Step, ...]) -> tuple[Stack, Definition | None, bool]:
-        """The stack at a path as seen through `steps`, the first definition with which they cut it off, and whether
-        that is one of the path's last key."""
+        """Return the stack at a path without the definitions that `steps` hide.
+
+        Returns:
+            The stack, the first definition at which it was cut off (or None), and whether that one defines the last key
+            of the path.
+        """
         stack: Stack = [View(root, None, steps) for root in self.roots]
         cut = was_cut = None
         for key in path:
@@ -166,15 +171,15 @@ class Lookup:
         return stack, cut, cut is was_cut
 
     def _child(self, stack: Stack, key: str) -> tuple[Stack, Definition | None]:
-        """The stack of a key below a stack. It stops as soon as the key's value hides what would be older."""
+        """Return the stack of a key below a stack down to the value that hides older ones, and where it was cut off."""
         result: list[View] = []
         for view in self._objects(stack):
             if not isinstance(view.node, ObjectNode):
                 result.insert(0, view)
                 break
-            found = [View(one.node, one, view.steps, view.via) for one in view.node.fields.get(key, ())]
-            result[:0] = found
-            if any(isinstance(one.node, ScalarNode | ListNode) for one in found):
+            definitions = view.node.fields.get(key, ())
+            result[:0] = [View(definition.node, definition, view.steps, view.via) for definition in definitions]
+            if any(isinstance(definition.node, ScalarNode | ListNode) for definition in definitions):
                 break
         for index, view in enumerate(result):
             if view.definition is not None and any(view.definition is step[0] for step in view.steps):
@@ -182,52 +187,52 @@ class Lookup:
         return result, None
 
     def _objects(self, stack: Stack) -> Iterator[View]:
-        """The objects in force of a stack, newest first, and a failure as the last, as far as they are asked for."""
+        """Yield the effective objects of a stack, newest first and lazily, with a failure as the last."""
         for view in self._downwards(stack):
             if isinstance(view.node, ObjectNode | Failed):
                 yield view
             if not isinstance(view.node, ObjectNode):
                 return
 
-    # Values side by side
+    # Concatenations
 
     def _joined(self, view: View, node: Concatenation) -> Iterator[View]:
-        """A concatenation: texts, lists or objects, never mixed."""
+        """Yield the views of a concatenation: of strings, lists or objects, never mixed."""
         key = (_identity(view), id(view.via))
-        if key not in self._joined_views:  # else a concatenation of concatenations costs its number of parts each time
+        if key not in self._joined_views:  # without the cache, nested concatenations take exponential time
             self._joined_views[key] = list(self._join(view, node))
         yield from self._joined_views[key]
 
     def _join(self, view: View, node: Concatenation) -> Iterator[View]:
         parts: list[list[View]] = []
         for part in node.parts:
-            found = self.in_force([View(part, view.definition, view.steps, view.via)])
-            if found and isinstance(found[0].node, Failed):
-                yield found[0]
+            views = self.effective([View(part, view.definition, view.steps, view.via)])
+            if views and isinstance(views[0].node, Failed):
+                yield views[0]
                 return
-            parts.append(found)
-        kinds = {type(found[0].node) for found in parts if found}
-        if kinds == {ObjectNode}:
-            yield from {_identity(found): found for part in reversed(parts) for found in part}.values()
-        elif kinds & {ListNode, Items} and (lists := [self._as_list(found) for found in parts]) and None not in lists:
-            self.spend(sum(len(one) for one in lists if one) // _ITEMS_PER_STEP, node.span)
-            stacks = [stack for one in lists if one for stack in one]
+            parts.append(views)
+        types = {type(views[0].node) for views in parts if views}
+        if types == {ObjectNode}:
+            yield from {_identity(view): view for views in reversed(parts) for view in views}.values()
+        elif types & {ListNode, Items} and (lists := [self._as_list(views) for views in parts]) and None not in lists:
+            stacks = [stack for items in lists if items for stack in items]
+            self.spend(len(stacks) // _ITEMS_PER_STEP, node.span)
             yield View(Items(stacks, node.span), view.definition, view.steps, view.via)
-        elif kinds == {ScalarNode}:
+        elif types == {ScalarNode}:
             yield View(self._text(node, parts), view.definition, view.steps, view.via)
-        elif kinds:
+        elif types:
             self.findings.mixed(node, parts)
             yield View(Failed())
 
     def _text(self, node: Concatenation, parts: list[list[View]]) -> ScalarNode | Failed:
         pieces = []
-        for gap, found in zip(node.gaps, parts, strict=True):
+        for gap, views in zip(node.gaps, parts, strict=True):
             pieces.append(gap)
-            if found and isinstance(found[0].node, ScalarNode):
-                pieces.append(found[0].node.text)
+            if views and isinstance(views[0].node, ScalarNode):
+                pieces.append(views[0].node.text)
         length = sum(map(len, pieces))
         if length > _MAX_TEXT:
-            headline = "the text that substitutions make up here is larger than any real one"
+            headline = f"substitutions produce a string of more than {_MAX_TEXT:,} characters"
             self.findings.report(node, "too-large", headline)
             return Failed()
         self.spend(length // _CHARACTERS_PER_STEP, node.span)
@@ -235,51 +240,51 @@ class Lookup:
         return ScalarNode(text, text, True, node.span)
 
     def _appended(self, stack: Stack, index: int) -> View:
-        """`+=`: the list that was there before, and an item more for it and for each `+=` right before it."""
+        """Return the list of a `+=`: the earlier list, with the items of it and of each `+=` directly before it."""
         added: list[tuple[View, Append]] = []
         for view in reversed(stack[: index + 1]):
             if not isinstance(view.node, Append):
                 break
             added.append((view, view.node))
         added.reverse()
-        before = self.in_force(stack[: index + 1 - len(added)])
-        if before and isinstance(before[0].node, Failed):
-            return before[0]
-        items = self._as_list(before)
+        earlier = self.effective(stack[: index + 1 - len(added)])
+        if earlier and isinstance(earlier[0].node, Failed):
+            return earlier[0]
+        items = self._as_list(earlier)
         if items is None:
-            self.findings.not_a_list(added[0][1], before[0])
+            self.findings.not_a_list(added[0][1], earlier[0])
             return View(Failed())
         view, node = added[-1]
         if view.via is not None:
             self.spend((len(items) + len(added)) // _ITEMS_PER_STEP, view.via)
-        stacks: list[Stack] = [*items, *([View(append.item, None, (), asked.via)] for asked, append in added)]
+        stacks: list[Stack] = [*items, *([View(append.item, None, (), view.via)] for view, append in added)]
         return View(Items(stacks, node.span), view.definition, view.steps, view.via)
 
-    def _as_list(self, found: list[View]) -> list[Stack] | None:
-        """The items of what is in force: of a list, or of an object whose keys are numbers, in their order."""
-        if not found:
+    def _as_list(self, views: list[View]) -> list[Stack] | None:
+        """Return the items of effective views: of a list, or of an object whose keys are numbers, in their order."""
+        if not views:
             return []
-        if isinstance(found[0].node, ListNode | Items):
-            return self.items(found[0])
-        if not isinstance(found[0].node, ObjectNode):
+        if isinstance(views[0].node, ListNode | Items):
+            return self.items(views[0])
+        if not isinstance(views[0].node, ObjectNode):
             return None
-        keys = {key for view in found if isinstance(view.node, ObjectNode) for key in view.node.fields}
+        keys = {key for view in views if isinstance(view.node, ObjectNode) for key in view.node.fields}
         numbers = sorted((key for key in keys if key.isascii() and key.isdigit()), key=int)
-        return [children(found, key) for key in numbers] or None
+        return [children(views, key) for key in numbers] or None
 
     def _unresolved(self, node: Substitution) -> None:
-        """Report that there is no value; the first key that is not there is compared with those that are."""
+        """Report a substitution without a value, with the keys similar to the first undefined one."""
         stack: Stack = [View(root) for root in self.roots]
         for index, key in enumerate(node.path, start=1):
-            found = [view for view in self._objects(stack) if isinstance(view.node, ObjectNode)]
-            stack = children(found, key)
+            objects = [view for view in self._objects(stack) if isinstance(view.node, ObjectNode)]
+            stack = children(objects, key)
             if not stack:
-                known = [other for view in found if isinstance(view.node, ObjectNode) for other in view.node.fields]
+                known = [other for view in objects if isinstance(view.node, ObjectNode) for other in view.node.fields]
                 self.findings.unresolved(node, node.path[:index], known)
                 return
         self.findings.unresolved(node, node.path, ())
 
 
 def _identity(view: View) -> object:
-    """What a view shows: merging an object with itself changes nothing."""
+    """Return a key that is equal for views of the same value: merging an object with itself changes nothing."""
     return id(view.node), *(id(definition) for definition, _ in view.steps)

@@ -1,4 +1,4 @@
-"""The grammar of HOCON: text in, tree out, with every syntax error of the text in one pass."""
+"""The grammar of HOCON: reads a text into a tree, and reports all syntax errors in one pass."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from blueprint.hocon.values import Origin
 
 
 class Includer(Protocol):
-    """Where included files come from."""
+    """Reads included files."""
 
     def include(
         self,
@@ -35,13 +35,16 @@ class Includer(Protocol):
         roots: tuple[Path, ...],
         depth: int,
     ) -> tuple[ObjectNode | None, list[Diagnostic]]:
-        """What `include` at `place` of `source` stands for.
+        """Return the root object of the files that an `include` statement names, and the findings about them.
 
         Arguments:
-            name: as quoted; kind: `file`, `url`, `classpath` or empty; required: whether it must exist.
-            source, place: the including text, and where the statement stands in it (offsets).
-            roots: where its substitutions are looked up besides the root, nearest first.
-            depth: how deeply the statement is nested.
+            name: the name between the quotes.
+            kind: `file`, `url`, `classpath` or empty.
+            required: whether the file must exist.
+            source: the including text.
+            place: the offsets of the statement in it.
+            roots: the paths under which substitutions are looked up besides the root, nearest first.
+            depth: the nesting level of the statement.
         """
 
 
@@ -49,10 +52,10 @@ class Parser(ValueParser):
     """Reads one text.
 
     Arguments:
-        source: the text.
-        includer: resolves `include`.
+        source: the text to read.
+        includer: reads the files of `include` statements.
         roots: as in `Substitution.roots`.
-        depth: how deeply the text is nested in what includes it.
+        depth: the nesting level at which the text is included.
     """
 
     def __init__(self, source: Source, includer: Includer, roots: tuple[Path, ...] = (), depth: int = 0) -> None:
@@ -62,7 +65,7 @@ class Parser(ValueParser):
         self.base_depth = depth
 
     def parse(self) -> ObjectNode:
-        """The root object; what is wrong with the text is in `findings`."""
+        """Return the root object. `findings` has the findings about the text."""
         root = ObjectNode(origins=[Origin(self.source.span(0, len(self.text)))])
         with contextlib.suppress(Stop):
             self._root(root)
@@ -72,20 +75,27 @@ class Parser(ValueParser):
         at = self._skip(0)
         first = self.text[at : at + 1]
         if first == "[":
-            self._report("a list stands where the file's object should stand", at, at + 1)
+            self._report("the root of a configuration must be an object, found a list", at, at + 1)
         elif first == "{":
             at = self._skip(self._fields(at + 1, root, self.base_depth, (), at))
             if at < len(self.text):
-                self._report(
-                    f"`{self._word(at)}` stands behind the end of the file's object", at, at + len(self._word(at))
-                )
+                word = self._word(at)
+                self._report(f"unexpected `{word}` after the end of the root object", at, at + len(word))
         else:
             self._fields(at, root, self.base_depth, (), None)
 
     # Objects
 
     def _fields(self, at: int, node: ObjectNode, depth: int, path: Path | None, opened: int | None) -> int:
-        """Fields up to the closing brace (`opened` is the opening one's place) or the text's end; the offset behind."""
+        """Read fields up to the closing brace or the end of the text, and return the offset after them.
+
+        Arguments:
+            at: the offset at which to begin.
+            node: the object to which the fields are added.
+            depth: the nesting level of the object.
+            path: the path of the object, None inside lists.
+            opened: the offset of the opening brace, None for a root without braces.
+        """
         text = self.text
         if opened is not None:
             self._enter(opened, depth)
@@ -101,10 +111,10 @@ class Parser(ValueParser):
             if first in ("}", "]"):
                 if opened is not None and (self._in_list() or "\n" not in text[opened:at]):
                     return self._wrong_closer(at, opened)
-                self._report(f"this `{first}` closes nothing", at, at + 1)
+                self._report(f"unmatched `{first}`", at, at + 1)
                 at += 1
             elif first == ",":
-                self._report("a comma stands where a key should stand", at, at + 1)
+                self._report("expected a key, found `,`", at, at + 1)
                 at += 1
             else:
                 at = self._separator(self._field(at, node, depth, path), "}", opened)
@@ -121,10 +131,10 @@ class Parser(ValueParser):
         else:
             if lexer.include.match(self.text, at):
                 return self._include(at, node, depth, path)
-            found = self._key(at)
-            if found is None:
+            field = self._key(at)
+            if field is None:
                 return self._recover(at)
-            segments, operator, behind = found
+            segments, operator, behind = field
         value = self._field_value(segments, operator, behind, depth, path)
         if isinstance(value, int):
             return value
@@ -132,19 +142,19 @@ class Parser(ValueParser):
         return value[1]
 
     def _key(self, at: int) -> tuple[list[Segment], str, int] | None:
-        """The path, the separator and the offset behind it; None when there is no field here (reported)."""
+        """Return the path, the separator and the offset after it; None after a reported syntax error."""
         text = self.text
-        found = read_path(text, at)
-        if isinstance(found, PathFault):
+        key_path = read_path(text, at)
+        if isinstance(key_path, PathFault):
             if text.startswith("${", at):
                 self._report("a substitution cannot be a key", at, at + 2)
-            elif found.start == found.end:
+            elif key_path.start == key_path.end:
                 word = self._word(at)
-                self._report(f"`{word}` stands where a key should stand", at, at + len(word), help=_quoting(word))
+                self._report(f"expected a key, found `{word}`", at, at + len(word), help=_quoting(word))
             else:
-                self._report(found.message, found.start, found.end, help=found.help)
+                self._report(key_path.message, key_path.start, key_path.end, help=key_path.help)
             return None
-        segments, end = found
+        segments, end = key_path
         behind = self._skip(end)
         operator = text[behind : behind + 1]
         if text.startswith("+=", behind):
@@ -154,9 +164,7 @@ class Parser(ValueParser):
         near = lexer.blank.match(text, end).end()  # type: ignore[union-attr]  # matches always
         if near < len(text) and text[near] not in ENDS and not text.startswith("//", near):
             word = self._word(near)
-            self._report(
-                f"`{word}` stands where `=`, `:` or `{{` should stand", near, near + len(word), help=_quoting(word)
-            )
+            self._report(f"expected `=`, `:` or `{{`, found `{word}`", near, near + len(word), help=_quoting(word))
         else:
             key = shown(text[at:end])
             self._report(f"the key `{key}` has no value", at, end, help=[f"write `{key} = ...`"])
@@ -165,7 +173,7 @@ class Parser(ValueParser):
     def _field_value(
         self, segments: list[Segment], operator: str, at: int, depth: int, path: Path | None
     ) -> tuple[Node, int] | int:
-        """The value and its end, or where to go on when there is none (reported)."""
+        """Return the value and its end, or the offset at which to continue after a reported syntax error."""
         inner = path + tuple(segment.key for segment in segments) if path is not None else None
         depth += len(segments) - 1
         if depth >= MAX_DEPTH:
@@ -177,7 +185,7 @@ class Parser(ValueParser):
             return self._no_value(segments, at)
         value = self._value(start, depth, inner if operator != "+=" else None)
         if isinstance(value, int) and "\n" in self.text[at:start] and self.text[value : value + 1] in ("=", ":"):
-            # `a =` and on the next line `b = 1`: the value is missing, the next line is a field of its own.
+            # `a =`, then `b = 1` on the next line: the value is missing, and the next line is a separate field.
             self.findings.pop()
             return self._no_value(segments, at)
         if isinstance(value, int):
@@ -189,11 +197,11 @@ class Parser(ValueParser):
 
     def _no_value(self, segments: list[Segment], at: int) -> int:
         key = shown(self.text[segments[0].start : segments[-1].end])
-        self._report(f"the key `{key}` has no value", segments[0].start, at, help=['write `""` for an empty text'])
+        self._report(f"the key `{key}` has no value", segments[0].start, at, help=['write `""` for an empty string'])
         return at
 
     def _set(self, node: ObjectNode, segments: list[Segment], value: Node, end: int) -> None:
-        """Set a path: every key but the last stands for an object of one field."""
+        """Add a definition at a path: every key but the last becomes an object with one field."""
         span = self.source.span
         for segment, after in pairwise(segments):
             key = span(segment.start, segment.end)
@@ -214,8 +222,8 @@ class Parser(ValueParser):
         named = lexer.resource.match(text, start)
         if named is None:
             self._report(
-                "`include` needs the name of a file in quotes", at, at + len("include"),
-                help=['write `include "other.conf"`', 'put a key called `include` in quotes: `"include" = ...`'],
+                "expected a file name in quotes after `include`", at, at + len("include"),
+                help=['write `include "other.conf"`', 'put a key named `include` in quotes: `"include" = ...`'],
             )  # fmt: skip
             return self._recover(at + len("include"))
         name = lexer.quoted(text, named.end())
@@ -226,17 +234,17 @@ class Parser(ValueParser):
         for _ in range((named[1] is not None) + (named[2] is not None)):
             close = self._skip(end)
             if text[close : close + 1] != ")":
-                self._report("a `(` of the include is not closed", at, end, help=["close it with `)`"])
+                self._report("unclosed `(` in an `include`", at, end, help=["close it with `)`"])
                 return self._recover(end)
             end = close + 1
         base = self.roots[0] if self.roots else ()
         roots = (base + path, *self.roots) if path else self.roots
-        found, findings = self.includer.include(
+        root, findings = self.includer.include(
             name[0], named[2] or "", named[1] is not None, self.source, (at, end), roots, depth
         )
         self.findings += findings
-        if found is not None:
-            for key, definitions in found.fields.items():
+        if root is not None:
+            for key, definitions in root.fields.items():
                 for definition in definitions:
                     node.add(key, definition)
         return end
@@ -252,11 +260,11 @@ def _split(key: str, at: int) -> list[Segment]:
 
 def _last_object(node: ObjectNode, key: str) -> ObjectNode:
     last = node.fields[key][-1].node
-    assert isinstance(last, ObjectNode)  # it was added a line above, or merged into one
+    assert isinstance(last, ObjectNode)  # the caller has just added it, or merged it into one
     return last
 
 
 def _quoting(word: str) -> list[str]:
     if word[:1].isalnum() or word[:1] in ("{", "["):
         return []
-    return ["a key with other than letters, digits, `-` and `_` stands in quotes"]
+    return ["put keys with characters other than letters, digits, `-` and `_` in quotes"]

@@ -1,4 +1,4 @@
-"""Path expressions: the keys of HOCON objects and what stands inside `${...}`."""
+"""Path expressions: the keys of HOCON objects, and the paths inside `${...}`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class PathFault:
-    """What is wrong with a path, and where (offsets)."""
+    """A fault of a path: its message and place (offsets)."""
 
     message: str
     start: int
@@ -32,11 +32,11 @@ class PathFault:
 def read_path(text: str, at: int) -> tuple[list[Segment], int] | PathFault:
     """Read the path expression that begins at `at`.
 
-    Words and quoted strings side by side are one text; `.` outside quotes separates keys; blank space between words
-    belongs to the key, around the path it does not (HOCON specification, "Path expressions").
+    Adjacent words and quoted strings form one key. `.` outside quotes separates keys. White space between words is
+    part of the key, white space around the path is not (HOCON specification, "Path expressions").
 
     Returns:
-        Its keys and the offset behind it (blank space not taken), or the fault.
+        Its keys and the offset after it (before any white space), or the fault.
     """
     start = at
     builder = _Builder(at)
@@ -44,11 +44,11 @@ def read_path(text: str, at: int) -> tuple[list[Segment], int] | PathFault:
         if at - start > _MAX_LENGTH:
             return PathFault(f"the key is longer than {_MAX_LENGTH} characters", start, start + 1)
         if text[at : at + 1] == '"':
-            found = lexer.quoted(text, at)
-            if isinstance(found, StringFault):
-                return PathFault(found.message, found.start, found.end, (found.help,))
-            builder.add(found[0], at, found[1], quoted=True)
-            at = found[1]
+            string = lexer.quoted(text, at)
+            if isinstance(string, StringFault):
+                return PathFault(string.message, string.start, string.end, (string.help,))
+            builder.add(string[0], at, string[1], quoted=True)
+            at = string[1]
         elif word := lexer.unquoted.match(text, at, at + 2 * _MAX_LENGTH):
             builder.words(word[0], at)
             at = word.end()
@@ -63,7 +63,7 @@ def read_path(text: str, at: int) -> tuple[list[Segment], int] | PathFault:
         builder.add(gap[0], at, gap.end(), quoted=False)
         at = gap.end()
     if at == start:
-        return PathFault("a key should stand here", at, at)
+        return PathFault("expected a key", at, at)
     return builder.done(at)
 
 
@@ -78,14 +78,14 @@ class _Builder:
         self.fault: PathFault | None = None
 
     def add(self, piece: str, start: int, end: int, *, quoted: bool) -> None:
-        """A piece of the current key."""
+        """Add a piece to the current key."""
         if not self.key and not self.quoted:
             self.start = start
         self.key += piece
         self.quoted = self.quoted or quoted
 
     def words(self, piece: str, at: int) -> None:
-        """Unquoted text: its dots end keys."""
+        """Add unquoted text, whose dots end keys."""
         for index, part in enumerate(piece.split(".")):
             if index:
                 self._end(at - 1, dot=at - 1)
@@ -95,12 +95,13 @@ class _Builder:
             at += len(part) + 1
 
     def done(self, at: int) -> tuple[list[Segment], int] | PathFault:
-        """The whole path."""
+        """Return the keys of the path and the offset `at` of its end, or the fault."""
         self._end(at, dot=self.start - 1)
         return self.fault or (self.segments, at)
 
     def _end(self, at: int, *, dot: int) -> None:
         if not self.key and not self.quoted and self.fault is None:
-            self.fault = PathFault("a key between dots is empty", dot, dot + 1, ('write `""` for an empty key',))
+            help = ('write `""` for an empty key, or remove the dot',)
+            self.fault = PathFault("empty key in a path", dot, dot + 1, help)
         self.segments.append(Segment(self.key, self.start, at))
         self.key, self.quoted = "", False

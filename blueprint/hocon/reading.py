@@ -1,4 +1,4 @@
-"""What every part of the HOCON parser needs: which brackets are open, what was found wrong, where to go on."""
+"""The state of a HOCON parse: which brackets are open, the findings so far, and where to continue after an error."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from blueprint.hocon import lexer
 from blueprint.hocon.source import MAX_DEPTH, Source, too_deep
 
 _MAX_FINDINGS = 30
-_MAX_INDENT = 200  # looking further back for a line's beginning would make one long line cost its square
+_MAX_INDENT = 200  # without a limit, one long line would take quadratic time
 MAX_SHOWN = 60
 ENDS = frozenset("\n,}]#")
-"""What a value on a line ends with, besides `//`."""
+"""The characters that end a value on its line, besides `//`."""
 _CLOSER = {"{": "}", "[": "]"}
 
 
-class Stop(Exception):  # noqa: N818  # ends the reading of a hopeless text; it is no error of ours
-    """Nothing more of the text is worth reading."""
+class Stop(Exception):  # noqa: N818  # it ends the reading of a damaged text, it is not an error of this project
+    """The rest of the text is not read."""
 
 
 class Reading:
     """A text being read.
 
     Arguments:
-        source: the text.
+        source: the text to read.
     """
 
     def __init__(self, source: Source) -> None:
@@ -33,26 +33,31 @@ class Reading:
         self.open: list[int] = []
         self.suspect: int | None = None
         self._wrong_at = -1
-        self.lost = False  # whether an error swallowed opening brackets, so that missing closing ones prove nothing
+        self.lost = False  # an error skipped opening brackets, so missing closing brackets are not reported
 
     def _wrong_closer(self, at: int, opened: int) -> int:
-        """Report a closing bracket of the wrong kind, once for all the brackets that it leaves open.
+        """Report a mismatched closing bracket, once for all the brackets that it leaves open.
 
         Arguments:
-            opened: the bracket that it does not close.
+            at: the offset of the closing bracket.
+            opened: the offset of the bracket that it does not close.
 
         Returns:
-            Where to go on: behind it, or at it when it closes a bracket further out.
+            The offset at which to continue: after the bracket, or at it when it closes an outer one.
         """
-        wanted = _CLOSER[self.text[opened]]
+        closer = _CLOSER[self.text[opened]]
         if at != self._wrong_at:
-            self._report(f"`{self.text[at]}` stands where `{wanted}` should stand", at, at + 1, opened=opened)
+            self._report(f"expected `{closer}`, found `{self.text[at]}`", at, at + 1, opened=opened)
             self._wrong_at = at
         self.open.pop()
         return at if self._closes_further_out(at) else at + 1
 
     def _separator(self, at: int, closer: str, opened: int | None) -> int:
-        """Over the comma or line end behind a field or item; reports what stands there instead."""
+        """Skip the comma or line end after a field or item, and report anything else.
+
+        Returns:
+            The offset at which to continue.
+        """
         text = self.text
         line_end = lexer.tail.match(text, at).end()  # type: ignore[union-attr]  # matches always
         first = text[line_end : line_end + 1]
@@ -64,25 +69,25 @@ class Reading:
         if first and first not in "}]":
             word = self._word(line_end)
             self._report(
-                f"`{word}` stands where `,`, `{closer}` or the end of the line should stand",
+                f"expected `,`, `{closer}` or the end of the line, found `{word}`",
                 line_end, line_end + len(word),
             )  # fmt: skip
             return self._separator(self._recover(line_end), closer, opened)
         return line_end
 
     def _recover(self, at: int) -> int:
-        """The next line end, comma or closing bracket that belongs to what is open now."""
+        """Return the offset of the next line end, comma or closing bracket at the current nesting."""
         nested = 0
-        for found in lexer.until_resumable.finditer(self.text, at):
-            first = self.text[found.start()]
+        for match in lexer.until_resumable.finditer(self.text, at):
+            first = self.text[match.start()]
             if first in "{[":
                 nested += 1
             elif first in "}]":
                 if nested == 0:
-                    return found.start()
+                    return match.start()
                 nested -= 1
             elif nested == 0 and first in ",\n":
-                return found.start()
+                return match.start()
         self.lost = self.lost or nested > 0
         return len(self.text)
 
@@ -99,14 +104,14 @@ class Reading:
         return any(self.text[place] == "[" for place in self.open)
 
     def _closes_further_out(self, at: int) -> bool:
-        """Whether a closing bracket of the wrong kind closes one further out, and one was forgotten before it.
+        """Return whether a mismatched closing bracket closes an outer one, so that another is missing before it.
 
-        Otherwise it stands in the place of the right one: what follows closes all that are open without it.
+        Otherwise it was written in place of the right one: the brackets after it close all that are open.
         """
         closer = self.text[at]
-        opener = next(one for one, other in _CLOSER.items() if other == closer)
-        wanted = sum(self.text[place] == opener for place in self.open)
-        return 0 < wanted > self.text.count(closer, at + 1) - self.text.count(opener, at + 1)
+        opener = next(opener for opener, match in _CLOSER.items() if match == closer)
+        unclosed = sum(self.text[place] == opener for place in self.open)
+        return 0 < unclosed > self.text.count(closer, at + 1) - self.text.count(opener, at + 1)
 
     def _leave(self, at: int) -> int:
         opened = self.open.pop()
@@ -115,7 +120,7 @@ class Reading:
         return at + 1
 
     def _indent(self, at: int, *, alone: bool) -> int:
-        """Indentation of the line at `at`; a large number with `alone` unless nothing stands before `at`."""
+        """Return the indentation of the line at `at`; with `alone`, a large number when other text precedes `at`."""
         first = max(0, at - _MAX_INDENT)
         begin = self.text.rfind("\n", first, at) + 1
         if begin == 0 and first > 0:
@@ -126,7 +131,7 @@ class Reading:
         return len(before) - len(before.lstrip())
 
     def _unclosed(self, at: int) -> None:
-        """The text ends inside brackets: one finding, at the bracket that the indentation says was forgotten."""
+        """Report, once, that the text ends inside brackets: at the one that the indentation shows to be unclosed."""
         if not self.open or self.lost:
             return
         shown = self.suspect if self.suspect is not None else self.open[-1]
@@ -160,5 +165,5 @@ class Reading:
 
 
 def shown(text: str) -> str:
-    """Text as findings repeat it: not at any length."""
+    """Return text as findings quote it, shortened to `MAX_SHOWN` characters."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"

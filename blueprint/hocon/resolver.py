@@ -1,4 +1,4 @@
-"""Layers in, values out: every value remembers every place that set it."""
+"""Resolve layers into values that carry every place that set them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from blueprint.hocon.tree import Concatenation, Layer, ListNode, Node, ObjectNod
 from blueprint.hocon.values import ListValue, ObjectValue, Origin, Scalar, Value
 from blueprint.hocon.views import Failed, Items, Stack, View, children
 
-_STEPS_PER_CYCLE = 20  # values that contain themselves do so in as many ways as there are orders of them
+_STEPS_PER_CYCLE = 20  # a cycle among values is met in every order of its members
 
 
 def resolve(layers: Sequence[Layer], environment: Mapping[str, str]) -> tuple[ObjectValue, tuple[Diagnostic, ...]]:
-    """Merge layers, then follow substitutions.
+    """Merge layers and resolve their substitutions.
 
     Arguments:
-        layers: later ones win, as if all were one file.
-        environment: where substitutions are looked up last; what is found there is text.
+        layers: merged as if they were one file, so later ones win.
+        environment: variables, looked up when a substitution has no other value. Their values are strings.
 
     Returns:
-        The merged object, and what is wrong with the substitutions (the layers' own findings are not repeated). A key
-        whose value cannot be had is left out.
+        The merged object and the findings about substitutions; those of the layers are not repeated. A key whose value
+        cannot be determined is omitted.
     """
     lookup = Lookup(layers, environment)
     roots = [View(layer.root) for layer in layers]
@@ -31,14 +31,14 @@ def resolve(layers: Sequence[Layer], environment: Mapping[str, str]) -> tuple[Ob
         value = _Builder(lookup).object(roots)
     except ExhaustedError:
         value = ObjectValue({}, tuple(origin for root in roots for origin in _origins(root)))
-    return value, tuple(lookup.findings.found)
+    return value, tuple(lookup.findings.diagnostics)
 
 
 class _Builder:
     """Builds values from stacks.
 
-    Only values inside an object or a list can contain themselves; that shows when a substitution is met again while its
-    own value is being built.
+    Only values inside an object or a list can contain themselves. Such a value is detected when a substitution is met
+    again while its own value is being built.
     """
 
     def __init__(self, lookup: Lookup) -> None:
@@ -47,11 +47,11 @@ class _Builder:
         self.depth = 0
 
     def object(self, stack: Stack) -> ObjectValue:
-        """The object that a stack of objects merges into."""
+        """Return the merged object of a stack of objects."""
         return self._object(list(reversed(stack)), [origin for view in stack for origin in _origins(view)])
 
     def _value(self, stack: Stack) -> Value | None:
-        """The value of a stack; None when it has none (undefined or failed)."""
+        """Return the value of a stack; None when it has none (undefined or failed)."""
         view = stack[-1]
         node = view.node
         if view.via is not None:
@@ -66,13 +66,17 @@ class _Builder:
         if entered is None:
             return None
         self.depth += 1
-        value = self._built(stack)
+        value = self._build(stack)
         self.depth -= 1
         del self.building[len(self.building) - entered :]
         return value
 
     def _enter(self, stack: Stack) -> int | None:
-        """Note the substitutions whose value is being built; None when one of them is being built already."""
+        """Record the substitutions whose value is being built.
+
+        Returns:
+            Their number, None when one of them is being built already (reported).
+        """
         entered: dict[int, Substitution] = {}
         for view in reversed(stack):
             for substitution in _substitutions(view.node):
@@ -80,7 +84,7 @@ class _Builder:
                     if other is substitution:
                         self.lookup.spend(_STEPS_PER_CYCLE, substitution.span)
                         if not substitution.optional:
-                            self.lookup.findings.inside_itself(self.building[index:])
+                            self.lookup.findings.self_containing(self.building[index:])
                         return None
                 entered[id(substitution)] = substitution
             if isinstance(view.node, ScalarNode | ListNode):
@@ -88,9 +92,9 @@ class _Builder:
         self.building += entered.values()
         return len(entered)
 
-    def _built(self, stack: Stack) -> Value | None:
-        """The value of a stack, with the places of all its entries, also of those that others hide."""
-        in_force: list[View] = []
+    def _build(self, stack: Stack) -> Value | None:
+        """Return the value of a stack, with the places of all its entries, including the overridden ones."""
+        effective: list[View] = []
         places: list[Origin] = []
         merged: set[int] = set()
         hidden = False
@@ -107,20 +111,20 @@ class _Builder:
                 merged.add(id(view.node))
                 if not isinstance(view.node, ObjectNode):
                     hidden = True
-                    if in_force:
+                    if effective:
                         break
-                in_force.append(view)
+                effective.append(view)
                 places += reversed(_origins(view, entry))
                 if hidden:
                     break
             if not hidden and self.lookup.repeats_older(entry):
                 break
         places.reverse()
-        if not in_force:
+        if not effective:
             return None
-        return self._in_force(in_force, places)
+        return self._from_views(effective, places)
 
-    def _in_force(self, views: list[View], places: list[Origin]) -> Value:
+    def _from_views(self, views: list[View], places: list[Origin]) -> Value:
         node = views[0].node
         if isinstance(node, ObjectNode):
             return self._object(views, places)
@@ -145,7 +149,7 @@ class _Builder:
         node = stack[-1].node
         if isinstance(node, ObjectNode) or not isinstance(node, ListNode | Substitution | Concatenation | ScalarNode):
             node = ScalarNode(None, "", False, _origins(stack[-1])[-1].span)
-        self.lookup.findings.report(node, "too-deep", f"values nest more than {MAX_DEPTH} deep through substitutions")
+        self.lookup.findings.report(node, "too-deep", f"substitutions nest values more than {MAX_DEPTH} levels deep")
 
 
 def _substitutions(node: Node | Items | Failed) -> Iterator[Substitution]:
@@ -158,11 +162,11 @@ def _substitutions(node: Node | Items | Failed) -> Iterator[Substitution]:
 
 
 def _origins(view: View, entry: View | None = None) -> list[Origin]:
-    """The places of what is in force, oldest first.
+    """Return the places of an effective or overridden view, oldest first.
 
     Arguments:
-        view: what is in force, or an entry that is hidden.
-        entry: the entry of the stack it came from: its key is the one that was set.
+        view: the view.
+        entry: the entry of the stack from which the view was opened; its key is the one that was set.
     """
     node = view.node
     definition = (entry or view).definition

@@ -1,4 +1,4 @@
-"""Strict JSON (RFC 8259) with the place of every value and key: what Avro schema files are read with."""
+"""A reader of strict JSON (RFC 8259) with the place of every value and key, for Avro schema files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![0-9A-
 _WORD = re.compile(r"[^\s,:{}\[\]\"]+|\S")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _MAX_DIGITS = 1000
-_MAX_DEPTH = 128  # nested schemas need more levels than settings do
+_MAX_DEPTH = 128  # nested schemas need more levels than settings
 
 
 def parse_json(text: str, file: str) -> tuple[Value | None, tuple[Diagnostic, ...]]:
     """Read one JSON value.
 
     Arguments:
-        text: the whole file; a leading byte order mark is passed over.
+        text: the whole file; a leading byte order mark is skipped.
         file: as in `Span.file`.
 
     Returns:
-        The value, each with its place (and, in objects, its key's place) as its only origin; None when the text
-        is no JSON. The findings: the first syntax error, and every key that an object has twice (the last wins).
+        The value, or None when the text is not valid JSON. Each value has its place (and, in objects, the place of its
+        key) as its only origin. The findings: the first syntax error, and every duplicate key (the last one wins).
     """
     reader = _Reader(Source(file, text.removeprefix("\ufeff")))
     try:
@@ -36,7 +36,7 @@ def parse_json(text: str, file: str) -> tuple[Value | None, tuple[Diagnostic, ..
         return None, (*reader.findings, stop.diagnostic)
 
 
-class _Stop(Exception):  # noqa: N818  # it carries a finding, it is no error of ours
+class _Stop(Exception):  # noqa: N818  # it carries a finding, it is not an error of this project
     def __init__(self, diagnostic: Diagnostic) -> None:
         self.diagnostic = diagnostic
 
@@ -58,7 +58,7 @@ class _Reader:
         return value
 
     def _skip(self, at: int) -> int:
-        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  # matches always, if only emptily
+        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  # it also matches the empty string
 
     def _value(self, at: int, key: Span | None, depth: int) -> tuple[Value, int]:
         first = self.text[at : at + 1]
@@ -83,10 +83,11 @@ class _Reader:
         return Scalar(_WORDS[word[0]], word[0], False, (Origin(self.source.span(at, word.end()), key),)), word.end()
 
     def _string(self, at: int) -> tuple[str, int]:
-        found = read_string(self.text, at)
-        if isinstance(found, StringFault):
-            raise _Stop(finding("syntax", found.message, self.source.span(found.start, found.end), help=[found.help]))
-        return found
+        string = read_string(self.text, at)
+        if isinstance(string, StringFault):
+            span = self.source.span(string.start, string.end)
+            raise _Stop(finding("syntax", string.message, span, help=[string.help]))
+        return string
 
     def _list(self, start: int, key: Span | None, depth: int) -> tuple[Value, int]:
         items: list[Value] = []
@@ -126,25 +127,25 @@ class _Reader:
         name, end = self._string(at)
         colon = self._skip(end)
         if self.text[colon : colon + 1] != ":":
-            raise self._unexpected(colon, "`:` behind the key", opened=start)
+            raise self._unexpected(colon, "`:` after the key", opened=start)
         return name, self.source.span(at, end), self._skip(colon + 1)
 
     def _duplicate(self, name: str, place: Span, before: Span) -> None:
         self.findings.append(
-            finding("duplicate-key", f"the key `{name}` stands twice in one object", place,
-                    also=[Label(before, "first here")], help=["keep one of the two"])
+            finding("duplicate-key", f"duplicate key `{name}`", place,
+                    also=[Label(before, "first defined here")], help=["remove one of them"])
         )  # fmt: skip
 
     def _expect(self, closer: str, at: int, start: int) -> None:
         if self.text[at : at + 1] != closer:
             raise self._unexpected(at, f"`,` or `{closer}`", opened=start)
 
-    def _unexpected(self, at: int, wanted: str, opened: int | None = None) -> _Stop:
+    def _unexpected(self, at: int, expected: str, opened: int | None = None) -> _Stop:
         also = [Label(self.source.span(opened, opened + 1), "opened here")] if opened is not None else []
         word = _WORD.match(self.text, at)
         if word is None:
             place = self.source.span(len(self.text.rstrip()), len(self.text.rstrip()))
-            return _Stop(finding("syntax", f"the text ends where {wanted} should stand", place, also=also))
+            return _Stop(finding("syntax", f"expected {expected}, found the end of the file", place, also=also))
         shown = word[0] if len(word[0]) <= 40 else word[0][:40] + "…"
         place = self.source.span(at, word.end())
-        return _Stop(finding("syntax", f"`{shown}` stands where {wanted} should stand", place, also=also))
+        return _Stop(finding("syntax", f"expected {expected}, found `{shown}`", place, also=also))

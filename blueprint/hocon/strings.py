@@ -1,4 +1,4 @@
-"""Quoted strings as JSON has them: one reader for JSON and HOCON."""
+"""A reader of JSON's quoted strings, for JSON and HOCON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINE_REST = re.compile(r"[^\n]*")
 
 @dataclass(frozen=True, slots=True)
 class StringFault:
-    """What is wrong with a quoted string, where (offsets), and where reading may go on."""
+    """A fault of a quoted string: its message and place (offsets), and the offset at which to continue reading."""
 
     message: str
     start: int
@@ -26,7 +26,7 @@ def read_string(text: str, start: int) -> tuple[str, int] | StringFault:
     """Read the quoted string that begins at `start` (JSON's grammar, RFC 8259 section 7).
 
     Returns:
-        Its value and the offset behind its closing quote, or the fault.
+        Its value and the offset after its closing quote, or the fault.
     """
     plain = _PLAIN.match(text, start)
     if plain is not None:
@@ -34,13 +34,13 @@ def read_string(text: str, start: int) -> tuple[str, int] | StringFault:
     pieces: list[str] = []
     at = start + 1
     while piece := _PIECE.match(text, at):
-        found = piece[0]
-        if found[0] != "\\":
-            pieces.append(found)
-        elif found[1] == "u":
-            pieces.append(chr(int(found[2:], 16)))
+        characters = piece[0]
+        if characters[0] != "\\":
+            pieces.append(characters)
+        elif characters[1] == "u":
+            pieces.append(chr(int(characters[2:], 16)))
         else:
-            pieces.append(_ESCAPES[found[1]])
+            pieces.append(_ESCAPES[characters[1]])
         at = piece.end()
     if text[at : at + 1] == '"':
         return _joined(pieces, start, at + 1)
@@ -54,7 +54,7 @@ def _joined(pieces: list[str], start: int, end: int) -> tuple[str, int] | String
             value = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:
             return StringFault(
-                "half of a surrogate pair is no character", start, end, end,
+                "unpaired surrogate in a string", start, end, end,
                 r"write both halves (`\ud83d\ude00`), or the character itself",
             )  # fmt: skip
     return value, end
@@ -62,16 +62,16 @@ def _joined(pieces: list[str], start: int, end: int) -> tuple[str, int] | String
 
 def _fault(text: str, start: int, at: int) -> StringFault:
     if at >= len(text) or text[at] in "\r\n":
-        return StringFault("the string is not closed on its line", start, at, at, 'close it with `"`')
+        return StringFault("unterminated string", start, at, at, 'close it with `"`')
     rest = text.find('"', at + 2)
-    line_end = _LINE_REST.match(text, at).end()  # type: ignore[union-attr]  # matches always, if only emptily
+    line_end = _LINE_REST.match(text, at).end()  # type: ignore[union-attr]  # it also matches the empty string
     resume = rest + 1 if 0 <= rest < line_end else line_end
     if text[at] == "\\":
         return StringFault(
-            f"`{text[at : at + 2].strip()}` is no escape", at, min(at + 2, line_end), resume,
-            r"known are \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits; write a backslash as `\\`",
+            f"invalid escape `{text[at : at + 2].strip()}`", at, min(at + 2, line_end), resume,
+            r"use \" \\ \/ \b \f \n \r \t or \u with four hexadecimal digits; write a backslash as `\\`",
         )  # fmt: skip
     return StringFault(
-        f"a control character (U+{ord(text[at]):04X}) stands in a string", at, at + 1, resume,
+        f"control character U+{ord(text[at]):04X} in a string", at, at + 1, resume,
         r"write it as an escape (`\t`, `\u0000`)",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A configuration text as written: what the parsers give and the resolver takes. Merged, but not yet substituted."""
+"""The tree of a configuration text, between parsers and resolver: objects are merged, substitutions not resolved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blueprint.hocon.values import Origin
 
 @dataclass(slots=True, eq=False)
 class ScalarNode:
-    """A string, number, boolean or null that stands in the text."""
+    """A literal string, number, boolean or null."""
 
     value: str | int | float | bool | None
     text: str
@@ -21,7 +21,7 @@ class ScalarNode:
 
 @dataclass(slots=True, eq=False)
 class ListNode:
-    """A list that stands in the text."""
+    """A literal list."""
 
     items: list[Node]
     span: Span
@@ -32,11 +32,11 @@ class Substitution:
     """`${path}` or `${?path}`.
 
     Arguments:
-        path: as written.
+        path: the keys as written.
         optional: whether it is `${?...}`.
-        span: from `$` to `}`.
-        roots: the paths under which it is looked up besides the root, nearest first: those at which the file
-            that holds it, and the files that include that one, were included.
+        span: the place from `$` to `}`.
+        roots: the paths under which it is looked up besides the root, nearest first: the paths at which its file, and
+            the files that include that file, were included.
     """
 
     path: tuple[str, ...]
@@ -46,13 +46,13 @@ class Substitution:
 
     @property
     def text(self) -> str:
-        """As one writes it."""
+        """Return it as written."""
         return f"${{{'?' if self.optional else ''}{path_text(self.path)}}}"
 
 
 @dataclass(slots=True, eq=False)
 class Concatenation:
-    """Values side by side; `gaps[i]` is the blank space in front of `parts[i]`."""
+    """Adjacent values; `gaps[i]` is the white space before `parts[i]`."""
 
     parts: list[Node]
     gaps: list[str]
@@ -61,7 +61,7 @@ class Concatenation:
 
 @dataclass(slots=True, eq=False)
 class Append:
-    """The right side of `+=`: one more item for the list that the key had before."""
+    """The right side of `+=`: an item appended to the earlier list of the key."""
 
     item: Node
     span: Span
@@ -69,7 +69,7 @@ class Append:
 
 @dataclass(slots=True, eq=False)
 class Definition:
-    """One setting of a key. Its identity is what self-reference is about: it never sees itself or what overrides it."""
+    """One assignment to a key. Its substitutions see neither itself nor what overrides it. Compared by identity."""
 
     key: Span
     node: Node
@@ -77,13 +77,13 @@ class Definition:
 
 @dataclass(slots=True, eq=False)
 class ObjectNode:
-    """An object: for each key its definitions, oldest first. Objects that stand next to each other are merged here."""
+    """An object: for each key its definitions, oldest first. Consecutive objects of a key are merged into one."""
 
     fields: dict[str, list[Definition]] = field(default_factory=dict)
     origins: list[Origin] = field(default_factory=list)
 
     def add(self, key: str, definition: Definition) -> None:
-        """Set `key` once more."""
+        """Add a definition of `key` that overrides the earlier ones."""
         definitions = self.fields.get(key)
         if definitions is None:
             self.fields[key] = [definition]
@@ -95,7 +95,7 @@ class ObjectNode:
             definitions.append(definition)
 
     def merge(self, other: ObjectNode) -> None:
-        """Set again all that `other` sets."""
+        """Add all definitions of `other`."""
         self.origins += other.origins
         for key, definitions in other.fields.items():
             for definition in definitions:
@@ -107,12 +107,12 @@ Node = ScalarNode | ListNode | ObjectNode | Substitution | Concatenation | Appen
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One parsed text with all it includes.
+    """One parsed text with its includes.
 
     Arguments:
-        file: as in `Span.file`.
-        root: what it sets.
-        diagnostics: what is wrong with the text; `root` holds what could be read all the same.
+        file: the name of the text, as in `Span.file`.
+        root: its root object. After syntax errors, the part that could be read.
+        diagnostics: the findings about the text.
     """
 
     file: str
@@ -124,7 +124,7 @@ _PLAIN_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 
 
 def path_text(path: tuple[str, ...]) -> str:
-    """A path as one writes it in HOCON: keys that need it stand in quotes."""
+    """Return a path in HOCON notation, with keys in quotes where necessary."""
     return ".".join(_key_texts(path))
 
 

@@ -1,4 +1,4 @@
-"""The grammar of HOCON's values: texts, numbers, lists, substitutions, and what stands side by side."""
+"""The grammar of HOCON's values: strings, numbers, lists, substitutions, and concatenations of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from blueprint.hocon.values import Origin
 Path = tuple[str, ...]
 
 _MORE_THAN_A_VALUE = re.compile(r"=|:\s|\s//")
-"""What shows that a line goes on with another key or with a comment."""
+"""A sign that the line continues with another key or a comment."""
 
 _TO_A_BRACE = re.compile(r"[^{}\[\]\n]*\}")
 
 
 class ValueParser(Reading):
-    """Reads values; what is between the braces of an object, whoever derives from this knows.
+    """Reads values. A subclass reads the fields of objects.
 
     `roots` is as in `Substitution.roots`.
     """
@@ -32,7 +32,7 @@ class ValueParser(Reading):
         raise NotImplementedError
 
     def _value(self, at: int, depth: int, path: Path | None) -> tuple[Node, int] | int:
-        """The value at `at` and the offset behind it, or the offset where reading failed (reported)."""
+        """Return the value at `at` and the offset after it, or the offset of a reported syntax error."""
         text = self.text
         quick = lexer.plain_value.match(text, at)
         if quick is not None:
@@ -45,7 +45,7 @@ class ValueParser(Reading):
         return self._parts(at, depth, path)
 
     def _parts(self, start: int, depth: int, path: Path | None) -> tuple[Node, int] | int:
-        """Values side by side, up to what ends a value."""
+        """Read adjacent values up to the end of the line or of the value; the result is as for `_value`."""
         parts: list[Node] = []
         gaps: list[str] = []
         at, gap = start, ""
@@ -64,7 +64,7 @@ class ValueParser(Reading):
             at, gap = behind, self.text[end:behind]
 
     def _part(self, at: int, depth: int, path: Path | None) -> tuple[Node, int] | int | None:
-        """One of the values side by side; None when none begins here."""
+        """Read one of several adjacent values; None when no value begins at `at`."""
         text = self.text
         match text[at : at + 1]:
             case "{":
@@ -75,11 +75,11 @@ class ValueParser(Reading):
             case "[":
                 return self._list(at, depth + 1)
             case '"':
-                found = lexer.quoted(text, at)
-                if isinstance(found, StringFault):
-                    self._report(found.message, found.start, found.end, help=[found.help])
-                    return found.resume
-                return ScalarNode(found[0], found[0], True, self.source.span(at, found[1])), found[1]
+                string = lexer.quoted(text, at)
+                if isinstance(string, StringFault):
+                    self._report(string.message, string.start, string.end, help=[string.help])
+                    return string.resume
+                return ScalarNode(string[0], string[0], True, self.source.span(at, string[1])), string[1]
             case "$":
                 return self._substitution(at)
         word = lexer.signed_exponent.match(text, at) or lexer.unquoted.match(text, at)
@@ -98,7 +98,7 @@ class ValueParser(Reading):
         return ScalarNode(text, text, any(part.quoted for part in parts if isinstance(part, ScalarNode)), span)
 
     def _stray(self, start: int, at: int) -> int:
-        """A character that no value may hold without quotes."""
+        """Report a character that is not allowed in an unquoted value, and return its offset."""
         text = self.text
         line = text.find("\n", at)
         whole = text[start : line if line >= 0 else len(text)].rstrip().rstrip(",").rstrip()
@@ -111,7 +111,7 @@ class ValueParser(Reading):
                 if _MORE_THAN_A_VALUE.search(whole)
                 else Fix(FixKind.QUOTE_VALUE, "put the value in quotes", (edit,))
             )
-        self._report(f"`{text[at]}` cannot stand in a value without quotes", at, at + 1, help=helps, fix=fix)
+        self._report(f"`{text[at]}` is not allowed in an unquoted value", at, at + 1, help=helps, fix=fix)
         return at
 
     def _list(self, opened: int, depth: int) -> tuple[Node, int] | int:
@@ -132,7 +132,7 @@ class ValueParser(Reading):
                 end = self._wrong_closer(at, opened)
                 return ListNode(items, self.source.span(opened, end)), end
             if first == ",":
-                self._report("a comma stands where an item should stand", at, at + 1)
+                self._report("expected an item, found `,`", at, at + 1)
                 at += 1
                 continue
             item = self._value(at, depth, None)
@@ -158,23 +158,23 @@ class ValueParser(Reading):
         text = self.text
         opening = lexer.substitution.match(text, at)
         if opening is None:
-            self._report("`$` cannot stand in a value without quotes", at, at + 1, help=[
+            self._report("`$` is not allowed in an unquoted value", at, at + 1, help=[
                 'put it in quotes, or write `${path}` for the value of another key'])  # fmt: skip
             return at + 1
         inner = lexer.blank.match(text, opening.end()).end()  # type: ignore[union-attr]  # matches always
-        found = read_path(text, inner)
-        if isinstance(found, PathFault):
+        reference = read_path(text, inner)
+        if isinstance(reference, PathFault):
             close = text.find("}", at, at + 200)
             end = close + 1 if close >= 0 else opening.end()
-            if found.start == found.end:
-                self._report("a path should stand between `${` and `}`", at, end)
+            if reference.start == reference.end:
+                self._report("expected a path between `${` and `}`", at, end)
             else:
-                self._report(found.message, found.start, found.end, help=found.help)
+                self._report(reference.message, reference.start, reference.end, help=reference.help)
             return end
-        close = lexer.blank.match(text, found[1]).end()  # type: ignore[union-attr]  # matches always
+        close = lexer.blank.match(text, reference[1]).end()  # type: ignore[union-attr]  # matches always
         if text[close : close + 1] != "}":
-            self._report("the `${` is never closed", at, found[1], help=["close it with `}`"])
+            self._report("the `${` is never closed", at, reference[1], help=["close it with `}`"])
             return close
-        path = tuple(segment.key for segment in found[0])
+        path = tuple(segment.key for segment in reference[0])
         node = Substitution(path, opening[1] is not None, self.source.span(at, close + 1), self.roots)
         return node, close + 1

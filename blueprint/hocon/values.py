@@ -1,4 +1,4 @@
-"""What a configuration text means once parsed and resolved: values that remember every place that set them."""
+"""Parsed and resolved configuration: values that carry every place that set them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Origin:
     """One place that set a value.
 
     Arguments:
-        span: of the value's text; for a value of the environment, of the substitution that asked for it.
-        key: of the key that was set: its own segment of a path; None for list items and roots.
-        via: of the substitution (`${...}`) through which the value came here, None when it stands here itself.
+        span: the place of the value; for an environment variable, of the substitution that refers to it.
+        key: the place of its key, of the key's own segment in a path; None for list items and roots.
+        via: the place of the substitution (`${...}`) that the value was taken from, None for a literal value.
     """
 
     span: Span
@@ -31,10 +31,10 @@ class Scalar:
     """A string, number, boolean or null.
 
     Arguments:
-        value: as JSON has it; unquoted text that is no number, boolean or null is a string.
-        text: as written (numbers keep their spelling, strings come without quotes).
-        quoted: whether it was a quoted string.
-        origins: every place that set it, oldest first; the last is in force.
+        value: the JSON value. Unquoted text that is not a number, boolean or null is a string.
+        text: the value as written: numbers keep their spelling, strings have no quotes.
+        quoted: whether it was written as a quoted string.
+        origins: every place that set it, oldest first; the last is the effective one.
     """
 
     value: str | int | float | bool | None
@@ -53,19 +53,19 @@ class ListValue:
 
 @dataclass(frozen=True, slots=True)
 class ObjectValue:
-    """An object; its fields keep the order in which the keys were first seen."""
+    """An object. Its fields are in the order in which the keys first appear."""
 
     fields: Mapping[str, Value]
     origins: tuple[Origin, ...]
 
     def get(self, *path: str) -> Value | None:
-        """The value at a path of keys, None when a step is missing or no object."""
-        here: Value = self
+        """Return the value at a path of keys, None when a key is missing or its parent is not an object."""
+        value: Value = self
         for key in path:
-            if not isinstance(here, ObjectValue) or key not in here.fields:
+            if not isinstance(value, ObjectValue) or key not in value.fields:
                 return None
-            here = here.fields[key]
-        return here
+            value = value.fields[key]
+        return value
 
 
 type_names = {Scalar: "a plain value", ListValue: "a list", ObjectValue: "an object"}
@@ -74,18 +74,18 @@ Value = Scalar | ListValue | ObjectValue
 
 
 def span_of(value: Value) -> Span:
-    """Where the value in force stands."""
+    """Return the place of the effective value."""
     return value.origins[-1].span
 
 
 def key_span_of(value: Value) -> Span:
-    """Where the key of the value in force stands; the value's own place when it has no key."""
+    """Return the place of the key of the effective value, or of the value when it has no key."""
     origin = value.origins[-1]
     return origin.key or origin.span
 
 
 def plain(value: Value) -> object:
-    """The value as plain Python data (dict, list, str, int, float, bool, None)."""
+    """Return the value as plain Python data (dict, list, str, int, float, bool, None)."""
     if isinstance(value, Scalar):
         return value.value
     if isinstance(value, ListValue):

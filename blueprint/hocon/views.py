@@ -1,4 +1,4 @@
-"""Nodes of the tree as seen from where they are looked at: what looking up gives, and values are built from."""
+"""The results of look-ups, from which values are built: nodes of the tree with the way on which they were reached."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from blueprint.diagnostics import Span
 from blueprint.hocon.tree import Definition, Node, ObjectNode, Substitution
 
 Step = tuple[Definition, Substitution]
-"""A substitution that was followed, and the definition it belongs to."""
+"""A followed substitution and the definition that it belongs to."""
 
 
 class Failed:
-    """Stands for a value that cannot be had, and was reported."""
+    """A value that could not be determined, and was reported."""
 
 
 @dataclass(slots=True, eq=False)
 class View:
-    """A node as seen from where it is looked at.
+    """A node with the way on which a look-up reached it.
 
     Arguments:
-        node: what stands in the text.
-        definition: the definition whose whole value it is, or is part of.
-        steps: the substitutions followed to get here; their definitions are left out of every further look-up.
-        via: the first substitution followed, as seen from the value that is being built.
+        node: the node as written.
+        definition: the definition whose value, or part of it, the node is.
+        steps: the substitutions followed to reach the node. Every further look-up ignores their definitions.
+        via: the first substitution that was followed from the value that is being built.
     """
 
     node: Node | Items | Failed
@@ -38,17 +38,17 @@ Stack = Sequence[View]
 
 @dataclass(slots=True, eq=False)
 class Items:
-    """A list put together from others: the stack of each item."""
+    """A list composed of others: the stack of each item."""
 
     stacks: list[Stack]
     span: Span
 
 
 def children(views: Stack, key: str) -> list[View]:
-    """The stack of a key below objects in force (newest first), each child a value of its own: it follows no chain."""
+    """Return the stack of a key in effective objects (newest first); the look-ups of its views begin from scratch."""
     return [
-        View(one.node, one, (), view.via)
+        View(definition.node, definition, (), view.via)
         for view in reversed(views)
         if isinstance(view.node, ObjectNode)
-        for one in view.node.fields.get(key, ())
+        for definition in view.node.fields.get(key, ())
     ]

@@ -1,9 +1,9 @@
-"""YAML as the same tree with the same places.
+"""Read YAML into the same tree as HOCON, with the same places.
 
-Plain scalars mean what HOCON's unquoted text means: numbers of JSON, `true`, `false` and `null` (and nothing at all, or
-`~`, for null); so `no`, `1:30` and `012` stay text, which typed settings read as they read it in HOCON. Plain keys are
-paths (`bootstrap.servers`), quoted ones are not. `${...}` is text: YAML has anchors and merge keys of its own, and a
-text of a YAML file never means anything but itself. Source: YAML 1.2, "JSON schema"; merge keys as in YAML 1.1.
+Plain scalars have the values of HOCON's unquoted text: JSON numbers, `true`, `false` and `null` (also an empty value
+and `~` for null). So `no`, `1:30` and `012` are strings, which typed settings read as in HOCON. Plain keys are paths
+(`bootstrap.servers`), quoted ones are not. `${...}` is a plain string: YAML has its own anchors and merge keys, and no
+substitutions. Source: YAML 1.2, "JSON schema"; merge keys as in YAML 1.1.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def parse_yaml(source: Source) -> Layer:
     """Read one YAML document whose root is a mapping.
 
     Arguments:
-        source: the text.
+        source: the text to read.
 
     Returns:
-        The layer; its findings are the first syntax error, tags that mean Python objects or anything else unknown,
-        and keys that stand twice in one mapping.
+        The layer. Its findings are the first syntax error or unknown tag (such as one for Python objects), and the
+        duplicate keys of mappings.
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     reader = _Reader(source, yaml.parse(source.text, Loader=loader))
@@ -49,14 +49,14 @@ def parse_yaml(source: Source) -> Layer:
     return Layer(source.file, root, tuple(reader.findings))
 
 
-class _Stop(Exception):  # noqa: N818  # it carries a finding, it is no error of ours
+class _Stop(Exception):  # noqa: N818  # it carries a finding, it is not an error of this project
     def __init__(self, diagnostic: Diagnostic) -> None:
         self.diagnostic = diagnostic
 
 
 @dataclass(slots=True, eq=False)
 class _Mapping:
-    """A mapping as written: entries in order, those of merge keys apart."""
+    """A mapping as written: its entries in order, and the mappings of its merge keys."""
 
     entries: list[_Entry] = field(default_factory=list)
     merged: list[_Mapping] = field(default_factory=list)
@@ -80,7 +80,7 @@ _Written = ScalarNode | _Sequence | _Mapping
 
 
 class _Reader:
-    """Builds what is written from the parser's events, then the tree; events, for they never recurse."""
+    """Builds the written values from the parser's events, and the tree from these. Reading events does not recurse."""
 
     def __init__(self, source: Source, events: Iterator[Any]) -> None:
         self.source = source
@@ -102,22 +102,22 @@ class _Reader:
         if isinstance(root, ScalarNode) and root.value is None:
             return self.empty()
         if not isinstance(root, _Mapping):
-            raise _Stop(finding("syntax", "the file's root is not a mapping", root.span))
+            raise _Stop(finding("syntax", "the root of a configuration must be a mapping", root.span))
         next(self.events)
         after = next(self.events)
         if isinstance(after, yaml.DocumentStartEvent):
             at = self._place(after)
-            raise _Stop(finding("syntax", "a second document begins here; a configuration is one", at))
+            raise _Stop(finding("syntax", "expected one YAML document, found a second one", at))
         node = self._node(root)
         assert isinstance(node, ObjectNode)
         return node
 
     def syntax(self, error: yaml.YAMLError) -> Diagnostic:
-        """A finding for what the parser says."""
+        """Return the finding for an error of the YAML parser."""
         mark: Any = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         context = getattr(error, "context", None)
-        headline = f"this is no YAML: {problem}" + (f" ({context})" if context else "")
+        headline = f"invalid YAML: {problem}" + (f" ({context})" if context else "")
         at: int = mark.index if mark is not None else getattr(error, "position", 0)
         first: Any = getattr(error, "context_mark", None)
         also = []
@@ -129,10 +129,10 @@ class _Reader:
     def _place(self, event: Any) -> Span:
         return self.source.span(_start(event), _end(event))
 
-    # From events to what is written
+    # From events to written values
 
     def _written(self, event: Any, depth: int) -> tuple[_Written, int]:
-        """What begins with `event`, and the offset where its text ends."""
+        """Return the value that begins with `event`, and the offset of its end."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event), _end(event)
         self._check_tag(event)
@@ -174,8 +174,8 @@ class _Reader:
             if path in seen:
                 text = self.source.text[_start(event) : _end(event)]
                 self.findings.append(
-                    finding("duplicate-key", f"the key `{text}` stands twice in one mapping", key,
-                            also=[Label(seen[path], "first here")], help=["keep one of the two"])
+                    finding("duplicate-key", f"duplicate key `{text}`", key,
+                            also=[Label(seen[path], "first defined here")], help=["remove one of them"])
                 )  # fmt: skip
             seen[path] = key
             mapping.entries.append(_Entry(path, key, value))
@@ -186,19 +186,18 @@ class _Reader:
     def _key(self, event: Any) -> tuple[tuple[str, ...], Span]:
         at = self._place(event)
         if isinstance(event, yaml.AliasEvent) or not isinstance(event, yaml.ScalarEvent):
-            raise _Stop(finding("syntax", "a key must be plain or quoted text", at))
+            raise _Stop(finding("syntax", "a key must be a plain or quoted string", at))
         parts = tuple(event.value.split(".")) if event.implicit[0] else (event.value,)
         if "" in parts and event.implicit[0]:
-            raise _Stop(finding("syntax", "a key between dots is empty", at, help=["put the key in quotes"]))
+            raise _Stop(finding("syntax", "empty key in a path", at, help=["put the key in quotes"]))
         return parts, at
 
     def _merged(self, value: _Written, key: Span) -> list[_Mapping]:
-        """The mappings of a merge key, those that win last."""
+        """Return the mappings of a merge key in ascending order of precedence."""
         mappings = value.items if isinstance(value, _Sequence) else [value]
-        found = [one for one in mappings if isinstance(one, _Mapping)]
-        if len(found) < len(mappings):
-            raise _Stop(finding("syntax", "`<<` merges mappings only", key))
-        return found[::-1]
+        if not all(isinstance(mapping, _Mapping) for mapping in mappings):
+            raise _Stop(finding("syntax", "the value of `<<` must be a mapping or a list of mappings", key))
+        return [mapping for mapping in reversed(mappings) if isinstance(mapping, _Mapping)]
 
     def _alias(self, event: Any) -> _Written:
         value = self.anchors.get(event.anchor)
@@ -206,13 +205,13 @@ class _Reader:
             return value
         at = self._place(event)
         if event.anchor in self.anchors:
-            raise _Stop(finding("syntax", f"`*{event.anchor}` stands inside its own anchor", at))
-        raise _Stop(finding("syntax", f"there is no anchor `&{event.anchor}` before this", at))
+            raise _Stop(finding("syntax", f"the alias `*{event.anchor}` is inside its own anchor", at))
+        raise _Stop(finding("syntax", f"undefined anchor `&{event.anchor}`", at))
 
     def _check_tag(self, event: Any) -> None:
         if event.tag not in (None, "!") and event.tag not in _TAGS:
             at = self._place(event)
-            raise _Stop(finding("syntax", f"the tag `{event.tag}` means nothing here", at, help=["leave it out"]))
+            raise _Stop(finding("syntax", f"unsupported YAML tag `{event.tag}`", at, help=["remove the tag"]))
 
     def _scalar(self, event: Any) -> ScalarNode:
         span = self._place(event)
@@ -225,13 +224,13 @@ class _Reader:
             return ScalarNode(_BOOLEANS[text], text, False, span)
         return ScalarNode(lexer.meaning(text), text, False, span)
 
-    # From what is written to the tree
+    # From written values to the tree
 
     def _node(self, written: _Written, depth: int = 0) -> Node:
-        """The tree of what is written; an alias gives a copy each time, so what it stands for is counted."""
+        """Return the tree of a written value. Each alias is a copy, so copies count against the limit of values."""
         self.nodes += 1
         if self.nodes > _MAX_NODES:
-            raise _Stop(finding("too-large", f"aliases multiply to more than {_MAX_NODES} values",
+            raise _Stop(finding("too-large", f"aliases expand to more than {_MAX_NODES:,} values",
                                 self.source.span(0, 0)))  # fmt: skip
         if depth > MAX_DEPTH:
             raise _Stop(too_deep(self.source, 0))
@@ -246,11 +245,11 @@ class _Reader:
             assert isinstance(merged, ObjectNode)
             for key, definitions in merged.fields.items():
                 node.fields[key] = definitions
-        own: set[str] = set()
+        keys: set[str] = set()
         for entry in written.entries:
-            if entry.path[0] not in own:
+            if entry.path[0] not in keys:
                 node.fields.pop(entry.path[0], None)
-            own.add(entry.path[0])
+            keys.add(entry.path[0])
             self._set(node, entry, depth)
         return node
 

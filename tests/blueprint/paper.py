@@ -22,17 +22,17 @@ FILE = "paper.py"
 
 
 def at(line: int) -> Span:
-    """A place in the module that the streamlets on paper pretend to come from."""
+    """Return a place in the module that the streamlets on paper pretend to come from."""
     return Span(FILE, line, 5, line, 20)
 
 
 def record(name: str, **fields: object) -> dict[str, object]:
-    """An Avro record of fields without defaults."""
+    """Return an Avro record of fields without defaults."""
     return {"type": "record", "name": name, "fields": [{"name": key, "type": type} for key, type in fields.items()]}
 
 
 def port(name: str, schema: Mapping[str, object], line: int, **more: object) -> PortDescriptor:
-    """A port declared in a line of the module on paper."""
+    """Return a port declared in a line of the module on paper."""
     loaded = load_contract(json.dumps(schema), base_folder=".", declared=at(line))
     assert loaded.contract is not None, loaded.problems
     return PortDescriptor(name, name.replace("-", "_"), loaded.contract, at(line), **more)  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def streamlet(
     line: int = 1,
     **outlet: object,
 ) -> StreamletDescriptor:
-    """A streamlet whose class stands in `line`, its ports below; `outlet` holds for every outlet."""
+    """Return a streamlet whose class stands in `line`, its ports below; `outlet` holds for every outlet."""
     ports_in = [port(name, schema, line + 1 + i) for i, (name, schema) in enumerate((inlets or {}).items())]
     ports_out = [port(name, schema, line + 5 + i, **outlet) for i, (name, schema) in enumerate((outlets or {}).items())]
     return StreamletDescriptor(
@@ -73,7 +73,7 @@ class PaperCatalog:
         return self.known.get(request.class_name, missing)
 
     def classes(self, folder: str) -> tuple[str, ...]:
-        """All of them."""
+        """Return all of them."""
         return tuple(sorted(self.known))
 
     def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:

@@ -47,5 +47,5 @@ def test_a_suggestion_says_what_there_is_where_nothing_is_near() -> None:
     names = ["readings", "orders"]
     assert suggestion("readngs", names, "see the list") == "did you mean `readings`?"
     assert suggestion("xyz", names, "see the list") == "see the list"
-    assert suggestion("xyz", iter(names)) == "there are: readings, orders"
-    assert suggestion("xyz", ()) == "there are: none"
+    assert suggestion("xyz", iter(names)) == "available: readings, orders"
+    assert suggestion("xyz", ()) == "available: none"

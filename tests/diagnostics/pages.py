@@ -47,7 +47,7 @@ class Page:
 
 
 def read_page(path: Path) -> Page:
-    """The page of a file."""
+    """Return the page of a file."""
     text = path.read_text(encoding="utf-8")
     heads = list(HEADING.finditer(text))
     bounds = [*(head.start() for head in heads), len(text)]
@@ -63,7 +63,7 @@ def read_page(path: Path) -> Page:
 
 
 def _section(text: str, start: int, end: int) -> tuple[dict[str, str], re.Match[str] | None]:
-    """The files of a section, and its last block without a name: the report."""
+    """Return the files of a section, and its last block without a name: the report."""
     blocks = list(FENCE.finditer(text, start, end))
     reports = [block for block in blocks if not block[2]]
     return {block[2]: block[3] for block in blocks if block[2]}, reports[-1] if reports else None
@@ -75,18 +75,18 @@ def _command(text: str) -> list[str]:
 
 
 def _shared(text: str) -> dict[str, str]:
-    """The modules that the index shows for all pages, as far as a page's text speaks of them."""
+    """Return the modules that the index shows for all pages, as far as a page's text speaks of them."""
     blocks = FENCE.finditer(INDEX.read_text(encoding="utf-8"))
     return {block[2]: block[3] for block in blocks if block[2] and f"{Path(block[2]).stem}." in text}
 
 
 def standing(code: str) -> str:
-    """The line below a page's title."""
+    """Return the line below a page's title."""
     return f"{CODES[code].severity.value.capitalize()}: {CODES[code].meaning}."
 
 
 def fix_rows() -> str:
-    """The rows of the table of fixes."""
+    """Return the rows of the table of fixes."""
     return "".join(
         f"| {', '.join(f'`{code}`' for code in kind.codes)} | {kind.meaning} | {kind.applicability.value} |\n"
         for kind in FixKind
@@ -94,7 +94,7 @@ def fix_rows() -> str:
 
 
 def rows(codes: list[str]) -> str:
-    """The rows of the index for the codes of a family."""
+    """Return the rows of the index for the codes of a family."""
     return "".join(
         f"| [`{code}`](diagnostics/{code}.md) | {CODES[code].severity.value} | {CODES[code].meaning} |\n"
         for code in codes

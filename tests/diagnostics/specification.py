@@ -35,7 +35,7 @@ class Case:
 
 
 def cases(path: Path) -> Iterator[Case]:
-    """All cases of a document."""
+    """Yield all cases of a document."""
     text = path.read_text(encoding="utf-8")
     heads = list(HEADING.finditer(text))
     shared = {m[2]: m[3] for m in FENCE.finditer(text, 0, heads[0].start()) if m[2]}

@@ -29,7 +29,7 @@ def workshop(
     each: Page, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Path:  # fmt: skip
-    """The folder to run a page in, on a terminal of 80 columns; logic is built in the tests' own Spark."""
+    """Return the folder to run a page in, on a terminal of 80 columns; logic is built in the tests' own Spark."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     if "--plans" in each.command:

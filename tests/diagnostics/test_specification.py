@@ -29,7 +29,7 @@ WITH_LOGIC = "plans.md"
 
 @pytest.fixture
 def logic(case: Case, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> LogicCheck | None:
-    """What builds the logic, for the document about it."""
+    """Return what builds the logic, for the document about it."""
     if case.document != WITH_LOGIC:
         return None
     return LogicChecker(request.getfixturevalue("spark"), tmp_path_factory.mktemp("plans"))
@@ -47,7 +47,7 @@ def test_report_is_as_specified(
 
 
 def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, logic: LogicCheck | None = None) -> str:
-    """What verification says of a case, 80 columns wide."""
+    """Return what verification says of a case, 80 columns wide."""
     monkeypatch.chdir(folder)
     for name, text in case.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -35,14 +35,14 @@ class Mistake(NamedTuple):
 
 
 def mistakes() -> Iterator[Mistake]:
-    """The rows of all tables."""
+    """Yield the rows of all tables."""
     for line in (HERE / "mistakes.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("| ") and not line.startswith(("| application ", "| --- ")):
             yield Mistake(*(_text(cell) for cell in _CELL.split(line)[1:-1]))
 
 
 def _text(cell: str) -> str:
-    """What a cell says: code without its quotes, `⏎` as the end of a line; blanks inside the quotes stay."""
+    """Return what a cell says: code without its quotes, `⏎` as the end of a line; blanks inside the quotes stay."""
     cell = cell.strip()
     if cell.startswith("`"):
         cell = cell[1:-1]
@@ -54,13 +54,13 @@ MISTAKES = list(mistakes())
 
 @pytest.fixture
 def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in."""
+    """Return an empty folder to work in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def verified(folder: Path) -> Verification:
-    """What is found in an application, as `flow verify` in its folder does."""
+    """Return what is found in an application, as `flow verify` in its folder does."""
     return verify("blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=folder)
 
 

@@ -53,7 +53,8 @@ class Limit:
 
     Arguments:
         why: what it does instead, and what the specification (1.12, "Schema Resolution") says.
-        writer, reader: fields of a record `n.R`; value: of a record that shows it.
+        writer, reader: fields of a record `n.R`.
+        value: of a record that shows it.
     """
 
     why: str
@@ -163,8 +164,10 @@ def _default(field: FromDefault) -> Iterator[str]:
 
 
 def aliased(writer: Flat, reader: Flat) -> bool:
-    """Whether a field of the reader has its writer's under an alias: where that cannot be read, the library may still
-    go on with the field's default, as it does not look for it (`field-alias`)."""
+    """Return whether a field of the reader names the writer's field in an alias.
+
+    The library does not look for such a field, so it may use the default when it cannot read the value (`field-alias`).
+    """
     written = [field["name"] for definition in writer.definitions.values() for field in definition.get("fields", ())]
     fields = [field for definition in reader.definitions.values() for field in definition.get("fields", ())]
     return any(alias in written for field in fields for alias in field.get("aliases", ()))

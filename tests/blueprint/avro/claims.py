@@ -40,12 +40,12 @@ class Claims:
 
     @property
     def compatible(self) -> bool:
-        """Whether our checker finds the pair compatible."""
+        """Return whether our checker finds the pair compatible."""
         return check(self.writer, self.reader, suggest=False).compatible
 
     @property
     def apache_limits(self) -> frozenset[str]:
-        """What may keep Apache's decoder from reading records of the pair; see `apache.py`."""
+        """Return what may keep Apache's decoder from reading records of the pair; see `apache.py`."""
         if self.compatible:
             return limits(resolve_plan(self.writer, self.reader), self.writer, self.reader)
         return frozenset({"field-alias"} if aliased(self.flat_writer, self.flat_reader) else ())
@@ -76,7 +76,7 @@ class Claims:
         assert compatible or not decoders, (f"{sorted(decoders)} read all", self._shown())
 
     def paths_exist(self) -> None:
-        """Every reason's path and places exist."""
+        """Return every reason's path and places exist."""
         for reason in check(self.writer, self.reader, suggest=False).reasons:
             if reason.path:
                 assert _follow(reason.path, self.reader), (reason.path, self._shown())
@@ -108,7 +108,7 @@ class Claims:
                 reader = apply_edit(offered[0].edit, reader)
 
     def plan_reads(self) -> None:
-        """The plan gives what fastavro resolves."""
+        """Return the plan gives what fastavro resolves."""
         if self.divergence or not self.compatible:
             return
         plan = resolve_plan(self.writer, self.reader)
@@ -122,7 +122,7 @@ class Claims:
             assert _as_bytes(ours) == _as_bytes(theirs), (ours, theirs, self._shown())
 
     def json_is_whole(self) -> None:
-        """The stored JSON parses to an equal contract; the canonical form is that of fastavro."""
+        """Return the stored JSON parses to an equal contract; the canonical form is that of fastavro."""
         again = parse_contract(self.reader.json)
         assert again == self.reader
         assert again.json == self.reader.json

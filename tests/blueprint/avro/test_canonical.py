@@ -15,7 +15,7 @@ HERE = Span("ports.py", 7, 5, 7, 30)
 
 
 def load(kind: Any, *, record: dict[str, Any] | None = None, **more: Any) -> Contract:
-    """The contract of a record with one field `x`."""
+    """Return the contract of a record with one field `x`."""
     fields = [{"name": "x", "type": kind, **more}]
     schema = {"type": "record", "name": "R", "namespace": "n", "fields": fields, **(record or {})}
     contract = load_contract(schema, base_folder="there-is-none", declared=HERE).contract

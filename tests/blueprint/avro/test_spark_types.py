@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "avro-types.md"
 
 
 def of(kind: Any) -> Contract:
-    """A record with one field `x`."""
+    """Return a record with one field `x`."""
     schema = {"type": "record", "name": "n.R", "fields": [{"name": "x", "type": kind}]}
     contract = load_contract(schema, base_folder="there-is-none", declared=HERE).contract
     assert contract is not None
@@ -34,7 +34,7 @@ def of(kind: Any) -> Contract:
 
 
 def logical(kind: str, name: str, **more: Any) -> dict[str, Any]:
-    """A logical type."""
+    """Return a logical type."""
     if kind == "fixed":
         more = {"name": "n.F", "size": {"uuid": 16, "duration": 12}.get(name, 8), **more}
     if name == "decimal":
@@ -43,7 +43,7 @@ def logical(kind: str, name: str, **more: Any) -> dict[str, Any]:
 
 
 def record(*fields: dict[str, Any]) -> dict[str, Any]:
-    """A nested record."""
+    """Return a nested record."""
     return {"type": "record", "name": "n.S", "fields": list(fields)}
 
 
@@ -153,7 +153,7 @@ def test_ddl_and_json_are_one_type_to_spark(spark: SparkSession) -> None:
 
 
 def _by_spark(spark: SparkSession, contract: Contract) -> Any:
-    """What `SchemaConverters` makes of a schema, its types that are off by default replaced by the table's."""
+    """Return what `SchemaConverters` makes of a schema, its types that are off by default replaced by the table's."""
     jvm: Any = spark._jvm
     schema = jvm.org.apache.avro.Schema.Parser().parse(contract.json)
     text = jvm.org.apache.spark.sql.avro.SchemaConverters.toSqlType(schema).dataType().json()
@@ -163,7 +163,7 @@ def _by_spark(spark: SparkSession, contract: Contract) -> Any:
 
 
 def _nullable_inside(kind: Any) -> Any:
-    """A type with items and values that may be null, as DDL has them."""
+    """Return a type with items and values that may be null, as DDL has them."""
     if isinstance(kind, dict):
         forced = {key: True for key in ("containsNull", "valueContainsNull") if key in kind}
         return {key: _nullable_inside(part) for key, part in kind.items()} | forced

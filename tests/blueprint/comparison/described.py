@@ -19,7 +19,7 @@ from blueprint.comparison import (
 
 
 def contract(**fields: object) -> Contract:
-    """A record of fields; a field given as a pair has a default."""
+    """Return a record of fields; a field given as a pair has a default."""
     data = [
         {"name": name, "type": type[0], "default": type[1]} if isinstance(type, tuple) else {"name": name, "type": type}
         for name, type in fields.items()
@@ -53,22 +53,22 @@ def application(**streamlets: DescribedStreamlet) -> ApplicationDescriptor:
 
 
 def with_streamlet(old: ApplicationDescriptor, ref: str, **changes: object) -> ApplicationDescriptor:
-    """The application with something else in one streamlet."""
+    """Return the application with something else in one streamlet."""
     return replace(old, streamlets={**old.streamlets, ref: replace(old.streamlets[ref], **changes)})  # type: ignore[arg-type]
 
 
 def with_topics(old: ApplicationDescriptor, **topics: DescribedTopic) -> ApplicationDescriptor:
-    """The application with other or further topics."""
+    """Return the application with other or further topics."""
     return replace(old, topics={**old.topics, **topics})
 
 
 def without(old: ApplicationDescriptor, ref: str) -> ApplicationDescriptor:
-    """The application without a streamlet."""
+    """Return the application without a streamlet."""
     return replace(old, streamlets={name: one for name, one in old.streamlets.items() if name != ref})
 
 
 def renamed(old: ApplicationDescriptor, before: str, now: str) -> ApplicationDescriptor:
-    """The application with a streamlet under another name."""
+    """Return the application with a streamlet under another name."""
     return replace(old, streamlets={now if name == before else name: one for name, one in old.streamlets.items()})
 
 
@@ -78,19 +78,19 @@ def unknown_queries(old: ApplicationDescriptor) -> ApplicationDescriptor:
 
 
 def inlet(old: ApplicationDescriptor, ref: str, name: str, **changes: object) -> Mapping[str, DescribedInlet]:
-    """A streamlet's inlets with something else in one of them."""
+    """Return a streamlet's inlets with something else in one of them."""
     inlets = old.streamlets[ref].inlets
     return {**inlets, name: replace(inlets[name], **changes)}  # type: ignore[arg-type]
 
 
 def outlet(old: ApplicationDescriptor, ref: str, name: str, **changes: object) -> Mapping[str, DescribedOutlet]:
-    """A streamlet's outlets with something else in one of them."""
+    """Return a streamlet's outlets with something else in one of them."""
     outlets = old.streamlets[ref].outlets
     return {**outlets, name: replace(outlets[name], **changes)}  # type: ignore[arg-type]
 
 
 def _grown() -> tuple[ApplicationDescriptor, ...]:
-    """An application through versions that take nothing to get from each to the next."""
+    """Return an application through versions that take nothing to get from each to the next."""
     first = application()
     fields = contract(src="string", value="int", unit=(["null", "string"], None))
     reading = with_streamlet(first, "archive", inlets=inlet(first, "archive", "in", contract=fields))

@@ -42,7 +42,7 @@ Changed = Callable[[], tuple[ApplicationDescriptor, ApplicationDescriptor]]
 
 
 def same_but(ref: str, **changes: object) -> Changed:
-    """The application, and it with something else in one streamlet."""
+    """Return the application, and it with something else in one streamlet."""
     return lambda: (APP, with_streamlet(APP, ref, **changes))
 
 
@@ -205,7 +205,7 @@ def test_a_change_has_its_class(changed: Changed, code: str, needs: str, queries
 
 
 def queries(of: ApplicationDescriptor = APP, **queries: DescribedQuery) -> ApplicationDescriptor:
-    """The application with other queries in `mean`; `_` in their names stands for `.`."""
+    """Return the application with other queries in `mean`; `_` in their names stands for `.`."""
     return with_streamlet(of, "mean", queries={name.replace("_", "."): query for name, query in queries.items()})
 
 

@@ -100,7 +100,7 @@ def test_the_order_of_names_does_not_matter() -> None:
 
 
 def backwards(names: Mapping[str, T]) -> dict[str, T]:
-    """The same in the opposite order."""
+    """Return the same in the opposite order."""
     return dict(reversed(list(names.items())))
 
 

@@ -25,17 +25,17 @@ RENAMED_FIELDS = {"struct": [["from", "timestamp"], ["to", "timestamp"]]}
 
 
 def store(key: Sequence[tuple[str, object]], value: Sequence[tuple[str, object]]) -> DescribedStore:
-    """A store of these columns."""
+    """Return a store of these columns."""
     return DescribedStore(tuple(key), tuple(value))  # type: ignore[arg-type]
 
 
 def aggregation(key: Sequence[tuple[str, object]], value: Sequence[tuple[str, object]]) -> DescribedOperator:
-    """An aggregation with these columns."""
+    """Return an aggregation with these columns."""
     return DescribedOperator("stateStoreSave", {"default": store(key, value)})
 
 
 def query(*operators: DescribedOperator, windows: tuple[str, ...] | None = None, **aliases: str) -> DescribedQuery:
-    """A query that keeps this state."""
+    """Return a query that keeps this state."""
     names = tuple(operator.name for operator in operators)
     others = {name: (other,) for name, other in aliases.items()}
     return DescribedQuery(("in",), names, operators, windows, others)
@@ -114,7 +114,7 @@ def test_a_parameter_determines_a_window_of_its_length(value: object, window: st
 
 
 def mean(app: ApplicationDescriptor, described: DescribedQuery | None, **changes: object) -> ApplicationDescriptor:
-    """The application with this query in `mean`."""
+    """Return the application with this query in `mean`."""
     queries = {"out": described} if described is not None else None
     return with_streamlet(app, "mean", queries=queries, **changes)
 

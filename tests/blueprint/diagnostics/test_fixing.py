@@ -27,7 +27,7 @@ def edit(line: int, column: int, end: int, text: str, file: str = "a.conf") -> E
 
 
 def fixing(*edits: Edit) -> Diagnostic:
-    """A finding with a fix."""
+    """Return a finding with a fix."""
     return finding("unknown-key", "a slip", edits[0].span, fix=Fix(FixKind.RENAME_KEY, "mend it", edits))
 
 
@@ -78,7 +78,7 @@ NOISE = st.lists(
 
 
 def written(slips: frozenset[int], noise: list[str], *, crlf: bool, mark: bool) -> str:
-    """A blueprint with some slips, between comments in many scripts."""
+    """Return a blueprint with some slips, between comments in many scripts."""
     lines = ["blueprint {", "  streamlets { gauges = app.Gauges, archive = app.Archive }", "  topics {",
              "    readings { producers = [gauges.out], consumers = [archive.in] }", "  }", "}"]  # fmt: skip
     text = "\n".join(line + extra for line, extra in zip(lines, noise, strict=True)) + "\n"
@@ -106,5 +106,5 @@ def test_fixed_is_what_would_have_been_written(
 
 
 def verified(file: Path) -> Verification:
-    """What is found in a blueprint of streamlets on paper."""
+    """Return what is found in a blueprint of streamlets on paper."""
     return verify(file, catalog=CATALOG, environment={}, working_directory=file.parent)

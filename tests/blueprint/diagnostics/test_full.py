@@ -160,7 +160,7 @@ def test_frames_are_shown_as_excerpts_with_their_functions() -> None:
     """The innermost call last, with carets."""
     text = drawn("one()\ntwo()", None, frames=(Frame(span(1, 1, 6), "f"), Frame(span(2, 1, 6), "g")))
     assert text.splitlines()[1:] == [
-        "  = raised in your code, the innermost call last:",
+        "  = raised in your code (most recent call last):",
         " --> a.conf:1:1, in f",
         "  |",
         "1 | one()",
@@ -178,7 +178,7 @@ def test_bars_join_the_parts_of_a_finding() -> None:
     assert drawn("one()", span(1, 1, 4), frames=frames, causes=("why",)).splitlines()[4:] == [
         "  | ^^^",
         "  |",
-        "  = raised in your code, the innermost call last:",
+        "  = raised in your code (most recent call last):",
         " --> a.conf:1:1, in f",
         "  |",
         "1 | one()",

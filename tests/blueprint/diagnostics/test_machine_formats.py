@@ -94,7 +94,7 @@ def test_concise_lines_cannot_be_broken_by_what_they_say() -> None:
 
 
 def annotated(*findings: Diagnostic, folder: str = "/repository/app") -> list[str]:
-    """The lines of the format `github`."""
+    """Return the lines of the format `github`."""
     return render_github(_Placed(findings, sources=Sources(folder))).splitlines()
 
 

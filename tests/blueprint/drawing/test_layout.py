@@ -27,12 +27,12 @@ def graphs(draw: st.DrawFn) -> tuple[dict[str, Size], Edges]:
 
 
 def cells(line: Line) -> set[tuple[int, int]]:
-    """The cells a line covers."""
+    """Return the cells a line covers."""
     return {(x, y) for x in range(line.x1, line.x2 + 1) for y in range(line.y1, line.y2 + 1)}
 
 
 def box_cells(drawn: Layout, node: str) -> set[tuple[int, int]]:
-    """The cells a box covers."""
+    """Return the cells a box covers."""
     box = drawn.boxes[node]
     return {(x, y) for x in range(box.x, box.x + box.width) for y in range(box.y, box.y + box.height)}
 
@@ -75,7 +75,7 @@ def test_forward_edges_lead_to_their_targets(graph: tuple[dict[str, Size], Edges
 
 
 def picture(sizes: dict[str, Size], edges: Edges) -> Picture:
-    """The graph with every node a streamlet."""
+    """Return the graph with every node a streamlet."""
     return Picture("p", tuple(Node(name, "streamlet", name) for name in sizes), tuple(Edge(a, b) for a, b in edges))
 
 

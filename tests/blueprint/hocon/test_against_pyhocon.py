@@ -62,7 +62,7 @@ GAPS = st.sampled_from(["", " ", "  ", "\t"])
 
 @st.composite
 def lists(draw: st.DrawFn, values: st.SearchStrategy[str]) -> str:
-    """A list, with commas or line ends, sometimes with one comma more."""
+    """Return a list, with commas or line ends, sometimes with one comma more."""
     items = draw(st.lists(values, max_size=4))
     separator = draw(st.sampled_from([",", ", ", "\n", " ,\n"]))
     return f"[{separator.join(items)}{draw(st.sampled_from(['', ','])) if items else ''}]"
@@ -70,7 +70,7 @@ def lists(draw: st.DrawFn, values: st.SearchStrategy[str]) -> str:
 
 @st.composite
 def objects(draw: st.DrawFn, values: st.SearchStrategy[str], braces: bool = True) -> str:
-    """An object's fields; every key at most once, so that merging is tested apart."""
+    """Return an object's fields; every key at most once, so that merging is tested apart."""
     fields = []
     for key in draw(st.lists(KEYS, max_size=5, unique_by=lambda key: key.split(".")[0])):
         value = draw(values)
@@ -108,7 +108,7 @@ def test_objects_merge_alike(objects: list[str]) -> None:
 
 
 def _pythons(value: str) -> str:
-    """A number as Python would spell it, other text as it is."""
+    """Return a number as Python would spell it, other text as it is."""
     try:
         number = float(value)
     except ValueError:

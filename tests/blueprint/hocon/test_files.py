@@ -11,7 +11,7 @@ from blueprint.hocon import parse_file, parse_text, plain, resolve
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory."""
+    """Return an empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -23,7 +23,7 @@ def write(folder: Path, **files: str) -> None:
 
 
 def read(path: Path | str) -> tuple[object, list[str]]:
-    """The values of a file, and the codes of all findings."""
+    """Return the values of a file, and the codes of all findings."""
     layer = parse_file(path)
     value, findings = resolve([layer], {})
     return plain(value), [each.code for each in (*layer.diagnostics, *findings)]

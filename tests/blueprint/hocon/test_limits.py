@@ -14,7 +14,7 @@ from tests.random_examples import examples
 
 
 def codes(text: str) -> list[str]:
-    """The codes of what is wrong with a text."""
+    """Return the codes of what is wrong with a text."""
     layer = parse_text(text, "t")
     return [each.code for each in (*layer.diagnostics, *resolve([layer], {})[1])]
 

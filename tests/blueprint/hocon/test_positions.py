@@ -11,7 +11,7 @@ from blueprint.hocon import ListValue, ObjectValue, Origin, Value, parse_file, p
 
 
 def value(text: str, *path: str) -> Value:
-    """The value at a path of a text without fault."""
+    """Return the value at a path of a text without fault."""
     layer = parse_text(text, "t")
     root, findings = resolve([layer], {"HOME": "/root"})
     assert (layer.diagnostics, findings) == ((), ())
@@ -21,7 +21,7 @@ def value(text: str, *path: str) -> Value:
 
 
 def at(line: int, start: int, end: int, file: str = "t", end_line: int | None = None) -> Span:
-    """A span on one line."""
+    """Return a span on one line."""
     return Span(file, line, start, end_line or line, end)
 
 

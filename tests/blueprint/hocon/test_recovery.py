@@ -8,7 +8,7 @@ from blueprint.hocon import parse_text, plain, resolve
 
 
 def read(text: str) -> tuple[object, list[tuple[int, int]]]:
-    """The values that could be read, and the places of the findings."""
+    """Return the values that could be read, and the places of the findings."""
     layer = parse_text(text, "t")
     value, findings = resolve([layer], {})
     assert findings == ()

@@ -8,7 +8,7 @@ from blueprint.hocon import parse_text, plain, resolve
 
 
 def read(text: str, **environment: str) -> object:
-    """The values of a text that has no fault."""
+    """Return the values of a text that has no fault."""
     layer = parse_text(text, "text.conf")
     value, findings = resolve([layer], environment)
     assert [each.headline for each in (*layer.diagnostics, *findings)] == []
@@ -16,7 +16,7 @@ def read(text: str, **environment: str) -> object:
 
 
 def faults(text: str) -> list[str]:
-    """The codes of what is wrong with a text."""
+    """Return the codes of what is wrong with a text."""
     layer = parse_text(text, "text.conf")
     _, findings = resolve([layer], {})
     return [each.code for each in (*layer.diagnostics, *findings)]

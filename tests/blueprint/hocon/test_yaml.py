@@ -11,7 +11,7 @@ from blueprint.hocon.yaml import parse_yaml
 
 
 def read(text: str) -> object:
-    """The values of a text without fault."""
+    """Return the values of a text without fault."""
     layer = parse_yaml(Source("t.yaml", text))
     value, findings = resolve([layer], {})
     assert (layer.diagnostics, findings) == ((), ())

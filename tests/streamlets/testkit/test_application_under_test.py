@@ -90,7 +90,7 @@ def test_an_application_is_stepped_producers_first(kit: Testkit, blueprint: Path
     assert app.streamlet("shout").outlet("shouted").take()[-1] == {"text": "C!"}
     with pytest.raises(TestkitError, match="there is no topic `shoutd`; did you mean `shouted`"):
         app.topic("shoutd")
-    with pytest.raises(TestkitError, match="there is no streamlet `x`; there are: filter, shout"):
+    with pytest.raises(TestkitError, match="there is no streamlet `x`; available: filter, shout"):
         app.streamlet("x")
 
 

@@ -340,7 +340,7 @@ def test_a_preview_is_a_frame_of_the_outlets_schema(spark: Any) -> None:
         ),
         (lambda kit: kit.streamlet(Splitter, schemas={"left": "a int"}), "there is no port `left`"),
         (lambda kit: kit.streamlet(ToFiles), "the inlet `in` has no schema"),
-        (lambda kit: kit.streamlet(Strict).inlet("passed"), "has no inlet `passed`; there are: readings"),
+        (lambda kit: kit.streamlet(Strict).inlet("passed"), "has no inlet `passed`; available: readings"),
         (
             lambda kit: kit.streamlet(Strict).dead_letters,
             'has on_invalid="dead-letters", so there are none',

@@ -36,19 +36,19 @@ def load(source: object) -> Contract:
 
 
 def of(*types: Any, name: str = "n.R", **more: Any) -> Contract:
-    """A record with fields a, b, c of these types; `more` goes to the first field."""
+    """Return a record with fields a, b, c of these types; `more` goes to the first field."""
     fields: list[dict[str, Any]] = [{"name": "abc"[at], "type": kind} for at, kind in enumerate(types)]
     fields[0] |= more
     return load({"type": "record", "name": name, "fields": fields})
 
 
 def fixed(size: int, name: str = "n.F", **more: Any) -> dict[str, Any]:
-    """A fixed type."""
+    """Return a fixed type."""
     return {"type": "fixed", "name": name, "size": size, **more}
 
 
 def choice(*symbols: str, name: str = "n.E", **more: Any) -> dict[str, Any]:
-    """An enum type."""
+    """Return an enum type."""
     return {"type": "enum", "name": name, "symbols": list(symbols), **more}
 
 
