@@ -180,5 +180,5 @@ def _conclude(outcome: UpgradeOutcome | None, status: Status, started: float | N
         case "unwell":
             fail(f"the new version runs, but these streamlets are not up: {about}", "run `flow status` to see why")
         case "untried":
-            click.echo(f"no data arrived for {about}: it is not yet known whether their state can be loaded")
+            click.echo(f"no batch of {about} was committed yet: it is not known whether its state can be loaded")
     click.echo(f"{state.application} is upgraded")

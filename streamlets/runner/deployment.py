@@ -6,6 +6,7 @@ checkpoints, the schemas of written records from the tables of the topics. Neith
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,11 @@ def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> Applicat
     """
     last_run = _queries_of_last_run(state)
     streamlets = {}
-    for ref, streamlet in descriptor.streamlets.items():
+    for described_ref, streamlet in descriptor.streamlets.items():
+        queries_before = last_run.get(described_ref, set())
+        ref = _moved(described_ref, queries_before, set(descriptor.streamlets), state)
         stored = _queries_with_checkpoint(state.checkpoints / ref)
-        names = streamlet.queries if streamlet.queries is not None else last_run.get(ref) or stored
+        names = streamlet.queries if streamlet.queries is not None else _moved_queries(queries_before, stored) or stored
         merged = {name: stored.get(name, (streamlet.queries or {}).get(name)) for name in names}
         queries = {name: query for name, query in merged.items() if query is not None}
         known = bool(stored) or streamlet.queries is not None
@@ -94,6 +97,26 @@ def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> Applicat
         earlier = tuple(contract for contract in written if contract.fingerprint not in current)
         topics[id] = replace(topic, written=earlier)
     return replace(descriptor, streamlets=streamlets, topics=topics)
+
+
+def _moved(ref: str, queries: set[str], known: set[str], state: StateDirectory) -> str:
+    """Return the name under which a streamlet's checkpoints are found: a rename of their directory renames it.
+
+    Arguments:
+        queries: those of its last run.
+        known: all streamlets of the last run.
+    """
+    if not queries or (state.checkpoints / ref).exists():
+        return ref
+    directories = [path for path in state.checkpoints.glob("*") if path.name not in known and path.is_dir()]
+    moved = [path.name for path in directories if set(_queries_with_checkpoint(path)) == queries]
+    return moved[0] if len(moved) == 1 else ref
+
+
+def _moved_queries(queries: set[str], stored: Mapping[str, DescribedQuery]) -> set[str]:
+    """Return the queries of a last run; a rename of the directory of one renames it."""
+    missing, others = queries - set(stored), set(stored) - queries
+    return queries - missing | others if len(missing) == len(others) == 1 else queries
 
 
 def _queries_of_last_run(state: StateDirectory) -> dict[str, set[str]]:

@@ -17,7 +17,10 @@ from streamlets.runner.events.status import UnitStatus
 from streamlets.runner.state_directory.directory import StateDirectory, write_atomically
 
 PATIENCE = 60.0
-"""Seconds that a new version has, from the start of its queries, to commit a batch of each stateful query."""
+"""Seconds that a new version has, once the first of its queries is up, to commit a batch of each that keeps state."""
+
+START_PATIENCE = 300.0
+"""Seconds that a new version has until the first of its queries is up: Spark may start slowly."""
 
 _UP = ("running", "completed")
 
@@ -84,7 +87,8 @@ class Trial:
         self._outcome = outcome
         self._check = check
         self._timer = timer
-        self._until = timer() + PATIENCE
+        self._until = timer() + START_PATIENCE
+        self._up = False
         self._stateful = {
             UnitId(folder.parent.name, folder.name) for folder in state.checkpoints.glob("*/*") if operators(folder)
         }
@@ -94,6 +98,8 @@ class Trial:
         """Check the units of the version; return the arguments of the version to return to, () to keep this one."""
         if self._over or not units:
             return ()
+        if not self._up and any(status.state in _UP for status in units.values()):
+            self._up, self._until = True, self._timer() + PATIENCE
         failed = {unit: status for unit, status in units.items() if status.state == "failed"}
         if failed:
             return self._return(failed)

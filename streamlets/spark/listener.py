@@ -38,17 +38,23 @@ class _Early:
     ended: bool = False
 
 
+_EXECUTED = "addBatch"
+"""The step of a batch that the report of an idle query does not have."""
+
+
 def reports_after(query: StreamingQuery, batch: int) -> list[Mapping[str, Any]]:
     """The reports of a query's batches after number `batch`, asked of the query itself; none when the JVM is gone.
 
-    Spark's bus drops events when it is slow, and what is counted must not depend on that.
+    Spark's bus drops events when it is slow, and what is counted must not depend on that. An idle query reports, too,
+    with the number of the batch that it will execute next: such reports are omitted.
     """
     try:
         known: Any = query._jsq  # noqa: SLF001 - the public way reads every report, however old
         last = known.lastProgress()
         if last is None or int(last.batchId()) <= batch:
             return []
-        return [json.loads(each.json()) for each in known.recentProgress() if int(each.batchId()) > batch]
+        reports = [json.loads(each.json()) for each in known.recentProgress() if int(each.batchId()) > batch]
+        return [report for report in reports if _EXECUTED in report.get("durationMs", {})]
     except Exception:  # noqa: BLE001 - whatever it is, the query's end is still to be told
         return []
 

@@ -12,7 +12,7 @@ from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
 from blueprint.spelling import suggestion
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.channels.base import Channel, TopicResource
+from streamlets.channels.base import BatchWritten, Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.egress.capabilities import SINKS
 from streamlets.egress.sink import Sink, spark_options
@@ -65,6 +65,7 @@ class StreamletUnderTest:
         self._channels = channels
         self._checkpoints = checkpoints
         self._taps: dict[str, InletTap | OutletTap | SinkTap] = {}
+        self._executions: dict[tuple[str, int], int] = {}  # of each batch, by query and number
         self._writes: tuple[StreamingWrite | StreamingQuery, ...] | None = None
         self.context = self._new_context()
 
@@ -203,11 +204,19 @@ class StreamletUnderTest:
         return SinkTap(lambda: self.context.session, root, traits.name, spark_options(traits, settings), contract)
 
     def _rows_read(self, report: Mapping[str, Any]) -> int:
-        return rows_read(report, self.plan.inlets, self._topics)
+        query = str(report.get("name")).removeprefix(f"{self.plan.ref}.")
+        executions = self._executions.get((query, int(report["batchId"])), 1)
+        return rows_read(report, self.plan.inlets, self._topics, executions)
+
+    def _batch_written(self, written: BatchWritten) -> None:
+        self._executions[written.query, written.batch] = written.executions
 
     def _new_context(self) -> SparkStreamletContext:
         session = self._open_session(self.plan)
-        return context_of(TopicBinding(self.plan, session, self._topics, self._channels, self._checkpoints))
+        binding = TopicBinding(
+            self.plan, session, self._topics, self._channels, self._checkpoints, on_batch=self._batch_written
+        )
+        return context_of(binding)
 
     def _out(self, key: str, topic: str, contract: Contract) -> OutletTap:
         tap = self._taps.setdefault(key, OutletTap(self._topics[topic], contract))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,6 +29,13 @@ def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Itera
     Raises:
         DamagedCheckpointError: the checkpoint cannot be repaired safely.
     """
+    _remove_temporary_files(directory)
+    yield from _repair_damage(directory, written)
+    if latest(directory / "offsets") is None and latest(directory / "commits") is None:
+        _move_state_away(directory)
+
+
+def _repair_damage(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Iterator[str]:
     checkpoint = read_checkpoint(directory)
     if not checkpoint.damage:
         return
@@ -51,6 +59,27 @@ def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Itera
         checkpoint = read_checkpoint(directory)
     if checkpoint.damage:
         raise _unrepairable(checkpoint, "the records that the query has read are unknown")
+
+
+def _remove_temporary_files(directory: Path) -> None:
+    """Delete what Spark was writing when it was killed, under names such as `.0.<uuid>.tmp`.
+
+    Spark renames these files once they are whole and never reads them again, but it refuses to begin batch 0 while
+    there is any file in `offsets` or `commits` (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY).
+    """
+    for place in (directory, directory / "offsets", directory / "commits"):
+        for pattern in (".*.tmp", "..*.tmp.crc"):
+            for file in place.glob(pattern):
+                file.unlink(missing_ok=True)
+
+
+def _move_state_away(directory: Path) -> None:
+    """Move state that no batch has committed out of Spark's sight, which otherwise refuses to begin batch 0."""
+    state = directory / "state"
+    if state.is_dir():
+        (directory / DAMAGED).mkdir(exist_ok=True)
+        shutil.rmtree(directory / DAMAGED / "state", ignore_errors=True)
+        state.replace(directory / DAMAGED / "state")
 
 
 def _is_damaged(checkpoint: Checkpoint, file: str) -> bool:

@@ -101,3 +101,27 @@ def test_checkpoints_of_removed_queries_are_ignored(state: StateDirectory) -> No
     built = application()  # its queries are known: `out` of `mean`, which has a checkpoint, and `files`
     assert as_run(built, state).streamlets["mean"].queries == {"out": DescribedQuery(("in",), ("stateStoreSave",))}
     assert as_run(built, state).streamlets["archive"].queries == built.streamlets["archive"].queries
+
+
+def test_a_renamed_checkpoint_directory_renames_its_streamlet_or_query(state: StateDirectory) -> None:
+    """As the help of a rename says: the version with the new name continues from it. What an earlier version left is
+    not taken for it."""
+    checkpoint(state, "mean", "out", "v2\n{}\nin:7")
+    checkpoint(state, "archive", "files", "v2\n{}\nin:7")
+    checkpoint(state, "earlier", "other", "v2\n{}\nin:7")
+    state.status_file.parent.mkdir()
+    refs = {"mean": "out", "archive": "files"}
+    units = [{"ref": ref, "units": [{"query": query}]} for ref, query in refs.items()]
+    state.status_file.write_text(json.dumps({"streamlets": units}), encoding="utf-8")
+    (state.checkpoints / "mean").rename(state.checkpoints / "average")
+    (state.checkpoints / "archive" / "files").rename(state.checkpoints / "archive" / "store")
+    read = deployed(state)
+    assert read is not None
+    assert set(read.descriptor.streamlets) == {"gauges", "average", "archive"}
+    assert set(read.descriptor.streamlets["average"].queries or {}) == {"out"}
+    assert set(read.descriptor.streamlets["archive"].queries or {}) == {"store"}
+    (state.checkpoints / "average").rename(state.checkpoints / "mean")
+    checkpoint(state, "average", "out", "v2\n{}\nin:7")
+    read = deployed(state)
+    assert read is not None
+    assert "mean" in read.descriptor.streamlets

@@ -90,6 +90,19 @@ def test_the_trial_is_bounded(state: StateDirectory) -> None:
     assert result(state) == ("works", ())
 
 
+def test_the_time_of_a_trial_begins_with_its_first_query(state: StateDirectory) -> None:
+    """Spark may take longer to start than a query has to commit a batch."""
+    clock = Clock()
+    trial = Trial(state, ASKED, lambda arguments: "", clock)
+    trial.look({MEAN: UnitStatus(MEAN, "starting", 0.0)})
+    clock.now = PATIENCE + 1
+    looked(trial, "running")
+    assert result(state) == ("", ())
+    clock.now += PATIENCE
+    looked(trial, "running")
+    assert result(state) == ("untried", ("mean.out",))
+
+
 def test_a_failure_for_good_returns_to_the_previous_version(state: StateDirectory) -> None:
     """If that verifies and can read the records of the new one; otherwise the new one stays, and the reason is kept."""
     trial = Trial(state, ASKED, lambda arguments: "", Clock())

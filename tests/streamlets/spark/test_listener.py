@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from streamlets.spark.listener import Claim, QueryListener
+import pytest
+
+from streamlets.spark.listener import Claim, QueryListener, reports_after
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def progress(run_id: str, batch: int) -> SimpleNamespace:
@@ -69,3 +76,21 @@ def test_a_query_that_nobody_claims_is_remembered_in_part() -> None:
     listener.claim("run-0", gone.claim)
     assert late.told == list(range(900, 1000))
     assert gone.told == []
+
+
+@pytest.mark.spark
+def test_a_look_that_found_no_data_is_not_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark keeps a report of it with the number of the next batch, but without the step that writes a batch."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_text('{"a": 1}')
+    rows = spark.readStream.name("files").schema("a int").json(str(tmp_path / "in"))
+    query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        query.processAllAvailable()
+        deadline = time.monotonic() + 60
+        while not any("addBatch" not in report.durationMs for report in query.recentProgress):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert [report["batchId"] for report in reports_after(query, -1)] == [0]
+    finally:
+        query.stop()

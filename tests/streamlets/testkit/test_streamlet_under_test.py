@@ -14,6 +14,7 @@ from streamlets import (
     AvroOutlet,
     DurationParameter,
     IntegerParameter,
+    PathParameter,
     Queries,
     SparkStreamlet,
     SparkStreamletLogic,
@@ -176,6 +177,30 @@ def test_rows_in_are_those_that_were_read(kit: Testkit) -> None:
         app.inlet("readings").put([reading("?" if n < broken else "a", n, 1.0) for n in range(20)])
         assert {name: query.rows_in for name, query in app.step().queries.items()} == {"high": 20, "look": 20}
         assert len(app.dead_letters.take()) == broken
+
+
+class Files(SparkStreamlet):
+    """Rows from files, which may break the contract."""
+
+    readings = AvroOutlet(schema="src string NOT NULL", on_invalid="dead-letters")
+    folder = PathParameter("Where the files are", kind="directory")
+
+    class Logic(SparkStreamletLogic["Files"]):
+        """One query from a source of Spark's."""
+
+        def build_streaming_queries(self) -> Queries:
+            """Rows as they are."""
+            options = {"path": str(self.value(self.streamlet.folder))}
+            rows = self.source("files", format="json", schema="src string", options=options)
+            return self.write_stream(rows, self.streamlet.readings)
+
+
+def test_rows_of_a_foreign_source_count_once(kit: Testkit, tmp_path: Path) -> None:
+    """Spark counts them twice in a batch with its first broken row, which is executed twice."""
+    (tmp_path / "rows.json").write_text('{"src": "a"}\n{"src": null}\n{"src": "b"}\n')
+    app = kit.streamlet(Files, parameters={"folder": str(tmp_path)}, real=True)
+    assert app.step().rows_in == 3
+    assert len(app.dead_letters.take()) == 1
 
 
 def test_a_step_without_news_does_nothing(kit: Testkit) -> None:

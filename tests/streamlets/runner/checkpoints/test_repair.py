@@ -86,6 +86,28 @@ def test_an_unsafe_repair_is_refused(tmp_path: Path, file: str, committed: int, 
     assert fatal({"DamagedCheckpointError"}, building=False)
 
 
+def test_what_spark_was_writing_when_it_was_killed_is_deleted(tmp_path: Path) -> None:
+    """Its files of other names stay."""
+    folder = written(tmp_path, "s.q", BATCHES, 3)
+    before = sorted(folder.rglob("*"))
+    for name in ("offsets/.4.a-b.tmp", "offsets/..4.a-b.tmp.crc", "commits/.4.c-d.tmp", ".metadata.e-f.tmp"):
+        (folder / name).touch()
+    assert list(repair(folder, always)) == []
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_state_without_a_batch_is_put_aside(tmp_path: Path) -> None:
+    """Of a query that was killed in its first batch; with a batch the state stays."""
+    folder = tmp_path / "s" / "q"
+    (folder / "state" / "0").mkdir(parents=True)
+    assert list(repair(folder, always)) == []
+    assert not (folder / "state").exists()
+    whole = written(tmp_path, "s.r", BATCHES, 3)
+    (whole / "state" / "0").mkdir(parents=True, exist_ok=True)
+    assert list(repair(whole, always)) == []
+    assert (whole / "state" / "0").is_dir()
+
+
 def test_the_channel_knows_what_was_written(tmp_path: Path) -> None:
     """By a manifest, or a transaction in any topic, of this batch or a later one; those of an earlier checkpoint of the
     query do not count."""

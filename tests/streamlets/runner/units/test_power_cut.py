@@ -13,7 +13,7 @@ from streamlets.api.context import StreamingWrite
 from streamlets.channels.delta import DeltaChannel
 from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair
 from streamlets.runner.units.site import may_have_written
-from streamlets.testkit import StreamletUnderTest, Testkit
+from streamlets.testkit import StepFailedError, StreamletUnderTest, Testkit
 
 pytestmark = pytest.mark.spark
 
@@ -92,6 +92,21 @@ def test_a_batch_is_planned_again_only_when_nothing_of_it_was_written(
             list(repair(folder, written))
     else:
         assert "batch 1 is planned again" in next(iter(repair(folder, written)))
+
+
+@pytest.mark.parametrize("killed", ["offsets/.0.a-b.tmp", "commits/.0.a-b.tmp", "state/0/_metadata/metadata"])
+def test_a_kill_in_the_first_batch(kit: Testkit, killed: str) -> None:
+    """Spark refuses to begin batch 0 where there is any file in these directories."""
+    app = kit.streamlet(Copy, ref="copy")
+    app.inlet("in").put([{"src": "a"}])
+    folder = kit.folder / "copy" / "checkpoints" / "copy" / "sink"
+    left = folder / killed
+    left.parent.mkdir(parents=True)
+    left.touch()
+    with pytest.raises(StepFailedError, match="LOCATION_NOT_EMPTY"):
+        app.step()
+    assert list(repair(folder, lambda checkpoint, batch: True)) == []
+    assert app.step().rows_in == 1
 
 
 def _asked(app: StreamletUnderTest, home: Path) -> Any:

@@ -31,7 +31,12 @@ F = TypeVar("F", bound=Fact)
 
 
 def _report(batch: int, rows: int) -> dict[str, Any]:
-    return {"batchId": batch, "runId": "r", "sources": [{"numInputRows": rows}], "sink": {"numOutputRows": -1}}
+    sources, steps = [{"numInputRows": rows}], {"latestOffset": 1, "addBatch": 2}
+    return {"batchId": batch, "runId": "r", "sources": sources, "sink": {"numOutputRows": -1}, "durationMs": steps}
+
+
+def _idle_report(batch: int) -> dict[str, Any]:
+    return _report(batch, 0) | {"durationMs": {"latestOffset": 1}}
 
 
 @dataclass
@@ -124,6 +129,22 @@ def test_batches_that_the_bus_dropped_are_counted_once() -> None:
     found = [(f.progress.batch, f.progress.rows_in, f.progress.rows_out) for f in rest if isinstance(f, Progressed)]
     assert found == [(0, 10, {"out": 7}), (1, 5, {"out": 5}), (2, 0, {"out": 3})]
     assert rest[-1] == Ended(unit.id, 1)
+
+
+def test_an_idle_query_has_no_batch() -> None:
+    """Spark's report of a look for data that found none has the number of a batch that was not executed: a query that
+    fails in that batch must not seem to have committed it."""
+    query, facts = FakeQuery([_report(4, 10), _idle_report(5)]), SimpleQueue[Fact]()
+    site: Any = FakeSite(query, {})
+    write = StreamingWrite("out", None)  # type: ignore[arg-type]
+    unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, write)
+    unit.start(1)
+    _next(facts, Started)
+    query.isActive = False
+    unit.check()
+    unit.check()
+    facts_left = [facts.get() for _ in range(facts.qsize())]
+    assert [fact.progress.batch for fact in facts_left if isinstance(fact, Progressed)] == [4]
 
 
 def test_the_end_of_a_query_is_told_whatever_is_wrong_with_its_counts() -> None:
