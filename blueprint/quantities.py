@@ -1,6 +1,7 @@
-"""Durations and memory sizes in HOCON notation: one parser for settings, parameters and triggers.
+"""Durations, memory sizes and booleans in HOCON notation: one parser for settings, parameters and triggers.
 
-Source of the units: the HOCON specification, "Duration format" and "Size in bytes format"; `min` is PSTL's.
+Source: the HOCON specification, "Duration format", "Size in bytes format" and "Automatic type conversions"; `min` is
+PSTL's.
 """
 
 from __future__ import annotations
@@ -106,6 +107,15 @@ def _read(text: str, units: dict[str, int], quantity: str, example: str) -> int:
     if amount < 0:
         raise QuantityError(f"`{text}` is negative")
     return int(amount)
+
+
+BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+"""The values of all texts that are booleans."""
+
+
+def boolean(text: str) -> bool | None:
+    """Return the value of a boolean such as `true` or `off`; None when the text is not one."""
+    return BOOLEANS.get(text)
 
 
 def duration(text: str) -> Duration:

@@ -140,7 +140,7 @@ def blueprint_at(path: Path) -> Path:
     """Return the blueprint of a path: the file itself, or the one in the directory."""
     if not path.is_dir():
         return path
-    from blueprint.model.nearby import BLUEPRINT_NAMES
+    from blueprint.model.blueprint_files import BLUEPRINT_NAMES
 
     files = [path / name for name in BLUEPRINT_NAMES if (path / name).exists()]
     return files[0] if files else path / BLUEPRINT_NAMES[0]

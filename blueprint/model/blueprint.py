@@ -1,4 +1,4 @@
-"""The blueprint as data: streamlets, topics and port paths, each with the place where it stands."""
+"""The blueprint as data: streamlets, topics and port paths, each with its place in the file."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from blueprint.hocon.values import ObjectValue, Value
 Role = Literal["producer", "consumer"]
 
 DEAD_LETTERS = "dead-letters"
-"""The implicit outlet of a streamlet whose records may break a contract; it may stay unbound."""
+"""The implicit outlet of a streamlet whose records may break a contract; it need not be connected to a topic."""
 
 
 def dead_letter_topic(streamlet: str) -> str:
-    """The id of the topic that takes a streamlet's dead letters when the blueprint wires no other."""
+    """Return the id of the topic of a streamlet's dead letters, unless the blueprint connects them to another."""
     return f"{DEAD_LETTERS}.{streamlet}"
 
 
 @dataclass(frozen=True, slots=True)
 class PortPath:
-    """An entry of `producers` or `consumers`. `streamlet` and `port` are empty when it is no `streamlet.port`."""
+    """An entry of `producers` or `consumers`. `streamlet` and `port` are empty unless it is `streamlet.port`."""
 
     text: str
     streamlet: str
@@ -31,12 +31,12 @@ class PortPath:
 
     @property
     def wellformed(self) -> bool:
-        """Whether it names a streamlet and a port."""
+        """Whether the path has a streamlet and a port."""
         return bool(self.streamlet and self.port)
 
 
 def port_path(text: str, span: Span) -> PortPath:
-    """Read a port path: what stands in front of the last dot is the streamlet, what stands behind it the port."""
+    """Parse a port path: the part before the last dot is the streamlet, the part after it the port."""
     parts = [part.strip() for part in text.strip().split(".")]
     if len(parts) < 2 or not all(parts):
         return PortPath(text, "", "", span)
@@ -48,9 +48,11 @@ class StreamletEntry:
     """A streamlet of the blueprint.
 
     Arguments:
-        ref: its name; key: where the name stands.
-        class_name: its class as written; class_span: where.
-        settings: what stands beside `class` in its block; None in the short form.
+        ref: its name.
+        key: the place of the name.
+        class_name: its class as written.
+        class_span: the place of the class.
+        settings: the other keys of its block; None in the short form.
     """
 
     ref: str
@@ -62,7 +64,7 @@ class StreamletEntry:
 
 @dataclass(frozen=True, slots=True)
 class TopicEntry:
-    """A topic of the blueprint; `settings` is what stands beside `producers` and `consumers`."""
+    """A topic of the blueprint; `settings` has the keys of its block other than `producers` and `consumers`."""
 
     id: str
     key: Span
@@ -72,13 +74,13 @@ class TopicEntry:
 
     @property
     def paths(self) -> tuple[tuple[Role, PortPath], ...]:
-        """Producers, then consumers, with their role."""
+        """The paths of producers, then those of consumers, with their role."""
         return (*(("producer", path) for path in self.producers), *(("consumer", path) for path in self.consumers))
 
 
 @dataclass(frozen=True, slots=True)
 class CycleStop:
-    """An entry of `allow-cycles`: the streamlet that stops circles through it, and how, in the author's words."""
+    """An entry of `allow-cycles`: a streamlet that stops cycles, and how, as the author describes it."""
 
     streamlet: str
     how: str
@@ -90,14 +92,17 @@ class Blueprint:
     """A blueprint as written, as far as it can be read.
 
     Arguments:
-        file: as the user would name it; folder: where modules and relative paths start from.
-        cycle_stops: the streamlets that stop circles, by name; None when what is said of circles cannot be read, so
-            that none can be told.
-        settings: the `flow` section beside it.
-        connections: the section of 1.x, when it is used.
-        topics_broken: whether topics could not be read, so that missing connections prove nothing.
-        broken: names of streamlets whose entries cannot be read; what refers to them is not questioned.
-        twice: those of them that stand twice: one of the two may be the one that a path misses.
+        file: its name in findings.
+        folder: the directory that modules and relative paths start from.
+        streamlets: by name.
+        topics: by id.
+        cycle_stops: the streamlets that stop cycles, by name; None when `allow-cycles` cannot be read, so that cycles
+            cannot be reported.
+        settings: the `flow` section of the same tree.
+        connections: the section `connections` of 1.x, if there is one.
+        topics_broken: whether some topics could not be read, so that missing connections prove nothing.
+        broken: names of streamlets whose entries cannot be read; references to them are not checked.
+        twice: those of them that are defined twice: a path may refer to either.
     """
 
     file: str

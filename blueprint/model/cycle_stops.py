@@ -1,4 +1,4 @@
-"""From the key `allow-cycles` of a blueprint to the streamlets that stop circles."""
+"""The streamlets that stop cycles, read from the key `allow-cycles` of a blueprint."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span
 from blueprint.model.blueprint import CycleStop
 
 _FEWEST_WORDS = 2
-"""`yes` is no reason."""
+"""A single word such as `yes` is not a description."""
 
-_EXAMPLE = '`allow-cycles { my-streamlet = "gives a record up after three tries" }`'
+_EXAMPLE = '`allow-cycles { my-streamlet = "drops a record after three attempts" }`'
 
 
 def cycle_stops(value: Value | None) -> tuple[Mapping[str, CycleStop] | None, list[Diagnostic]]:
-    """The entries of `allow-cycles { <streamlet> = <how it stops a circle> }`, and what is wrong with them.
+    """Read `allow-cycles { <streamlet> = <how it stops a cycle> }`.
 
     Arguments:
-        value: of the key; None when it is not there.
+        value: of the key; None when the blueprint does not have it.
 
-    Gives None for entries when there is no telling which circles are meant.
+    Returns:
+        The entries by streamlet, None when the value is not an object; and what is wrong with them.
     """
     if value is None:
         return {}, []
     if not isinstance(value, ObjectValue):
-        what = "`allow-cycles` must name the streamlets that stop circles, and say how"
-        return None, [finding("wrong-type", what, span_of(value), help=(f"write {_EXAMPLE}",))]
+        headline = "`allow-cycles` must be an object of streamlets and how they stop a cycle"
+        return None, [finding("wrong-type", headline, span_of(value), help=(f"write {_EXAMPLE}",))]
     stops, findings = {}, []
     for ref, how in value.fields.items():
-        said = how.text.strip() if isinstance(how, Scalar) and isinstance(how.value, str) else ""
-        stops[ref] = CycleStop(ref, said, key_span_of(how))
-        if len(said.split()) < _FEWEST_WORDS:
-            what = f"`{ref}` of `allow-cycles` must say in words how it stops a circle"
-            findings.append(finding("wrong-type", what, span_of(how), help=(f"such as {_EXAMPLE}",)))
+        description = how.text.strip() if isinstance(how, Scalar) and isinstance(how.value, str) else ""
+        stops[ref] = CycleStop(ref, description, key_span_of(how))
+        if len(description.split()) < _FEWEST_WORDS:
+            headline = f"`{ref}` of `allow-cycles` must describe how the streamlet stops a cycle"
+            findings.append(finding("wrong-type", headline, span_of(how), help=(f"for example: {_EXAMPLE}",)))
     return stops, findings

@@ -1,4 +1,4 @@
-"""`Draft`: an application as far as it could be read, which the rules of verification check."""
+"""`Draft`: an application as far as it could be read. The rules of verification check it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ _NOTHING = ObjectValue({}, ())
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """What the settings make of a topic, as far as rules ask.
+    """The settings of a topic that rules need.
 
     Arguments:
-        name: its physical name; channel: what carries it; cluster: which brokers, "" for the usual ones.
+        name: its physical name.
+        channel: the name of the channel that stores it.
         managed: whether the application creates and deletes it.
+        cluster: its brokers, "" for the default.
     """
 
     name: str
@@ -35,11 +37,14 @@ class Draft:
     """An application under verification.
 
     Arguments:
-        described: what the catalog said of each streamlet's class, by streamlet.
-        settings: what blueprint, files and arguments together say under `flow`.
-        topics: what that makes of each topic, by id.
-        channels: the channels there are, by name.
-        unused: finds the streamlet classes of the project that are not among those given, and where they are.
+        blueprint: as written.
+        described: the catalog's description of each streamlet's class, by streamlet.
+        wiring: the port paths, resolved.
+        graph: of streamlets and topics.
+        settings: the `flow` section, merged from blueprint, files and arguments.
+        topics: the settings of topics, by id.
+        channels: the traits of all channels, by name.
+        unused: returns the streamlet classes of the project other than those of a collection, and their places.
     """
 
     blueprint: Blueprint
@@ -52,31 +57,31 @@ class Draft:
     unused: Callable[[Collection[str]], Iterable[tuple[str, Span]]] = field(default=lambda used: ())
 
     def descriptor(self, ref: str) -> StreamletDescriptor | None:
-        """The descriptor of a streamlet; None when its class gives none or it does not exist."""
+        """Return the descriptor of a streamlet; None when it does not exist or its class cannot be described."""
         described = self.described.get(ref)
         return described if isinstance(described, StreamletDescriptor) else None
 
     def declared(self, ref: str, place: Span, message: str) -> tuple[Label, ...]:
-        """A label in a streamlet's class; none in the framework's own, whose source says nothing to a user."""
+        """Return a label in a streamlet's class; none in a class of the framework, whose source users do not know."""
         entry = self.blueprint.streamlets.get(ref)
-        ours = entry is not None and entry.class_name.startswith("streamlets.")
-        return () if ours else (Label(place, message),)
+        in_framework = entry is not None and entry.class_name.startswith("streamlets.")
+        return () if in_framework else (Label(place, message),)
 
     def given(self, ref: str, section: str) -> Mapping[str, Value]:
-        """What the settings give a streamlet in a section such as `parameters`, by key; null counts as not given."""
+        """Return the settings of a streamlet in a section such as `parameters`, by key; null counts as not set."""
         value = self.settings.get("streamlets", ref, section)
         return value.fields if isinstance(value, ObjectValue) else {}
 
     def topic_setting(self, id: str, *path: str) -> Value | None:
-        """A setting of a topic, None when it is not set."""
+        """Return a setting of a topic, None when it is not set."""
         return self.settings.get("topics", id, *path)
 
     def topic_span(self, id: str, *path: str) -> Span:
-        """Where a setting of a topic stands; the topic's own place when it is not set."""
+        """Return the place of a topic's setting; that of the topic when it is not set."""
         value = self.topic_setting(id, *path)
         return span_of(value) if value is not None else self.blueprint.topics[id].key
 
     def topic_key(self, id: str, *path: str) -> Span:
-        """Where the key of a topic's setting stands; the topic's own place when it is not set."""
+        """Return the place of the key of a topic's setting; that of the topic when it is not set."""
         value = self.topic_setting(id, *path)
         return key_span_of(value) if value is not None else self.blueprint.topics[id].key

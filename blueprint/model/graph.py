@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SHORTEST = 2
 """The length of a cycle of one streamlet and one topic; none is shorter."""
 _MOST_SEARCHED = 50_000
-"""In a huge component, the shortest cycle found in so many nodes is as good an example as any."""
+"""In a huge component, the search for a shorter cycle ends after so many nodes."""
 
 
 class Node(NamedTuple):
@@ -62,7 +62,7 @@ class ApplicationGraph:
     edges: tuple[Edge, ...]
 
     def networkx(self) -> nx.MultiDiGraph[Node]:
-        """The same as a networkx graph; each edge carries its `Edge` as the attribute `edge`."""
+
         import networkx as nx
 
         graph: nx.MultiDiGraph[Node] = nx.MultiDiGraph()
@@ -71,31 +71,31 @@ class ApplicationGraph:
         return graph
 
     def order(self) -> tuple[str, ...]:
-        """All streamlets, producers first, ties by name; those in cycles come last, by name."""
-        sorted_nodes, knotted = self._sort()
+        """Return all streamlets in topological order, ties by name; those in or after cycles are last, by name."""
+        sorted_nodes, unsorted = self._sort()
         names = [node.name for node in sorted_nodes if node.kind == "streamlet"]
-        return (*names, *sorted(node.name for node in knotted if node.kind == "streamlet"))
+        return (*names, *sorted(node.name for node in unsorted if node.kind == "streamlet"))
 
     def reachable(self, starts: set[Node]) -> set[Node]:
-        """Every node that some way leads to from `starts`, these included."""
+        """Return every node on a path from one of `starts`, including these."""
         following = defaultdict(list)
         for edge in self.edges:
             following[edge.source].append(edge.target)
-        found, waiting = set(starts), list(starts)
-        while waiting:
-            for node in following[waiting.pop()]:
-                if node not in found:
-                    found.add(node)
-                    waiting.append(node)
-        return found
+        reached, unvisited = set(starts), list(starts)
+        while unvisited:
+            for node in following[unvisited.pop()]:
+                if node not in reached:
+                    reached.add(node)
+                    unvisited.append(node)
+        return reached
 
     def without(self, streamlets: Container[str]) -> ApplicationGraph:
-        """The same graph without these streamlets and their connections; topics stay."""
-        gone = {Node("streamlet", ref) for ref in self.streamlets if ref in streamlets}
+        """Return the graph without some streamlets and their connections; it keeps all topics."""
+        removed = {Node("streamlet", ref) for ref in self.streamlets if ref in streamlets}
         return ApplicationGraph(
             tuple(ref for ref in self.streamlets if ref not in streamlets),
             self.topics,
-            tuple(edge for edge in self.edges if edge.source not in gone and edge.target not in gone),
+            tuple(edge for edge in self.edges if edge.source not in removed and edge.target not in removed),
         )
 
     def cyclic_components(self) -> tuple[tuple[Node, ...], ...]:
@@ -134,23 +134,23 @@ class ApplicationGraph:
         return [*(Node("streamlet", ref) for ref in self.streamlets), *(Node("topic", id) for id in self.topics)]
 
     def _sort(self) -> tuple[list[Node], list[Node]]:
-        """Nodes in topological order, and those that have none because they are in cycles or behind them."""
+        """Return nodes in topological order, and those without one, which are in or after cycles."""
         following: dict[Node, list[Node]] = defaultdict(list)
-        awaited = dict.fromkeys(self._nodes(), 0)
+        in_degrees = dict.fromkeys(self._nodes(), 0)
         for edge in self.edges:
             following[edge.source].append(edge.target)
-            awaited[edge.target] += 1
-        ready = [node for node, count in awaited.items() if count == 0]
+            in_degrees[edge.target] += 1
+        ready = [node for node, degree in in_degrees.items() if degree == 0]
         heapq.heapify(ready)
-        done = []
+        sorted_nodes = []
         while ready:
             node = heapq.heappop(ready)
-            done.append(node)
+            sorted_nodes.append(node)
             for target in following[node]:
-                awaited[target] -= 1
-                if awaited[target] == 0:
+                in_degrees[target] -= 1
+                if in_degrees[target] == 0:
                     heapq.heappush(ready, target)
-        return done, [node for node, count in awaited.items() if count > 0]
+        return sorted_nodes, [node for node, degree in in_degrees.items() if degree > 0]
 
 
 def _components(graph: nx.DiGraph[Node]) -> tuple[tuple[Node, ...], ...]:

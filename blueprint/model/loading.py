@@ -1,4 +1,4 @@
-"""From a configuration tree to the blueprint's model, with a finding for everything that cannot be read."""
+"""Reads the blueprint's model from a configuration tree, with a finding for everything that cannot be read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from blueprint.diagnostics import Diagnostic, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.blueprint import Blueprint, StreamletEntry
+from blueprint.model.blueprint_files import SKELETON
 from blueprint.model.cycle_stops import cycle_stops
-from blueprint.model.nearby import SKELETON
-from blueprint.model.slips import dotted_span, misspelt, unknown, wrong_type
+from blueprint.model.findings import dotted_span, misspelt_key, unknown_key, wrong_type
 from blueprint.model.topics import TopicReader
 from blueprint.spelling import near
 
@@ -17,13 +17,15 @@ _SECTIONS = ("streamlets", "topics", "allow-cycles")
 
 
 def load(root: Value, file: str, folder: str) -> tuple[Blueprint, list[Diagnostic]]:
-    """Read the model out of a resolved tree.
+    """Read the model from a resolved tree.
 
     Arguments:
-        root: the tree; file: its name in findings; folder: where the blueprint lies.
+        root: the tree.
+        file: the blueprint's name in findings.
+        folder: the blueprint's directory.
     """
     reader = _Reader(file)
-    blueprint = reader.section(root, "blueprint", near_keys=(), whole=_start(file))
+    blueprint = reader.section(root, "blueprint", whole=_start(file))
     if blueprint is None:
         return Blueprint(file, folder, {}, {}), reader.findings
     settings = root.fields.get("flow") if isinstance(root, ObjectValue) else None
@@ -56,7 +58,7 @@ def _start(file: str) -> Span:
 
 
 class _Reader:
-    """Reads sections, gathers findings, and goes on with what a mistake most probably meant."""
+    """Reads sections, collects findings, and continues after a mistake with what was probably meant."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -66,11 +68,17 @@ class _Reader:
         self.topics_broken = False
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Keep a finding."""
+        """Collect a finding."""
         self.findings.append(diagnostic)
 
-    def section(self, root: Value, name: str, *, near_keys: Iterable[str], whole: Span) -> ObjectValue | None:
-        """The object `name` of the root; a misspelt one is told and taken."""
+    def section(self, root: Value, name: str, *, whole: Span) -> ObjectValue | None:
+        """Return the object `name` of the root; a misspelt key is reported and its value used.
+
+        Arguments:
+            root: the tree.
+            name: of the section.
+            whole: the place of the finding that the section is missing.
+        """
         fields = root.fields if isinstance(root, ObjectValue) else {}
         value = fields.get(name)
         if value is None:
@@ -78,7 +86,7 @@ class _Reader:
             if close:
                 key = close[0]
                 known = (name,) if len(close) == 1 else ()
-                self.add(misspelt(fields[key], key, name, "the file", known))
+                self.add(misspelt_key(fields[key], key, name, "the file", known))
                 value = fields[key]
         if value is None:
             self.add(
@@ -96,31 +104,38 @@ class _Reader:
     def recovered(
         self, block: ObjectValue, known: tuple[str, ...], where: str, *, passed: Iterable[str] = ()
     ) -> dict[str, Value]:
-        """The known fields of a block; unknown keys are told, and misspelt ones taken for what they meant."""
+        """Return the known fields of a block; unknown keys are reported, and the values of misspelt ones used.
+
+        Arguments:
+            block: the object.
+            known: its valid keys.
+            where: the block as the subject of a sentence.
+            passed: keys that are not reported, because another reader handles them.
+        """
         fields = {key: value for key, value in block.fields.items() if key in known}
         for key, value in block.fields.items():
             if key in known or key in passed:
                 continue
             close = near(key, [name for name in known if name not in fields])
             if close:
-                self.add(misspelt(value, key, close[0], where, known))
+                self.add(misspelt_key(value, key, close[0], where, known))
                 fields[close[0]] = value
             else:
-                self.add(unknown(value, key, known, where))
+                self.add(unknown_key(value, key, known, where))
         return fields
 
     def streamlets(self, blueprint: ObjectValue, section: Value | None) -> dict[str, StreamletEntry]:
-        """The streamlets that can be read; the names of the others go to `broken`."""
+        """Return the streamlets that can be read; the names of the others are added to `broken`."""
         if section is not None and not isinstance(section, ObjectValue):
             self.add(wrong_type(section, "`streamlets`", "an object of names and classes"))
             self.topics_broken = True
             return {}
         if section is None or not section.fields:
-            what = "is empty" if section is not None else "is missing"
+            fault = "is empty" if section is not None else "is missing"
             self.add(
                 finding(
                     "blueprint-section-missing",
-                    f"the section `streamlets` of the blueprint {what}",
+                    f"the section `streamlets` of the blueprint {fault}",
                     key_span_of(section if section is not None else blueprint),
                     help=(f"a blueprint looks like this:\n{SKELETON}",),
                 )
@@ -138,7 +153,7 @@ class _Reader:
 
     def _streamlet(self, ref: str, value: Value) -> StreamletEntry | None:
         if isinstance(value, Scalar) and isinstance(value.value, str):
-            if self._stands_twice(ref, value):
+            if self._report_duplicate(ref, value):
                 return None
             return StreamletEntry(ref, key_span_of(value), value.text, span_of(value))
         if not isinstance(value, ObjectValue):
@@ -167,17 +182,18 @@ class _Reader:
                 return None
             name = rest.pop(close[0])
             known = ("class",) if len(close) == 1 else ()
-            self.add(misspelt(name, close[0], "class", f"the streamlet `{ref}`", known))
+            self.add(misspelt_key(name, close[0], "class", f"the streamlet `{ref}`", known))
         if not (isinstance(name, Scalar) and isinstance(name.value, str)):
             self.add(wrong_type(name, f"the class of `{ref}`", "a class path"))
             return None
-        if self._stands_twice(ref, name):
+        if self._report_duplicate(ref, name):
             return None
         settings = ObjectValue(rest, block.origins)
         return StreamletEntry(ref, key_span_of(block), name.text, span_of(name), settings)
 
-    def _stands_twice(self, ref: str, name: Scalar) -> bool:
-        """Whether one file gives a streamlet two classes, of which HOCON takes the last: two streamlets of one name."""
+    def _report_duplicate(self, ref: str, name: Scalar) -> bool:
+        """Report a streamlet to which one file gives two classes: two streamlets with the same name, of which HOCON
+        would use the last. Return whether it is one."""
         places = [origin for origin in name.origins if origin.via is None and origin.span.file == self.file]
         if len(places) < 2:
             return False
@@ -186,27 +202,27 @@ class _Reader:
         self.add(
             finding(
                 "streamlet-twice",
-                f"the streamlet `{ref}` stands twice",
+                f"duplicate streamlet name `{ref}`",
                 second,
-                label="this one would take the place of the other",
-                also=(Label(first, "the other"),),
-                help=("give one of them another name",),
+                label="this streamlet would replace the first one",
+                also=(Label(first, "first defined here"),),
+                help=("rename one of them",),
             )
         )
         return True
 
 
 def _dotted_streamlet(ref: str, block: ObjectValue) -> Diagnostic | None:
-    """The finding for `a.b = my.Class`, which HOCON reads as `b` inside `a`."""
+    """Return the finding for `a.b = my.Class`, which HOCON reads as `b` inside `a`; None for other blocks."""
     for key, value in block.fields.items():
         span = dotted_span(block, value)
         if span is not None:
             dotted = f"{ref}.{key}"
             return finding(
                 "streamlet-name",
-                f"`{dotted}` cannot be the name of a streamlet",
+                f"invalid streamlet name `{dotted}`",
                 span,
-                label="names have no dots",
+                label="a name must not contain dots",
                 help=(f"did you mean `{dotted.replace('.', '-')}`?",),
             )
     return None

@@ -1,4 +1,4 @@
-"""From the section `topics` of a configuration tree to topics, with a finding for everything that cannot be read."""
+"""Reads topics from the section `topics` of a configuration tree, with a finding for everything that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from blueprint.diagnostics import Diagnostic, FixKind, Label, Span, finding
 from blueprint.diagnostics.fixes import rewrite
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.blueprint import PortPath, TopicEntry, port_path
-from blueprint.model.slips import dotted_span, misspelt, wrong_type
+from blueprint.model.findings import dotted_span, misspelt_key, wrong_type
 from blueprint.spelling import listing, near
 
 _LISTS = ("producers", "consumers")
 
 
 class TopicReader:
-    """Reads topics, tells what is wrong with them, and goes on with what a mistake most probably meant.
+    """Reads topics, reports findings, and continues after a mistake with what was probably meant.
+
+    After reading, `broken` is whether some topics could not be read, so that missing connections prove nothing.
 
     Arguments:
-        file: the blueprint's name in findings; add: takes a finding.
-
-    After reading, `broken` says whether some could not be read, so that missing connections prove nothing.
+        file: the blueprint's name in findings.
+        add: collects a finding.
     """
 
     def __init__(self, file: str, add: Callable[[Diagnostic], None]) -> None:
@@ -30,7 +31,7 @@ class TopicReader:
         self._twice: set[str] = set()
 
     def topics(self, section: Value | None) -> dict[str, TopicEntry]:
-        """The topics that can be read."""
+        """Return the topics that can be read, by id."""
         if section is None:
             return {}
         if not isinstance(section, ObjectValue):
@@ -47,7 +48,7 @@ class TopicReader:
         return entries
 
     def _topic(self, id: str, block: ObjectValue) -> Iterable[TopicEntry]:
-        """The topic, and the topics that an unquoted dot in their id has put inside it."""
+        """Return the topic, and the topics inside it, which have an unquoted dot in their id."""
         inner = {key: value for key, value in block.fields.items() if _looks_like_topic(value)}
         for key, value in inner.items():
             assert isinstance(value, ObjectValue)
@@ -58,7 +59,7 @@ class TopicReader:
                     "topic-id",
                     f"the topic id `{full}` must be quoted",
                     span,
-                    label="an unquoted dot begins an object inside an object",
+                    label="an unquoted dot starts a nested object",
                     help=(f'write `"{full}" {{ ... }}`',),
                     fix=rewrite(FixKind.QUOTE_TOPIC_ID, (span, full, f'"{full}"')),
                 )
@@ -71,7 +72,7 @@ class TopicReader:
             yield TopicEntry(id, key_span_of(block), lists["producers"], lists["consumers"], settings)
 
     def _port_list(self, id: str, key: str, rest: dict[str, Value]) -> tuple[PortPath, ...]:
-        """Take a list of port paths out of `rest`."""
+        """Remove a list of port paths from `rest`, and return the paths."""
         value = rest.pop(key, None)
         if value is None:
             close = [name for name in near(key, rest) if isinstance(rest[name], ListValue)]
@@ -79,7 +80,7 @@ class TopicReader:
                 return ()
             value = rest.pop(close[0])
             known = _LISTS if len(close) == 1 else ()
-            self._add(misspelt(value, close[0], key, f"the topic `{id}`", known))
+            self._add(misspelt_key(value, close[0], key, f"the topic `{id}`", known))
         if isinstance(value, Scalar) and isinstance(value.value, str):
             span = span_of(value)
             path = port_path(value.text, span)
@@ -88,7 +89,7 @@ class TopicReader:
                     "wrong-type",
                     f"`{key}` of the topic `{id}` must be a list of port paths",
                     span,
-                    label="this is a single text",
+                    label="this is a string",
                     help=(f"write `{key} = [{value.text}]`",),
                     fix=rewrite(FixKind.LIST_PATH, (span, value.text, f"[{value.text}]")) if path.wellformed else None,
                 )
@@ -98,11 +99,11 @@ class TopicReader:
             self._add(wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths"))
             self.broken = True
             return ()
-        self._stands_twice(id, key, value)
+        self._report_duplicate(id, key, value)
         return tuple(self._port_paths(id, key, value.items))
 
-    def _stands_twice(self, id: str, key: str, value: ListValue) -> None:
-        """Tell a list that takes the place of another in the same file: two topics of one id, most probably."""
+    def _report_duplicate(self, id: str, key: str, value: ListValue) -> None:
+        """Report a list that replaces another one in the same file: probably two topics with the same id."""
         places = [origin.span for origin in value.origins if origin.via is None and origin.span.file == self.file]
         kept = [span_of(item) for item in value.items]
         lost = [place for place in places[:-1] if not _empty(place) and not any(_within(span, place) for span in kept)]
@@ -113,10 +114,10 @@ class TopicReader:
         self._add(
             finding(
                 "topic-twice",
-                f"`{key}` of the topic `{id}` stands twice",
+                f"the topic `{id}` defines `{key}` twice",
                 key_span_of(value),
-                label="this one would take the place of the other",
-                also=(Label(lost[-1], "the other"),),
+                label="this list would replace the first one",
+                also=(Label(lost[-1], "first defined here"),),
                 help=(f"give one of the topics another id, or write one list; `{key} += ...` adds to a list",),
             )
         )
@@ -134,7 +135,7 @@ class TopicReader:
                 self.broken = True
 
     def _run_together(self, id: str, key: str, item: Scalar, words: list[str]) -> Iterable[PortPath]:
-        """Port paths without a comma between them, which HOCON reads as one text; all are taken as meant."""
+        """Report port paths without a comma between them, which HOCON reads as one string, and return the paths."""
         span = span_of(item)
         self._add(
             finding(
@@ -156,12 +157,12 @@ def _looks_like_topic(value: Value) -> bool:
 
 
 def _within(span: Span, place: Span) -> bool:
-    """Whether a span of one file lies inside another."""
+    """Return whether a span is inside another."""
     begins, ends = (span.line, span.column), (span.end_line, span.end_column)
     inside = (place.line, place.column) <= begins and ends <= (place.end_line, place.end_column)
     return span.file == place.file and inside
 
 
 def _empty(place: Span) -> bool:
-    """Whether a list's text is `[]`, which loses nothing."""
+    """Return whether a list is `[]`, which can be replaced without a loss."""
     return place.line == place.end_line and place.end_column - place.column <= 2

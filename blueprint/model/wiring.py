@@ -1,4 +1,4 @@
-"""Port paths joined to the ports they name; those that name none, with the port they most probably meant."""
+"""Port paths resolved to ports; paths that do not name a port, with the port that was probably meant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blueprint.spelling import misspelling_of, near
 
 
 class PortKey(NamedTuple):
-    """One port of the application: an outlet when `role` is producer, an inlet when it is consumer."""
+    """A port of the application: an outlet if `role` is producer, an inlet if it is consumer."""
 
     streamlet: str
     role: Role
@@ -22,13 +22,13 @@ class PortKey(NamedTuple):
 
     @property
     def path(self) -> str:
-        """As the blueprint writes it."""
+        """The port path of a blueprint."""
         return f"{self.streamlet}.{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A port on a topic. `port` is None when the streamlet's class could not be described."""
+    """A port connected to a topic; `port` is omitted (None) when the streamlet's class could not be described."""
 
     topic: str
     key: PortKey
@@ -41,11 +41,16 @@ StrayKind = Literal["malformed", "unknown-streamlet", "unknown-port", "wrong-dir
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A path that does not name a port it could be.
+    """A path that does not name a port, or not one that fits.
 
     Arguments:
-        meant: the unbound port it answers for, when there is one.
-        only: the unbound port it is a misspelling of, when no other port is near and no other path may mean it.
+        topic: the id of the topic that has the path.
+        role: of the list that has the path.
+        path: as written.
+        kind: what is wrong with it.
+        meant: the unconnected port that it probably means; that port is not reported as unconnected.
+        only: the unconnected port that it is a misspelling of, if no other port is similar and no other path may mean
+            it.
     """
 
     topic: str
@@ -61,9 +66,10 @@ class Wiring:
     """All port paths of a blueprint, resolved.
 
     Arguments:
-        bindings: paths that name a port; strays: the others; both in the order of the blueprint.
-        ports: every port of the application that is known.
-        unconnected: ports that no path names and no stray path most probably meant.
+        bindings: the paths that name a port, in the order of the blueprint.
+        strays: the other paths, in the order of the blueprint.
+        ports: every known port of the application.
+        unconnected: the ports that no path names or probably means.
     """
 
     bindings: tuple[Binding, ...]
@@ -72,7 +78,7 @@ class Wiring:
     unconnected: tuple[PortKey, ...]
 
     def graph(self, blueprint: Blueprint) -> ApplicationGraph:
-        """Streamlets (also those whose entries cannot be read) and topics with the bindings as edges."""
+        """Return the graph of all streamlets (also those whose entries cannot be read) and topics."""
         names = dict.fromkeys((*blueprint.streamlets, *(binding.key.streamlet for binding in self.bindings)))
         return ApplicationGraph(tuple(names), tuple(blueprint.topics), tuple(map(_edge, self.bindings)))
 
@@ -88,7 +94,8 @@ def wire(blueprint: Blueprint, described: Mapping[str, StreamletDescriptor | Non
     """Resolve every path.
 
     Arguments:
-        described: descriptor by streamlet; None where the class cannot be described: its ports are not questioned.
+        blueprint: as written.
+        described: descriptors by streamlet; None where the class cannot be described, whose ports are not checked.
     """
     ports = {
         PortKey(ref, role, port.name): port
@@ -98,7 +105,7 @@ def wire(blueprint: Blueprint, described: Mapping[str, StreamletDescriptor | Non
         for port in side
     }
     bindings: list[Binding] = []
-    lost: list[tuple[str, Role, PortPath, StrayKind]] = []
+    unresolved: list[tuple[str, Role, PortPath, StrayKind]] = []
     for topic in blueprint.topics.values():
         seen = set()
         for role, path in topic.paths:
@@ -110,8 +117,8 @@ def wire(blueprint: Blueprint, described: Mapping[str, StreamletDescriptor | Non
                 seen.add(key)
                 bindings.append(Binding(topic.id, key, path, ports.get(key)))
             else:
-                lost.append((topic.id, role, path, kind))
-    strays, unconnected = _meanings(lost, bindings, ports, blueprint)
+                unresolved.append((topic.id, role, path, kind))
+    strays, unconnected = _strays(unresolved, bindings, ports, blueprint)
     return Wiring(tuple(bindings), strays, ports, unconnected)
 
 
@@ -130,7 +137,7 @@ def _kind(
     described: Mapping[str, StreamletDescriptor | None],
     ports: Mapping[PortKey, PortDescriptor],
 ) -> StrayKind | None:
-    """What is wrong with a path; None when nothing is (also when its streamlet cannot be questioned)."""
+    """Return what is wrong with a path; None for a valid one, and for one whose streamlet cannot be described."""
     if not path.wellformed:
         return "malformed"
     if path.streamlet not in blueprint.streamlets and path.streamlet not in blueprint.broken:
@@ -142,13 +149,14 @@ def _kind(
     return "unknown-port"
 
 
-def _meanings(
-    lost: Iterable[tuple[str, Role, PortPath, StrayKind]],
+def _strays(
+    unresolved: Iterable[tuple[str, Role, PortPath, StrayKind]],
     bindings: Iterable[Binding],
     ports: Mapping[PortKey, PortDescriptor],
     blueprint: Blueprint,
 ) -> tuple[tuple[Stray, ...], tuple[PortKey, ...]]:
-    """Give each lost path an unbound port that it answers for, so that one mistake is told once."""
+    """Assign an unconnected port to each unresolved path, so that a mistake is reported once; return the strays and the
+    remaining unconnected ports."""
     bound = {binding.key for binding in bindings}
     free = {key: None for key in ports if key not in bound}  # a set that keeps its order
     by_streamlet: dict[str, list[PortKey]] = defaultdict(list)
@@ -159,17 +167,17 @@ def _meanings(
     strays = []
     meant: PortKey | None
     names = {*blueprint.streamlets, *blueprint.broken}
-    only = [_misspelt(path, role, kind, ports, names) for _, role, path, kind in lost]
+    only = [_misspelt(path, role, kind, ports, names) for _, role, path, kind in unresolved]
     claims = Counter(only)
-    for (topic, role, path, kind), single in zip(lost, only, strict=True):
+    for (topic, role, path, kind), single in zip(unresolved, only, strict=True):
         streamlet, port = _guess(path, role, blueprint, by_port, free)
-        here = [key for key in by_streamlet[streamlet] if key in free]
+        ports_of_streamlet = [key for key in by_streamlet[streamlet] if key in free]
         own = PortKey(streamlet, _other(role), port)
-        left = [key for key in free if key.role == role and key.port != DEAD_LETTERS]
+        of_role = [key for key in free if key.role == role and key.port != DEAD_LETTERS]
         if kind == "wrong-direction" and own in free:
             meant = own
         else:
-            meant = _nearest(here, role, port) or (left[0] if len(left) == 1 else None)
+            meant = _nearest(ports_of_streamlet, role, port) or (of_role[0] if len(of_role) == 1 else None)
         if meant is not None:
             free.pop(meant)
         sole = single if claims[single] == 1 and single not in bound else None
@@ -180,7 +188,7 @@ def _meanings(
 def _misspelt(
     path: PortPath, role: Role, kind: StrayKind, ports: Iterable[PortKey], names: Collection[str]
 ) -> PortKey | None:
-    """The only port, bound or not, that is near to a path; None for a path whose spelling is right."""
+    """Return the only port, connected or not, whose path is similar; None for a path that is spelt correctly."""
     keys = [key for key in ports if key.role == role]
     own = {key.port: key for key in keys if key.streamlet == path.streamlet}
     if kind == "malformed":
@@ -196,7 +204,7 @@ def _misspelt(
 def _guess(
     path: PortPath, role: Role, blueprint: Blueprint, by_port: Mapping[str, list[PortKey]], free: Mapping[PortKey, None]
 ) -> tuple[str, str]:
-    """The streamlet and port a path most probably means, by its spelling alone."""
+    """Return the streamlet and port that a path probably means, judged by its spelling."""
     if path.wellformed:
         streamlet, port = path.streamlet, path.port
     else:
@@ -210,7 +218,7 @@ def _guess(
 
 
 def _nearest(keys: Iterable[PortKey], role: Role, port: str) -> PortKey | None:
-    """The port of that direction spelled most like `port`, else the first."""
+    """Return the port of a role with the most similar name, else the first."""
     candidates = {key.port: key for key in keys if key.role == role}
     if port in candidates:
         return candidates[port]

@@ -1,4 +1,4 @@
-"""The texts an application is configured by, in the order in which they win: blueprint, files, arguments."""
+"""The layers of an application's settings: blueprint, files, arguments. Later layers win."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from blueprint.diagnostics import Diagnostic, Sources
 from blueprint.hocon import Layer, ListValue, ObjectValue, Value, parse_file, parse_text
-from blueprint.model.nearby import with_whereabouts
+from blueprint.model.blueprint_files import with_suggestions
 
 ARGUMENTS = "<arguments>"
-"""The name under which spans speak of `key=value` arguments, one a line."""
+"""The file name that spans have for `key=value` arguments; each argument is a line."""
 
 
 def read_layers(
@@ -22,7 +22,15 @@ def read_layers(
     sources: Sources,
     texts: Mapping[Path, str] = MappingProxyType({}),
 ) -> list[Layer]:
-    """Read all of them, in place of some files their `texts`; what is wrong with one stands in its layer."""
+    """Read all layers; a layer has the findings about its text.
+
+    Arguments:
+        blueprint: the blueprint's file.
+        conf_files: files of settings.
+        arguments: `key=value` settings.
+        sources: receives the text of the arguments.
+        texts: the content of files, by resolved path, that is read instead of the files.
+    """
     layers = [_blueprint(blueprint, texts), *(_settings(file, texts) for file in conf_files)]
     if arguments:
         text = "\n".join(argument.replace("\n", " ") for argument in arguments)
@@ -33,26 +41,26 @@ def read_layers(
 
 def _blueprint(path: Path, texts: Mapping[Path, str]) -> Layer:
     layer = parse_file(path, texts)
-    return _missing(layer, lambda diagnostic: with_whereabouts(diagnostic, path, layer.file))
+    return _with_missing_file(layer, lambda diagnostic: with_suggestions(diagnostic, path, layer.file))
 
 
 def _settings(path: Path, texts: Mapping[Path, str]) -> Layer:
     layer = parse_file(path, texts)
     headline = f"the settings file `{layer.file}` of `--conf` does not exist"
-    return _missing(layer, lambda diagnostic: replace(diagnostic, headline=headline))
+    return _with_missing_file(layer, lambda diagnostic: replace(diagnostic, headline=headline))
 
 
-def _missing(layer: Layer, worded: Callable[[Diagnostic], Diagnostic]) -> Layer:
-    """The layer of a file that the user named; that it does not exist is `worded` for its role."""
+def _with_missing_file(layer: Layer, rephrase: Callable[[Diagnostic], Diagnostic]) -> Layer:
+    """Return a layer with the finding that its file does not exist rephrased for the file's role."""
     findings = (
-        worded(finding) if finding.code == "file-not-found" and finding.primary is None else finding
+        rephrase(finding) if finding.code == "file-not-found" and finding.primary is None else finding
         for finding in layer.diagnostics
     )
     return replace(layer, diagnostics=tuple(findings))
 
 
 def count_settings(value: Value) -> int:
-    """How many single values there are in a tree."""
+    """Return the number of single values in a tree."""
     if isinstance(value, ObjectValue):
         return sum(map(count_settings, value.fields.values()))
     return sum(map(count_settings, value.items)) if isinstance(value, ListValue) else 1

@@ -1,4 +1,4 @@
-"""Values of config parameters: the one reader that verification, runs and tests share."""
+"""Values of config parameters: verification, runs and tests read them with the same functions."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from pathlib import Path
 from blueprint.catalog import ParameterDescriptor, ParameterType
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, plain, span_of
-from blueprint.quantities import QuantityError, duration, memory_size
+from blueprint.quantities import BOOLEANS, QuantityError, boolean, duration, memory_size
 from blueprint.spelling import alternatives, near
 
-_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 _INT32 = 2**31
 _MOST_SHOWN = 80
 
-WANTED = {
+EXPECTED = {
     ParameterType.INTEGER: "a whole number",
-    ParameterType.STRING: "a text",
+    ParameterType.STRING: "a string",
     ParameterType.DOUBLE: "a number",
     ParameterType.BOOLEAN: "`true` or `false`",
-    ParameterType.REGEXP: "a text that matches the pattern",
+    ParameterType.REGEXP: "a string that matches the pattern",
     ParameterType.DURATION: "a duration such as `5 minutes`",
     ParameterType.MEMORY_SIZE: "a memory size such as `64 MiB`",
     ParameterType.OBJECT: "an object",
@@ -32,7 +31,7 @@ WANTED = {
 
 
 class ParameterError(ValueError):
-    """The value does not fit the parameter; the message says why, `help` what would do where that is known."""
+    """A value is not valid for a parameter; the message says why, `help` says what would be valid, if it is known."""
 
     def __init__(self, message: str, *help: str) -> None:
         super().__init__(message)
@@ -40,47 +39,59 @@ class ParameterError(ValueError):
 
 
 def path_start(value: Value, folder: Path) -> Path:
-    """Where a relative path starts that a value is or holds: in the directory of the file that sets it.
+    """Return the directory that relative paths in a value are relative to: that of the file that sets the value.
 
     Arguments:
-        folder: the blueprint's, where those start that no file sets: arguments mean the same from anywhere.
+        value: a path, or an object with paths.
+        folder: the blueprint's directory. Paths in arguments are relative to it, wherever the command is run.
     """
-    return _beside(span_of(value), folder)
+    return _directory_of(span_of(value), folder)
 
 
-def _beside(place: Span, folder: Path) -> Path:
-    return (folder if place.file.startswith("<") else Path(place.file).parent).absolute()
+def _directory_of(span: Span, folder: Path) -> Path:
+    return (folder if span.file.startswith("<") else Path(span.file).parent).absolute()
 
 
 def parameter_value(parameter: ParameterDescriptor, value: Value, folder: Path = Path()) -> object:
-    """The value as logic gets it: int, str, float, bool, `Duration`, `MemorySize`, dict, or an absolute `Path`.
+    """Return a value as logic reads it: int, str, float, bool, `Duration`, `MemorySize`, dict, or an absolute `Path`.
 
     Arguments:
-        folder: the blueprint's.
+        parameter: its descriptor.
+        value: as configured.
+        folder: the blueprint's directory.
 
     Raises:
-        ParameterError: the value does not fit the parameter's type, pattern or choices.
+        ParameterError: the value does not match the parameter's type, pattern or choices.
     """
     match value:
         case ObjectValue() if parameter.type is ParameterType.OBJECT:
             return plain(value)
         case Scalar(value=None):
-            raise ParameterError(f"`null` is not {WANTED[parameter.type]}")
+            raise ParameterError(f"`null` is not {EXPECTED[parameter.type]}")
         case Scalar(text=text):
             return parameter_text(parameter, text, path_start(value, folder))
         case ListValue():
-            raise ParameterError(f"a list is not {WANTED[parameter.type]}")
+            raise ParameterError(f"a list is not {EXPECTED[parameter.type]}")
         case _:
-            raise ParameterError(f"an object is not {WANTED[parameter.type]}")
+            raise ParameterError(f"an object is not {EXPECTED[parameter.type]}")
 
 
 def parameter_text(parameter: ParameterDescriptor, text: str, start: Path = Path()) -> object:
-    """The same for a value given as text: a default, or a value of the testkit. A relative path begins at `start`."""
+    """Return the value of a text, such as a default or a value of the testkit, as logic reads it.
+
+    Arguments:
+        parameter: its descriptor.
+        text: the value.
+        start: the directory that a relative path is relative to.
+
+    Raises:
+        ParameterError: the value does not match the parameter's type, pattern or choices.
+    """
     value = _path(text, start) if parameter.type is ParameterType.PATH else _typed(parameter, text)
     if parameter.choices and not any(_is_choice(parameter, choice, text, value) for choice in parameter.choices):
         close = near(text, parameter.choices)
         raise ParameterError(
-            f"{_shown(text)} is none of the choices",
+            f"{_shown(text)} is not one of the choices",
             *((f"did you mean {alternatives(close)}?",) if close else ()),
             f"write {alternatives(parameter.choices)}",
         )
@@ -88,7 +99,7 @@ def parameter_text(parameter: ParameterDescriptor, text: str, start: Path = Path
 
 
 def _is_choice(parameter: ParameterDescriptor, choice: str, text: str, value: object) -> bool:
-    """Whether a value is a choice, however it is written: `1` is `1.0`, and `60 seconds` are `1 minute`."""
+    """Return whether a value is a choice, however it is written: `1` is `1.0`, and `60 seconds` is `1 minute`."""
     if text == choice:
         return True
     try:
@@ -98,21 +109,23 @@ def _is_choice(parameter: ParameterDescriptor, choice: str, text: str, value: ob
 
 
 def parameter_default(parameter: ParameterDescriptor) -> object:
-    """The default's value; None when there is none. Raises as `parameter_text`."""
-    start = _beside(parameter.declared, Path())
+    """Return the value of the default, None when there is no default; raise as `parameter_text` does."""
+    start = _directory_of(parameter.declared, Path())
     return None if parameter.default is None else parameter_text(parameter, parameter.default, start)
 
 
 def parameter_values(
     parameters: Iterable[ParameterDescriptor], given: Mapping[str, Value], folder: Path = Path()
 ) -> dict[str, object]:
-    """The values of all parameters by key: what is given, else the default; those without either are omitted.
+    """Return the values of all parameters by key: the configured ones, else defaults; others are omitted.
 
     Arguments:
-        folder: the blueprint's.
+        parameters: their descriptors.
+        given: the configured values by key; null counts as not set.
+        folder: the blueprint's directory.
 
     Raises:
-        ParameterError: a value or default does not fit its parameter.
+        ParameterError: a value or default is not valid for its parameter.
     """
     values: dict[str, object] = {}
     for parameter in parameters:
@@ -150,7 +163,7 @@ def _path(text: str, start: Path) -> Path:
         raise ParameterError(f"{_shown(text)} is not a path")
     try:
         return start / Path(text).expanduser()
-    except RuntimeError as error:  # `~name` of nobody
+    except RuntimeError as error:  # `~name` without a user `name`
         raise ParameterError(f"{_shown(text)} is not a path: {error}") from None
 
 
@@ -159,7 +172,7 @@ def _integer(text: str) -> int:
         raise ParameterError(f"{_shown(text)} is not a whole number")
     number = int(text)
     if not -_INT32 <= number < _INT32:
-        raise ParameterError(f"{_shown(text)} is not a whole number of 32 bits ({-_INT32} to {_INT32 - 1})")
+        raise ParameterError(f"{_shown(text)} does not fit into 32 bits ({-_INT32} to {_INT32 - 1})")
     return number
 
 
@@ -174,18 +187,19 @@ def _double(text: str) -> float:
 
 
 def _boolean(text: str) -> bool:
-    if text.strip() not in _TRUE + _FALSE:
-        raise ParameterError(f"{_shown(text)} is neither true nor false", f"write {alternatives(_TRUE + _FALSE)}")
-    return text.strip() in _TRUE
+    value = boolean(text.strip())
+    if value is None:
+        raise ParameterError(f"{_shown(text)} is not a boolean", f"write {alternatives(BOOLEANS)}")
+    return value
 
 
 def _matching(pattern: str, text: str) -> str:
     try:
         matches = re.fullmatch(pattern, text) is not None
     except re.error as error:
-        raise ParameterError(f"the pattern `{pattern}` is no regular expression: {error}") from None
+        raise ParameterError(f"invalid regular expression `{pattern}`: {error}") from None
     if not matches:
-        raise ParameterError(f"{_shown(text)} does not match the pattern `{pattern}` from end to end")
+        raise ParameterError(f"{_shown(text)} does not match the pattern `{pattern}`; the whole value must match")
     return text
 
 

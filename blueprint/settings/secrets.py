@@ -1,4 +1,4 @@
-"""What no output shows: values of settings that are secret by their name, and secrets inside texts."""
+"""Secrets, which no output shows: values of settings with a name such as `password`, and secrets inside texts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
 
 SECRET = "(secret)"
-"""What stands in the place of a secret; two secrets are never compared."""
+"""Replaces a secret; two secrets are never compared."""
 
 _NAMES = re.compile(
     r"pass(word|wd|phrase)|(^|[^a-z])pwd|secret|credential|tokens?($|[^a-z])|jaas|sasl\.mechanism\.parameters"
     r"|(api|access|private|account|shared|encryption|signing|ssl|client)[-_.]?key(?!.*(path|file|location)$)",
     re.IGNORECASE,
 )
-_TAKEN_APART = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _ASSIGNED = re.compile(
     r"""((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"']+)""", re.I
@@ -34,40 +34,41 @@ _SETTING = re.compile(
     r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
 )
 _SUBSTITUTION = "${"
-_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
-"""Below these keys stand names of the user's, which say nothing about what is in them."""
+_USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
+"""The keys below these are names that the user chooses, which do not make a value secret."""
 
-# A shorter text is an ordinary word too often to be replaced wherever it stands.
 _SHORTEST = 4
+"""A shorter value is too often an ordinary word to be replaced in other texts."""
 
 
 def is_secret(key: str) -> bool:
-    """Whether a setting's name says that its value is a secret."""
-    return _NAMES.search(_TAKEN_APART.sub("-", key)) is not None
+    """Return whether a setting is a secret by its name."""
+    return _NAMES.search(_WORD_BOUNDARY.sub("-", key)) is not None
 
 
 def without_secrets(key: str, value: Json) -> Json:
-    """The value of a setting, with `SECRET` wherever a secret stands in it.
+    """Return the value of a setting with `SECRET` in place of each secret.
 
     Arguments:
-        key: the setting's; keys inside an object are looked at for themselves.
+        key: of the setting; keys inside an object are checked, too.
+        value: of the setting.
     """
     if value is not None and is_secret(key):
         return SECRET
     if isinstance(value, dict):
-        return {inner: without_secrets(f"{key}.{inner}", one) for inner, one in value.items()}
+        return {inner: without_secrets(f"{key}.{inner}", field) for inner, field in value.items()}
     if isinstance(value, list):
-        return [without_secrets(key, one) for one in value]
+        return [without_secrets(key, item) for item in value]
     return masked(value) if isinstance(value, str) else value
 
 
 def hidden(settings: Mapping[str, object]) -> dict[str, Json]:
-    """Settings by key as JSON, sorted, without secrets; values that JSON does not have become text."""
+    """Return settings by key as JSON, sorted, without secrets; values without a JSON type become strings."""
     return {key: without_secrets(key, as_json(settings[key])) for key in sorted(settings)}
 
 
 def as_json(value: object) -> Json:
-    """A value of a parameter or setting as JSON has it: durations and sizes as text."""
+    """Return a value of a parameter or setting as JSON; durations and sizes become strings."""
     match value:
         case float() if not math.isfinite(value):
             return str(value)
@@ -76,20 +77,20 @@ def as_json(value: object) -> Json:
         case Mapping():
             return {str(key): as_json(value[key]) for key in sorted(value, key=str)}
         case list() | tuple():
-            return [as_json(one) for one in value]
+            return [as_json(item) for item in value]
         case _:
             return str(value)
 
 
 def masked(text: str) -> str:
-    """Names and passwords in front of a host, and values that are called a password."""
+    """Return a text with `SECRET` in place of user information in URLs, and of values assigned to `password` or the
+    like."""
     return _ASSIGNED.sub(rf"\g<1>{SECRET}", _USER_INFO.sub(SECRET, text))
 
 
 def is_secret_path(path: Sequence[str]) -> bool:
-    """Return whether a path in a configuration says that its value is a secret; names of streamlets and the like do not
-    count."""
-    return is_secret(".".join(key for above, key in zip(("", *path), path, strict=False) if above not in _NAMED))
+    """Return whether a setting is a secret by its path, not counting the names of streamlets, topics and the like."""
+    return is_secret(".".join(key for above, key in zip(("", *path), path, strict=False) if above not in _USER_NAMED))
 
 
 _Data = TypeVar("_Data")
@@ -99,8 +100,8 @@ class Secrets:
     """The secrets of one application, to be replaced wherever they appear in its output.
 
     Arguments:
-        values: of secret settings; short ones are not looked for in other texts.
-        spans: where configuration files and arguments have them.
+        values: of secret settings; values of less than four characters are not searched for in other texts.
+        spans: of secrets in configuration files and arguments.
     """
 
     def __init__(self, values: Iterable[str] = (), spans: Iterable[Span] = ()) -> None:
@@ -109,19 +110,21 @@ class Secrets:
         self._spans = tuple(spans)
 
     def masked(self, text: str) -> str:
-        """Return a text with `SECRET` in place of each secret, of those in the text of a setting or address, too."""
+        """Return a text with `SECRET` in place of each secret, including values assigned to `password` or the like."""
         return self.without(masked(text))
 
     def without(self, text: str) -> str:
-        """Return a text with `SECRET` in place of each value of a secret setting, and of passwords in addresses."""
+        """Return a text with `SECRET` in place of each value of a secret setting, and of user information in URLs."""
         text = _USER_INFO.sub(SECRET, text)
         return self._values.sub(SECRET, text) if self._values else text
 
     def line(self, file: str, number: int, text: str) -> str:
-        """Return a line of a source with `*` in place of each character of a secret, so that columns stay.
+        """Return a line of a source with `*` in place of each character of a secret, which preserves columns.
 
         Arguments:
-            file: as spans name it; number: of the line, from 1.
+            file: the name that spans have for the file.
+            number: of the line, from 1.
+            text: of the line.
         """
         for span in self._spans:
             if span.file == file and span.line <= number <= span.end_line:
@@ -135,7 +138,7 @@ class Secrets:
         return self._values.sub(_starred, text) if self._values else text
 
     def finding(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Return a finding without secrets in what it says."""
+        """Return a finding without secrets in its texts."""
 
         def label(label: Label) -> Label:
             return replace(label, message=self.without(label.message))
@@ -150,36 +153,36 @@ class Secrets:
         )
 
     def data(self, data: _Data) -> _Data:
-        """Return a dataclass without secrets in those of its fields that are texts or tuples of texts."""
+        """Return a dataclass without secrets in those of its fields that are strings or tuples of strings."""
         changed: dict[str, object] = {}
         for field in fields(data):  # type: ignore[arg-type]
             value = getattr(data, field.name)
             if isinstance(value, str):
                 changed[field.name] = self.masked(value)
-            elif isinstance(value, tuple) and value and all(isinstance(one, str) for one in value):
+            elif isinstance(value, tuple) and value and all(isinstance(item, str) for item in value):
                 changed[field.name] = tuple(map(self.masked, value))
         return replace(data, **changed)  # type: ignore[type-var]
 
 
 def secrets_in(tree: ObjectValue) -> Secrets:
     """Return the secrets of a resolved configuration."""
-    found = list(_secret_scalars(tree, ()))
-    values = [scalar.value for scalar in found if isinstance(scalar.value, str)]
-    return Secrets(values, [origin.span for scalar in found for origin in scalar.origins])
+    scalars = list(_secret_scalars(tree, ()))
+    values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
+    return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
 
 
 def secrets_of(plan: ApplicationPlan) -> Secrets:
-    """Return the secrets of an application that is to run."""
-    settings = [
+    """Return the secrets of an application's plan."""
+    groups = [
         plan.spark,
-        *(each for streamlet in plan.streamlets for each in (streamlet.parameters, streamlet.spark)),
+        *(settings for streamlet in plan.streamlets for settings in (streamlet.parameters, streamlet.spark)),
         *(topic.options for topic in plan.topics),
     ]
-    return Secrets(text for each in settings for key, value in each.items() for text in _secret_texts(key, value))
+    return Secrets(text for group in groups for key, value in group.items() for text in _secret_texts(key, value))
 
 
 def _secret_scalars(value: Value, path: tuple[str, ...], *, inside: bool = False) -> Iterator[Scalar]:
-    """All single values at secret paths, and below them."""
+    """Yield all single values at and below secret paths."""
     secret = inside or (bool(path) and is_secret_path(path))
     match value:
         case Scalar():
@@ -200,11 +203,11 @@ def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[
             if secret:
                 yield value
         case Mapping():
-            for inner, one in value.items():
-                yield from _secret_texts(str(inner), one, inside=secret)
+            for inner, field in value.items():
+                yield from _secret_texts(str(inner), field, inside=secret)
         case list() | tuple():
-            for one in value:
-                yield from _secret_texts(key, one, inside=secret)
+            for item in value:
+                yield from _secret_texts(key, item, inside=secret)
 
 
 def _starred(match: re.Match[str]) -> str:

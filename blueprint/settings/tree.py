@@ -1,4 +1,4 @@
-"""What blueprint, settings files and arguments together say of each streamlet and topic, as one `flow` tree."""
+"""The settings of all streamlets and topics, from blueprint, settings files and arguments, as one `flow` tree."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from blueprint.model.blueprint import Blueprint
 
 
 def configured(blueprint: Blueprint, flow: ObjectValue | None) -> ObjectValue:
-    """The `flow` section with the blueprint's own blocks beneath it: settings win over the blueprint.
+    """Return the `flow` section over the blocks of the blueprint: settings win over the blueprint.
 
-    A port's short form `inlets.in = schema` becomes `inlets.in { schema = ... }` on both sides first, so that other
-    settings of the port stand beside the schema wherever they come from.
+    Before that, a port's short form `inlets.in = schema` becomes `inlets.in { schema = ... }` on both sides. So schema
+    and other settings of a port are merged, wherever they come from.
 
     Arguments:
-        flow: the section as files and arguments together give it.
+        blueprint: the model, with the blocks of streamlets and topics.
+        flow: the section, merged from files and arguments; None when there is none.
     """
     blocks = {ref: entry.settings for ref, entry in blueprint.streamlets.items() if entry.settings is not None}
     own: dict[str, Value] = {}
@@ -33,7 +34,7 @@ def configured(blueprint: Blueprint, flow: ObjectValue | None) -> ObjectValue:
 
 
 def overlaid(below: ObjectValue, above: ObjectValue) -> ObjectValue:
-    """One object over another, as HOCON merges them; a value keeps the places of what it overrides."""
+    """Return one object over another, merged as HOCON does; a value keeps the places of the values it overrides."""
     fields: dict[str, Value] = dict(below.fields)
     for key, value in above.fields.items():
         fields[key] = _over(fields.get(key), value)
@@ -52,7 +53,7 @@ def _over(below: Value | None, above: Value) -> Value:
 def _with_long_ports(streamlets: ObjectValue) -> ObjectValue:
     fields = {
         ref: ObjectValue(
-            {key: _long(value) if key in ("inlets", "outlets") else value for key, value in block.fields.items()},
+            {key: _long_form(value) if key in ("inlets", "outlets") else value for key, value in block.fields.items()},
             block.origins,
         )
         if isinstance(block, ObjectValue)
@@ -62,8 +63,8 @@ def _with_long_ports(streamlets: ObjectValue) -> ObjectValue:
     return ObjectValue(fields, streamlets.origins)
 
 
-def _long(ports: Value) -> Value:
-    """Ports in their long form; `null` stays, it takes back all that is set of a port."""
+def _long_form(ports: Value) -> Value:
+    """Return ports in their long form; `null` stays, because it unsets all settings of a port."""
     if not isinstance(ports, ObjectValue):
         return ports
     fields = {

@@ -1,11 +1,11 @@
-"""Settings of streamlets, topics and the application as typed values; what is set wrongly counts as not set here."""
+"""Typed settings of streamlets, topics and the application. An invalid value, which the checks report, counts as not
+set."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import ObjectValue, Scalar, Value, span_of
@@ -21,21 +21,22 @@ from blueprint.plan import (
     Retry,
     Trigger,
 )
-from blueprint.quantities import Duration, MemorySize, duration, memory_size
-from blueprint.settings.retry import RetryOptionError, is_option, option
+from blueprint.quantities import Duration
+from blueprint.settings.codecs import ACCESS, BOOLEAN, DURATION, ISOLATION, POSITIVE, SIZE, STARTING, STRING, Starting
+from blueprint.settings.retry import RetryOptionError, is_option, option, retry_codec
 
 
 @dataclass(frozen=True, slots=True)
 class InletSettings:
-    """What may be set of an inlet; see `InletPlan`."""
+    """The settings of an inlet; see `InletPlan`."""
 
     max_records: int | None
-    starting: Literal["earliest", "latest"]
+    starting: Starting
 
 
 @dataclass(frozen=True, slots=True)
 class StreamletSettings:
-    """What may be set of a streamlet; see `StreamletPlan`."""
+    """The settings of a streamlet; see `StreamletPlan`."""
 
     trigger: Trigger | None
     retry: Retry
@@ -48,196 +49,174 @@ class StreamletSettings:
 
 
 def topic_facts(id: str, flow: ObjectValue) -> TopicFacts:
-    """What the settings make of a topic."""
-    block = flow.get("topics", id)
-    topic = block if isinstance(block, ObjectValue) else ObjectValue({}, ())
+    """Return the settings of a topic that rules need."""
+    topic = _block(flow, "topics", id)
     return TopicFacts(
-        name=_text(topic.get("topic", "name")) or id,
-        channel=_text(topic.get("channel")) or "delta",
-        managed=_truth(topic.get("managed"), True),
-        cluster=_text(topic.get("cluster")) or _text(topic.get("bootstrap", "servers")) or "",
+        name=STRING.value(topic.get("topic", "name")) or id,
+        channel=STRING.value(topic.get("channel")) or "delta",
+        managed=BOOLEAN.value(topic.get("managed")) is not False,
+        cluster=STRING.value(topic.get("cluster")) or STRING.value(topic.get("bootstrap", "servers")) or "",
     )
 
 
 def topic_options(id: str, flow: ObjectValue) -> dict[str, object]:
-    """What a topic's channel wants to know, by the names the channel has for it.
+    """Return a topic's settings for its channel, by the channel's own names.
 
-    The groups `topic`, `connection-config`, `producer-config` and `consumer-config` are objects of dotted keys; all
-    else is one value by its dotted key, such as `bootstrap.servers`.
+    The groups `topic`, `connection-config`, `producer-config` and `consumer-config` are objects of dotted keys; every
+    other option has a single value by its dotted key, such as `bootstrap.servers`.
     """
-    block = flow.get("topics", id)
     options: dict[str, object] = {}
-    for key, value in block.fields.items() if isinstance(block, ObjectValue) else ():
+    for key, value in _block(flow, "topics", id).fields.items():
         if key in _GROUPS:
-            options[key] = _dotted(value, ())
+            options[key] = _plain_scalars(value, ())
         elif key not in ("managed", "channel", "retention"):
-            options |= _dotted(value, (key,))
+            options |= _plain_scalars(value, (key,))
     return options
 
 
 def topic_retention(id: str, flow: ObjectValue) -> Retention:
-    """How long a topic's records stay."""
-    time, size = (_text(flow.get("topics", id, "retention", key)) for key in ("time", "size"))
-    return Retention(_duration(time), _size(size), _truth(flow.get("topics", id, "retention", "keep-unread"), True))
+    """Return how long a topic keeps its records."""
+    retention = _block(flow, "topics", id, "retention")
+    return Retention(
+        time=DURATION.value(retention.get("time")),
+        size=SIZE.value(retention.get("size")),
+        keep_unread=BOOLEAN.value(retention.get("keep-unread")) is not False,
+    )
 
 
 _GROUPS = ("topic", "connection-config", "producer-config", "consumer-config")
 
 
 def application_name(flow: ObjectValue) -> str | None:
-    """The name that settings give the application."""
-    return _text(flow.get("application"))
+    """Return the name that the settings give the application."""
+    return STRING.value(flow.get("application"))
 
 
 def isolation(flow: ObjectValue) -> Isolation:
-    """Whether streamlets have processes of their own."""
-    return "process" if _text(flow.get("isolation")) == "process" else "none"
+    """Return whether streamlets have processes of their own."""
+    return ISOLATION.value(flow.get("isolation")) or "none"
 
 
 def state_access(flow: ObjectValue) -> Access:
     """Return who may read the state directory."""
-    return "group" if _text(flow.get("state-access")) == "group" else "owner"
+    return ACCESS.value(flow.get("state-access")) or "owner"
 
 
 def spark_settings(flow: ObjectValue) -> dict[str, str]:
-    """Spark's settings for the whole application."""
+    """Return the Spark settings of the whole application."""
     return _spark(flow.get("runtimes", "spark"))
 
 
 def spark_places(flow: ObjectValue, ref: str) -> dict[str, Span]:
-    """Where a streamlet's own Spark settings stand, by their full names."""
-    return {_spark_name(key): span_of(one) for key, one in _scalars(flow.get("streamlets", ref, "spark"), ()).items()}
+    """Return the spans of a streamlet's own Spark settings, by their full names."""
+    scalars = _scalars(flow.get("streamlets", ref, "spark"), ())
+    return {_spark_name(key): span_of(scalar) for key, scalar in scalars.items()}
 
 
 def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
-    """The settings of an inlet."""
-    limit = _text(flow.get("streamlets", ref, "inlets", inlet, "max-records"))
-    starting = _text(flow.get("streamlets", ref, "inlets", inlet, "starting"))
-    most = int(limit) if limit and limit.isdecimal() else None
-    return InletSettings(most, "latest" if starting == "latest" else "earliest")
+    """Return the settings of an inlet."""
+    block = _block(flow, "streamlets", ref, "inlets", inlet)
+    return InletSettings(
+        max_records=POSITIVE.value(block.get("max-records")),
+        starting=STARTING.value(block.get("starting")) or "earliest",
+    )
 
 
 def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
-    """The settings of a streamlet; those of `flow.retry` and `flow.trigger` hold where it has none of its own."""
-    block = flow.get("streamlets", ref)
-    own = block if isinstance(block, ObjectValue) else ObjectValue({}, ())
+    """Return the settings of a streamlet; `flow.retry`, `flow.trigger` and `flow.stuck-after` apply where it has none
+    of its own."""
+    own = _block(flow, "streamlets", ref)
     queries = own.get("queries")
-    named = queries.fields.items() if isinstance(queries, ObjectValue) else ()
+    query_blocks = queries.fields.items() if isinstance(queries, ObjectValue) else ()
     retry, retry_set = _retry(flow, own)
-    triggers = {name: _trigger(query.get("trigger")) for name, query in named if isinstance(query, ObjectValue)}
+    triggers = {name: _trigger(query.get("trigger")) for name, query in query_blocks if isinstance(query, ObjectValue)}
     return StreamletSettings(
         trigger=_trigger(own.get("trigger")) or _trigger(flow.get("trigger")),
         retry=retry,
         retry_set=retry_set,
         spark=_spark(own.get("spark")),
         queries={name: trigger for name, trigger in triggers.items() if trigger is not None},
-        group=_text(own.get("group")),
-        source_evolution=_truth(own.get("source-evolution"), True),
-        stuck_after=_duration(_text(own.get("stuck-after")) or _text(flow.get("stuck-after"))) or STUCK_AFTER,
+        group=STRING.value(own.get("group")),
+        source_evolution=BOOLEAN.value(own.get("source-evolution")) is not False,
+        stuck_after=DURATION.value(own.get("stuck-after")) or DURATION.value(flow.get("stuck-after")) or STUCK_AFTER,
     )
 
 
 def _trigger(value: Value | None) -> Trigger | None:
-    if _text(value) == "available-now":
+    if STRING.value(value) == "available-now":
         return AvailableNow()
     if isinstance(value, ObjectValue):
-        for key, make in (("processing-time", ProcessingTime), ("real-time", RealTime)):
-            interval = _duration(_text(value.get(key)))
+        for key, trigger in (("processing-time", ProcessingTime), ("real-time", RealTime)):
+            interval = DURATION.value(value.get(key))
             if interval is not None:
-                return make(interval)
-        if _truth(value.get("available-now"), False):
+                return trigger(interval)
+        if BOOLEAN.value(value.get("available-now")):
             return AvailableNow()
     return None
 
 
+_NO_BLOCK = ObjectValue({}, ())
 _SPARK: tuple[str, ...] = ("runtimes", "spark")
 _RETRY = ("retry",)
-_AS_USUAL: tuple[Retry, frozenset[str]] = (Retry(), frozenset())
+_DEFAULT_RETRY: tuple[Retry, frozenset[str]] = (Retry(), frozenset())
+
+
+def _block(flow: ObjectValue, *path: str) -> ObjectValue:
+    """Return the object at a path, an empty one where there is none."""
+    value = flow.get(*path)
+    return value if isinstance(value, ObjectValue) else _NO_BLOCK
 
 
 def _retry(flow: ObjectValue, own: ObjectValue) -> tuple[Retry, frozenset[str]]:
-    """Later layers win: PSTL's names of the application and of the streamlet, then ours; and which of ours are set."""
-    layers = ((flow, _SPARK), (flow, _RETRY), (own, _SPARK[1:]), (own, _RETRY))
-    if all(layer.get(*path) is None for layer, path in layers):
-        return _AS_USUAL
-    defaults: dict[str, object] = {}
+    """Return the retry settings of a streamlet, and which of them are set by our names.
+
+    Later ones win: PSTL's names of the application, PSTL's of the streamlet, ours of the application, ours of the
+    streamlet.
+    """
+    blocks = ((flow, _SPARK), (flow, _RETRY), (own, _SPARK[1:]), (own, _RETRY))
+    if all(block.get(*path) is None for block, path in blocks):
+        return _DEFAULT_RETRY
+    pstl: dict[str, object] = {}
     for spark in (flow.get("runtimes", "spark"), own.get("spark")):
-        for name, given_as in retry_options(spark):
+        for name, scalar in retry_options(spark):
             with contextlib.suppress(RetryOptionError):
-                defaults |= (option(name, given_as.text),)
-    given: dict[str, object] = {}
-    for layer in (flow.get("retry"), own.get("retry")):
+                pstl |= (option(name, scalar.text),)
+    ours: dict[str, object] = {}
+    for block in (_block(flow, "retry"), _block(own, "retry")):
         for field in fields(Retry):
-            text = _text(layer.get(field.name.replace("_", "-"))) if isinstance(layer, ObjectValue) else None
-            value = None if text is None else _like(field.default, text)
+            key = field.name.replace("_", "-")
+            value = retry_codec(key).value(block.get(key)) if key in block.fields else None
             if value is not None:
-                given[field.name] = value
-    return Retry(**(defaults | given)), frozenset(given)  # type: ignore[arg-type]
-
-
-def _like(default: object, text: str) -> object:
-    """The text as a value of the default's type; None when it is none."""
-    try:
-        match default:
-            case bool():
-                return text in ("true", "yes", "on")
-            case Duration():
-                return duration(text)
-            case int():
-                return int(text)
-            case _:
-                return float(text)
-    except ValueError:
-        return None
-
-
-def _duration(text: str | None) -> Duration | None:
-    value = None if text is None else _like(Duration(0), text)
-    return value if isinstance(value, Duration) else None
-
-
-def _size(text: str | None) -> MemorySize | None:
-    try:
-        return None if text is None else memory_size(text)
-    except ValueError:
-        return None
+                ours[field.name] = value
+    return Retry(**(pstl | ours)), frozenset(ours)  # type: ignore[arg-type]
 
 
 def retry_options(spark: Value | None) -> Iterator[tuple[str, Scalar]]:
-    """PSTL's options about retry among Spark's settings, without the leading `spark.`, and what sets them."""
-    for key, value in _scalars(spark, ()).items():
+    """Yield PSTL's retry options among Spark settings: their names without the prefix `spark.`, and their values."""
+    for key, scalar in _scalars(spark, ()).items():
         if is_option(name := key.removeprefix("spark.")):
-            yield name, value
+            yield name, scalar
 
 
 def _spark(value: Value | None) -> dict[str, str]:
-    """Spark's settings by their full names; the leading `spark.` may be left out."""
-    found = _scalars(value, ())
-    return {_spark_name(key): one.text for key, one in found.items()}
+    """Return Spark settings by their full names; blueprints may omit the prefix `spark.`."""
+    return {_spark_name(key): scalar.text for key, scalar in _scalars(value, ()).items()}
 
 
 def _spark_name(key: str) -> str:
     return key if key.startswith("spark.") else f"spark.{key}"
 
 
-def _dotted(value: Value | None, path: tuple[str, ...]) -> dict[str, object]:
-    return {key: one.value for key, one in _scalars(value, path).items()}
+def _plain_scalars(value: Value | None, path: tuple[str, ...]) -> dict[str, object]:
+    return {key: scalar.value for key, scalar in _scalars(value, path).items()}
 
 
 def _scalars(value: Value | None, path: tuple[str, ...]) -> dict[str, Scalar]:
-    """Values by dotted keys: many settings are written with dots, which HOCON reads as nesting. Null is left out."""
+    """Return values by dotted keys, without null: many options have dots in their names, which HOCON reads as
+    nesting."""
     if isinstance(value, Scalar):
         return {".".join(path): value} if value.value is not None else {}
-    found: dict[str, Scalar] = {}
+    scalars: dict[str, Scalar] = {}
     for key, inner in value.fields.items() if isinstance(value, ObjectValue) else ():
-        found |= _scalars(inner, (*path, key))
-    return found
-
-
-def _text(value: Value | None) -> str | None:
-    return value.text if isinstance(value, Scalar) and value.value is not None else None
-
-
-def _truth(value: Value | None, default: bool) -> bool:
-    text = _text(value)
-    return default if text is None else text in ("true", "yes", "on")
+        scalars |= _scalars(inner, (*path, key))
+    return scalars

@@ -1,4 +1,4 @@
-"""How much findings matter to this application: levels that settings give codes, and comments that silence findings."""
+"""`Levels`: the severity of findings in an application, as settings and comments change it."""
 
 from __future__ import annotations
 
@@ -9,45 +9,53 @@ from blueprint.diagnostics import CODES, Diagnostic, Label, Severity, Sources, f
 from blueprint.diagnostics.codes import FAMILIES
 from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.draft import Draft
-from blueprint.verification.allow_comments import allowances, unknown_code
+from blueprint.settings.codecs import LEVELS
+from blueprint.verification.allowances import allowances, unknown_code
 
-LEVELS = ("error", "warning", "note", "off")
+_CHANGES, _LOGIC = "Changes: with `--against`", "Logic: with `--plans`"
 
-CHANGES, LOGIC, OWN = "Changes: with `--against`", "Logic: with `--plans`", "Levels and silencing"
-
-_RUNS_ALL_THE_SAME = (
+_RUNNABLE_ERRORS = (
     *("contract-incompatible", "folder-shared", "partition-column", "topic-without-producers", "unknown-setting"),
 )
-"""Errors with which an application can be planned and started; what they tell of happens, or does not, as it runs."""
+"""Errors with which an application can be planned and started. Whether they do harm depends on the records."""
 
 
 def lowerable(code: str) -> bool:
-    """Whether findings of a code may be made milder: all but errors that leave nothing to run."""
-    milder = CODES[code].severity is not Severity.ERROR or code in _RUNS_ALL_THE_SAME
-    return milder or code in FAMILIES[CHANGES] or code in FAMILIES[LOGIC]
+    """Return whether findings of a code can be lowered or silenced: all but errors that prevent a plan."""
+    milder = CODES[code].severity is not Severity.ERROR or code in _RUNNABLE_ERRORS
+    return milder or code in FAMILIES[_CHANGES] or code in FAMILIES[_LOGIC]
 
 
-class Judge:
-    """Gives findings the levels of this application, and keeps count of what it silences."""
+class Levels:
+    """The levels that `flow.verify.rules` sets, and the comments that silence findings.
+
+    After `apply`, `silenced` is the number of findings that were dropped.
+    """
 
     def __init__(self, draft: Draft, files: Iterable[str], sources: Sources) -> None:
-        """Arguments: draft: the application; files: whose comments count, besides those that findings stand in."""
+        """Read settings and comments.
+
+        Arguments:
+            draft: the application.
+            files: whose comments are read, besides those of the files that findings point into.
+            sources: the texts of files.
+        """
         rules = draft.settings.get("verify", "rules")
         self._levels: Mapping[str, Value] = rules.fields if isinstance(rules, ObjectValue) else {}
-        self._files, self._sources = set(files), sources
+        self._sources = sources
         self._allowed: dict[tuple[str, int, str], Label] = {}
         self._used: set[tuple[str, int, str]] = set()
         self._read: set[str] = set()
-        self._told: list[Diagnostic] = list(self._level_findings())
+        self._findings: list[Diagnostic] = list(self._level_findings())
         self.silenced = 0
-        self._look_at(self._files)
+        self._read_comments(set(files))
 
-    def judged(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """The findings that stay, at the levels they have here."""
-        found = list(dict.fromkeys(found))
-        self._look_at({each.primary.span.file for each in found if each.primary is not None})
+    def apply(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Return the findings that are not silenced, without duplicates, at their levels in this application."""
+        findings = list(dict.fromkeys(findings))
+        self._read_comments({finding.primary.span.file for finding in findings if finding.primary is not None})
         kept = []
-        for diagnostic in found:
+        for diagnostic in findings:
             level = self._level(diagnostic)
             if level == "off" or self._silences(diagnostic):
                 self.silenced += 1
@@ -55,37 +63,40 @@ class Judge:
                 kept.append(replace(diagnostic, severity=Severity(level)))
         return kept
 
-    def own(self, *, refused: bool, logic: bool, changes: bool) -> list[Diagnostic]:
-        """What is wrong with levels and comments themselves; comments about what nobody could find are left alone.
+    def own_findings(self, *, errors: bool, logic: bool, changes: bool) -> list[Diagnostic]:
+        """Return what is wrong with the levels and comments themselves.
 
         Arguments:
-            refused: whether there are errors, which keep other rules silent.
-            logic, changes: whether those were looked for.
+            errors: whether there are errors; then rules may have been silent, and unused comments prove nothing.
+            logic: whether logic was checked.
+            changes: whether the application was compared. Comments on findings that were not looked for are not
+                reported as unused.
         """
-        if refused:
-            return self._told
-        left_out = {*(() if logic else FAMILIES[LOGIC]), *(() if changes else FAMILIES[CHANGES])}
+        if errors:
+            return self._findings
+        not_checked = {*(() if logic else FAMILIES[_LOGIC]), *(() if changes else FAMILIES[_CHANGES])}
         unused = [
             finding(
                 "allow-unused",
-                f"this allows `{code}`, and there is no such finding here",
+                f"this comment allows `{code}`, but there is no such finding here",
                 label.span,
-                help=("take the comment out, or put it on the line of the finding or above it",),
+                help=("remove the comment, or move it to the line of the finding or the line above",),
             )
             for (file, line, code), label in self._allowed.items()
-            if (file, line, code) not in self._used and code not in left_out and lowerable(code)
+            if (file, line, code) not in self._used and code not in not_checked and lowerable(code)
         ]
-        return [*self._told, *unused]
+        return [*self._findings, *unused]
 
-    def _look_at(self, files: Iterable[str]) -> None:
+    def _read_comments(self, files: set[str]) -> None:
         new = {file for file in files if not file.startswith("<")} - self._read
         self._read |= new
-        found, wrong = allowances(new, self._sources)
-        self._told += wrong
-        for one in found:
-            self._allowed[one.span.file, one.line, one.code] = Label(one.span)
-            if not lowerable(one.code):
-                self._told.append(_refused(one.code, Label(one.span), "silenced"))
+        allowed, unknown_codes = allowances(new, self._sources)
+        self._findings += unknown_codes
+        for allowance in allowed:
+            label = Label(allowance.span)
+            self._allowed[allowance.span.file, allowance.line, allowance.code] = label
+            if not lowerable(allowance.code):
+                self._findings.append(_level_refused(allowance.code, label, "silenced"))
 
     def _silences(self, diagnostic: Diagnostic) -> bool:
         if diagnostic.primary is None or not lowerable(diagnostic.code):
@@ -105,14 +116,14 @@ class Judge:
             if code not in CODES:
                 yield unknown_code(code, key_span_of(value))
             elif isinstance(value, Scalar) and value.text in LEVELS[1:] and not lowerable(code):
-                yield _refused(code, Label(span_of(value)), "lowered")
+                yield _level_refused(code, Label(span_of(value)), "lowered")
 
 
-def _refused(code: str, at: Label, what: str) -> Diagnostic:
+def _level_refused(code: str, label: Label, change: str) -> Diagnostic:
     return finding(
         "level-refused",
-        f"`{code}` cannot be {what}: with such a finding there is nothing to run",
-        at,
-        causes=(f"it means that {CODES[code].meaning}",),
-        help=("take this out, and mend what it is about",),
+        f"`{code}` cannot be {change}: an application with such an error cannot be started",
+        label,
+        causes=(f"`{code}` means that {CODES[code].meaning}",),
+        help=("remove this, and fix the error",),
     )

@@ -24,16 +24,16 @@ from blueprint.settings.checks import stray_findings
 from blueprint.settings.layers import ARGUMENTS, count_settings, read_layers
 from blueprint.settings.secrets import Secrets, secrets_in
 from blueprint.settings.tree import configured
-from blueprint.settings.unread import unread_findings
+from blueprint.settings.unread_settings import unread_findings
 from blueprint.settings.values import topic_facts
 from blueprint.verification.buildable import buildable
-from blueprint.verification.describing import describe, with_dead_letters
-from blueprint.verification.levels import Judge
+from blueprint.verification.descriptors import describe, with_dead_letters
+from blueprint.verification.garbage_collection import without_garbage_collection
+from blueprint.verification.levels import Levels
 from blueprint.verification.planning import make_plan
+from blueprint.verification.rules.all_rules import RULES
 from blueprint.verification.rules.contracts import alike_pairs
-from blueprint.verification.rules.every import RULES
 from blueprint.verification.rules.settings import settings_of_no_query
-from blueprint.verification.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     from blueprint.comparison import Change
@@ -70,7 +70,7 @@ class Verification:
         return not _refused(self.diagnostics)
 
 
-@uninterrupted
+@without_garbage_collection
 def verify(
     blueprint_path: Path | str,
     *,
@@ -132,19 +132,19 @@ def verify(
         found += built.findings
         found += settings_of_no_query(draft, built.queries)
         checked = replace(checked, logic=len(application.streamlets))
-    judge = Judge(draft, _texts(layers, blueprint), sources)
-    found = judge.judged(found)
+    levels = Levels(draft, _texts(layers, blueprint), sources)
+    found = levels.apply(found)
     plan = None if _refused(found) else make_plan(draft)
     older = against(plan) if callable(against) and plan is not None else None if callable(against) else against
     changes: tuple[Change, ...] = ()
     if older is not None:
         changes = older.changes(plan, built.queries) if plan is not None else ()
         checked, told = _compared(older, changes, plan, draft, built.queries, checked)
-        found += judge.judged(told)
-    own = judge.own(refused=_refused(found), logic=logic is not None, changes=checked.changes is not None)
+        found += levels.apply(told)
+    own = levels.own_findings(errors=_refused(found), logic=logic is not None, changes=checked.changes is not None)
     found += own
     plan = None if _refused(own) else plan
-    checked = replace(checked, silenced=judge.silenced)
+    checked = replace(checked, silenced=levels.silenced)
     found = [secrets.finding(with_fitting_fix(each, sources)) for each in found]
     return Verification(shown, _sorted(found), plan, sources, checked, draft.graph, built.queries, changes)
 

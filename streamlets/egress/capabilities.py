@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.catalog import ParameterProblem
-from blueprint.quantities import Duration, QuantityError, duration
+from blueprint.quantities import Duration, QuantityError, boolean, duration
 from blueprint.spelling import alternatives, did_you_mean, listing, near
 
 OutputMode = Literal["append", "update", "complete"]
@@ -104,7 +104,7 @@ def _typed(option: SinkOption, value: object) -> SinkValue:
     if isinstance(value, (Mapping, list, tuple)) or value is None:
         return None
     if option.type is bool:
-        return {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}.get(text.lower())
+        return boolean(text.lower())
     if option.type is int:
         return int(text) if text.isdecimal() else None
     if option.type is Duration:

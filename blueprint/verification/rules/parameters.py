@@ -10,7 +10,7 @@ from blueprint.catalog import ParameterDescriptor, ParameterProblem, ParameterTy
 from blueprint.diagnostics import Diagnostic, Fix, FixKind, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, span_of
 from blueprint.model.draft import Draft
-from blueprint.model.slips import renamed
+from blueprint.model.findings import rename_key
 from blueprint.settings.parameters import ParameterError, parameter_default, parameter_value
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 
@@ -147,7 +147,7 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
             if key not in keys:
                 place = key_span_of(value)
                 alike.setdefault((place, key, descriptor.class_name), []).append(ref)
-                fix = renamed(FixKind.RENAME_PARAMETER, value, key, only[key]) if key in only else None
+                fix = rename_key(FixKind.RENAME_PARAMETER, value, key, only[key]) if key in only else None
                 fixes.setdefault(place, []).append(fix)
     for (place, key, _), refs in alike.items():
         descriptor = draft.descriptor(refs[0])

@@ -9,7 +9,7 @@ from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
 from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
-from blueprint.model.slips import renamed
+from blueprint.model.findings import rename_key
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import is_half, missing_links
 
@@ -129,7 +129,7 @@ def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
                     f"`topics.{id}.topic` has no setting `{key}`",
                     key_span_of(value),
                     help=(f"did you mean {alternatives(close)}?",),
-                    fix=renamed(FixKind.RENAME_TOPIC_SETTING, value, key, only[key]) if key in only else None,
+                    fix=rename_key(FixKind.RENAME_TOPIC_SETTING, value, key, only[key]) if key in only else None,
                 )
 
 

@@ -14,7 +14,7 @@ HERE = Span("blueprint.conf", 1, 1, 1, 2)
 
 
 def graph(*wires: str) -> ApplicationGraph:
-    """A graph of wires such as `a>t` (streamlet a writes topic t) and `t<b` (b reads t)."""
+    """Return a graph of wires such as `a>t` (streamlet a writes topic t) and `t<b` (b reads t)."""
     edges: list[Edge] = []
     streamlets: dict[str, None] = {}
     topics: dict[str, None] = {}
@@ -29,70 +29,70 @@ def graph(*wires: str) -> ApplicationGraph:
 
 
 def test_producers_come_first_and_ties_by_name() -> None:
-    """The order is one that a bounded run can follow, and always the same."""
+    """The order is a topological one, as a bounded run needs it, and always the same."""
     assert graph("c>t", "t<b", "t<a", "b>u", "u<d").order() == ("c", "a", "b", "d")
 
 
-def test_knotted_streamlets_come_last() -> None:
-    """A circle has no order; its streamlets follow the others by name."""
+def test_streamlets_in_cycles_come_last() -> None:
+    """A cycle has no topological order; its streamlets follow the others, by name."""
     assert graph("z>t", "t<y", "b>u", "u<a", "a>v", "v<b").order() == ("z", "y", "a", "b")
 
 
-def test_a_diamond_is_no_circle() -> None:
-    """A diamond is no circle."""
+def test_a_diamond_is_not_a_cycle() -> None:
+    """Two paths from one streamlet to another have the same direction."""
     assert graph("a>t", "t<b", "t<c", "b>u", "c>u", "u<d").cycles() == ()
 
 
-def test_each_knot_is_told_once_with_a_shortest_way_round() -> None:
-    """Two knots; the first has a long and a short way round, and the short one is told."""
-    knots = graph("a>t", "t<b", "b>u", "u<a", "b>v", "v<c", "c>w", "w<a", "p>x", "x<p").cycles()
-    assert [[str(edge.source) for edge in knot.path] for knot in knots] == [["a", "t", "b", "u"], ["p", "x"]]
-    assert [knot.further for knot in knots] == [4, 0]
+def test_each_component_has_one_shortest_cycle() -> None:
+    """Of two strongly connected components, the first has a long and a short cycle; the short one is returned."""
+    cycles = graph("a>t", "t<b", "b>u", "u<a", "b>v", "v<c", "c>w", "w<a", "p>x", "x<p").cycles()
+    assert [[str(edge.source) for edge in cycle.path] for cycle in cycles] == [["a", "t", "b", "u"], ["p", "x"]]
+    assert [cycle.further for cycle in cycles] == [4, 0]
 
 
-def test_what_follows_a_knot_is_no_part_of_it() -> None:
-    """Only the streamlets of the circle are told."""
-    (knot,) = graph("a>t", "t<b", "b>u", "u<a", "b>v", "v<c").cycles()
-    assert {edge.source.name for edge in knot.path} == {"a", "t", "b", "u"}
+def test_streamlets_after_a_cycle_are_not_a_part_of_it() -> None:
+    """The path has the streamlets of the cycle only."""
+    (cycle,) = graph("a>t", "t<b", "b>u", "u<a", "b>v", "v<c").cycles()
+    assert {edge.source.name for edge in cycle.path} == {"a", "t", "b", "u"}
 
 
 def test_reachable_nodes() -> None:
-    """Everything downstream, with the starts."""
-    found = graph("a>t", "t<b", "c>u", "u<d").reachable({Node("streamlet", "a")})
-    assert {node.name for node in found} == {"a", "t", "b"}
+    """Every node downstream is reachable, and the starts are."""
+    nodes = graph("a>t", "t<b", "c>u", "u<d").reachable({Node("streamlet", "a")})
+    assert {node.name for node in nodes} == {"a", "t", "b"}
 
 
 def test_cycles_agree_with_networkx() -> None:
-    """On random graphs there is one cycle for each strongly connected component, and no shorter one in it."""
+    """On random graphs, each strongly connected component has one cycle, and no shorter one."""
     chance = random.Random(3)
     for _ in range(150):
         names = "abcdefg"[: chance.randint(2, 7)]
         wires = {f"{chance.choice(names)}>t{chance.randrange(4)}" for _ in range(chance.randint(1, 8))}
         wires |= {f"t{chance.randrange(4)}<{chance.choice(names)}" for _ in range(chance.randint(1, 8))}
-        made = graph(*sorted(wires))
-        plain: nx.DiGraph[Any] = nx.DiGraph(made.networkx())
-        knots = [part for part in nx.strongly_connected_components(plain) if len(part) > 1]
-        cycles = made.cycles()
-        assert len(cycles) == len(knots)
+        random_graph = graph(*sorted(wires))
+        plain: nx.DiGraph[Any] = nx.DiGraph(random_graph.networkx())
+        components = [nodes for nodes in nx.strongly_connected_components(plain) if len(nodes) > 1]
+        cycles = random_graph.cycles()
+        assert len(cycles) == len(components)
         for cycle in cycles:
             members = {edge.source for edge in cycle.path}
-            knot = next(part for part in knots if part >= members)
+            component = next(nodes for nodes in components if nodes >= members)
             steps = zip(cycle.path, cycle.path[1:] + cycle.path[:1], strict=True)
-            assert all(one.target == two.source for one, two in steps)
-            assert len(cycle.path) == min(map(len, nx.simple_cycles(plain.subgraph(knot))))
+            assert all(edge.target == following.source for edge, following in steps)
+            assert len(cycle.path) == min(map(len, nx.simple_cycles(plain.subgraph(component))))
 
 
-def test_a_huge_knot_is_told_at_once() -> None:
-    """A ring of 5,000 streamlets is one circle, and does not recurse."""
+def test_a_huge_cycle() -> None:
+    """A ring of 5,000 streamlets is one cycle, which is found without recursion."""
     count = 5_000
     wires = [wire for at in range(count) for wire in (f"s{at}>t{at}", f"t{at}<s{(at + 1) % count}")]
-    (knot,) = graph(*wires).cycles()
-    assert len(knot.path) == 2 * count
+    (cycle,) = graph(*wires).cycles()
+    assert len(cycle.path) == 2 * count
 
 
 def test_without_streamlets() -> None:
-    """Their connections go with them, topics stay."""
-    left = graph("a>t", "t<b", "b>u").without({"b"})
-    assert left.streamlets == ("a",)
-    assert left.topics == ("t", "u")
-    assert [edge.source.name for edge in left.edges] == ["a"]
+    """Their connections are removed, all topics are kept."""
+    smaller = graph("a>t", "t<b", "b>u").without({"b"})
+    assert smaller.streamlets == ("a",)
+    assert smaller.topics == ("t", "u")
+    assert [edge.source.name for edge in smaller.edges] == ["a"]

@@ -1,4 +1,4 @@
-"""Retry settings under PSTL's names: which there are, how durations are written, and what comes before what."""
+"""Retry settings under PSTL's names: which exist, how values are written, and which wins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def settings(text: str) -> ObjectValue:
 
 @given(number=st.integers(0, 10**4), unit=st.sampled_from(sorted(UNITS)), key=st.sampled_from(["min", "max", "stable"]))
 def test_every_unit_of_pstl_is_read(number: int, unit: str, key: str) -> None:
-    """A number and one of PSTL's seven units, without a blank, is that long."""
+    """A number and one of PSTL's seven units, without a space, is a duration."""
     name = {"min": "min.backoff", "max": "max.backoff", "stable": "stable.period"}[key]
     length = Duration(number * UNITS[unit])
     if key != "stable" and length < Duration(10 * 10**6):
@@ -65,21 +65,21 @@ def test_all_options_are_read_with_dots_and_with_dashes() -> None:
         ("random.factor", "inf"), ("enabled", "perhaps"),
     ],
 )  # fmt: skip
-def test_wrong_values_are_refused(name: str, text: str) -> None:
-    """A bare number, a negative one, an unknown unit, nothing: each is told with what would be right."""
-    with pytest.raises(RetryOptionError, match=rf"^`pstl.retry.{name}` must be .+, not `{text}`$"):
+def test_invalid_values_are_rejected(name: str, text: str) -> None:
+    """A number without a unit, a negative one, an unknown unit, nothing: the message says what is expected."""
+    with pytest.raises(RetryOptionError, match=rf"^`pstl.retry.{name}` must be .+, found `{text}`( without a unit)?$"):
         option(f"pstl.retry.{name}", text)
 
 
-def test_an_option_that_does_not_exist_comes_with_the_nearest() -> None:
-    """A misspelt option names the one that was meant."""
+def test_an_unknown_option_has_a_suggestion() -> None:
+    """The error for a misspelt option names the option that was meant."""
     with pytest.raises(RetryOptionError) as caught:
         option("pstl.retry.max.atempts", "3")
     assert (caught.value.unknown, caught.value.help) == (True, ("did you mean `max-attempts`?",))
 
 
-def test_what_comes_before_what() -> None:
-    """Ours before PSTL's, a streamlet's before the application's; only ours are fixed against a query's options."""
+def test_precedence() -> None:
+    """Our names win over PSTL's, a streamlet over the application; only our names win over the options of a query."""
     flow = settings(
         """
         runtimes.spark { pstl.retry { min.backoff = 10s, max.attempts = 1, random.factor = 0.1, stable-period = 1s } }

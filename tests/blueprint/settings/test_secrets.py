@@ -23,13 +23,13 @@ from blueprint.settings.secrets import Secrets, is_secret_path
         ("flow.streamlets.feed.parameters.key-column", False),
     ],
 )
-def test_what_a_path_says(path: str, secret: bool) -> None:
-    """Names of streamlets and topics say nothing about what is set below them."""
+def test_secret_paths(path: str, secret: bool) -> None:
+    """A setting is secret by its name; names of streamlets and topics do not count."""
     assert is_secret_path(path.split(".")) is secret
 
 
 def test_texts_of_a_run_are_masked() -> None:
-    """A secret is replaced wherever it is a word of a text, as are passwords in addresses; other fields stay."""
+    """A secret is replaced wherever it is a word of a text, as is user information in URLs; other fields are kept."""
 
     @dataclass(frozen=True)
     class Event:
@@ -47,7 +47,7 @@ def test_texts_of_a_run_are_masked() -> None:
 
 
 def test_lines_keep_their_length() -> None:
-    """By place, by the key on the line, by value and by address; substitutions and code stay readable."""
+    """Secrets are found by span, by the key on the line, by value and in URLs; substitutions and code are readable."""
     secrets = Secrets(["hunter2"], [Span("a.conf", 1, 5, 1, 8)])
     for line in ("x = abc", "b { token = abc, c = hunter2 }", '"api-key": "a b"', "u = jdbc://a:b@c"):
         masked = secrets.line("a.conf", 1 if line.startswith("x") else 2, line)

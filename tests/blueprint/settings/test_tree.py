@@ -1,4 +1,4 @@
-"""Blueprint and settings as one tree: what stands beside what, whatever form it was written in."""
+"""Blueprint and settings as one tree: ports have one form, however they are written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BLUEPRINT = "blueprint.streamlets.archive { class = streamlets.Sink, inlets.in 
 
 
 def tree(*layers: str) -> ObjectValue:
-    """The `flow` tree of texts."""
+    """Return the `flow` tree of texts."""
     root, findings = resolve([parse_text(text, f"{i}.conf") for i, text in enumerate(layers)], {})
     assert findings == ()
     blueprint, findings_too = load(root, "0.conf", ".")
@@ -29,15 +29,15 @@ def tree(*layers: str) -> ObjectValue:
         ("inlets.in = null", None),
     ],
 )
-def test_a_schema_in_its_short_form_stands_beside_other_settings(setting: str, port: object) -> None:
-    """`inlets.in = schema` and `inlets.in.max-records` set two things; `null` takes both back."""
+def test_a_schema_in_its_short_form_is_merged_with_other_settings(setting: str, port: object) -> None:
+    """`inlets.in = schema` and `inlets.in.max-records` are two settings; `null` unsets both."""
     value = tree(_BLUEPRINT, f"flow.streamlets.archive.{setting}").get("streamlets", "archive", "inlets", "in")
     assert value is not None
     assert plain(value) == port
 
 
-def test_the_short_form_of_a_setting_keeps_what_the_blueprint_sets_beside_the_schema() -> None:
-    """The other way about: the blueprint has the long form, a settings file the short one."""
+def test_a_short_form_keeps_the_other_settings_of_the_blueprint() -> None:
+    """The reverse: the blueprint has the long form, a settings file the short one."""
     long = "blueprint.streamlets.archive { class = streamlets.Sink, outlets.x { schema = a.avsc, note = 1 } }"
     value = tree(long, "flow.streamlets.archive.outlets.x = b.avsc").get("streamlets", "archive", "outlets", "x")
     assert value is not None
@@ -45,7 +45,7 @@ def test_the_short_form_of_a_setting_keeps_what_the_blueprint_sets_beside_the_sc
 
 
 def test_a_normalised_schema_keeps_its_places() -> None:
-    """The value still knows where it stands, and what it overrides."""
+    """The value has its own place and those of the values it overrides."""
     value = tree(_BLUEPRINT, "flow.streamlets.archive.inlets.in = b.avsc").get(
         "streamlets", "archive", "inlets", "in", "schema"
     )

@@ -29,7 +29,8 @@ def test_options_are_removed_from_the_writer(spark: SparkSession) -> None:
     assert field.get(writer._jwrite).toString() == "Map(path -> x)"
     assert take_retry_options(writer, "q") == {}
     with pytest.raises(
-        StreamletError, match=r"in the query `q`, `pstl.retry.max.backoff` must be a duration .*not `5`"
+        StreamletError,
+        match=r"in the query `q`, `pstl.retry.max.backoff` must be a duration .*found `5` without a unit",
     ):
         take_retry_options(writer.option("pstl.retry.max.backoff", "5"), "q")
 

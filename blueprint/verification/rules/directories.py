@@ -21,7 +21,7 @@ class _Writer:
     place: Span
 
 
-def shared_folders(draft: Draft) -> Iterator[Diagnostic]:
+def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
     """No two streamlets write one folder: whoever reads it takes the files of both for one table."""
     alike: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
     for ref in draft.blueprint.streamlets:

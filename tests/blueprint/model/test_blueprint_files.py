@@ -1,4 +1,4 @@
-"""No blueprint where one was looked for: what is near, and how one looks."""
+"""The finding for a blueprint that does not exist suggests similar files, or shows an example."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.model.nearby import SKELETON
+from blueprint.model.blueprint_files import SKELETON
 from blueprint.verification.verify import verify
 from tests.blueprint.paper import PaperCatalog
 
 
 def helps(path: str, folder: Path) -> tuple[str, ...]:
     """The help of the one finding."""
-    (found,) = verify(path, catalog=PaperCatalog(), environment={}, working_directory=folder).diagnostics
-    assert found.code == "file-not-found"
-    return found.help
+    (diagnostic,) = verify(path, catalog=PaperCatalog(), environment={}, working_directory=folder).diagnostics
+    assert diagnostic.code == "file-not-found"
+    return diagnostic.help
 
 
 @pytest.mark.parametrize(
@@ -28,24 +28,23 @@ def helps(path: str, folder: Path) -> tuple[str, ...]:
         ({"shop/app.conf": "blueprint {}"}, "shop/blueprint.conf", "did you mean `shop/app.conf`?"),
     ],
 )
-def test_a_blueprint_near_by_is_proposed(
+def test_a_similar_blueprint_is_suggested(
     files: dict[str, str], asked: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Names that are near, files that may be blueprints, folders that have one; and where it is looked for."""
+    """Similar names, files that may be blueprints, directories with a blueprint; and the names of blueprints."""
     monkeypatch.chdir(tmp_path)
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    found = helps(asked, tmp_path)
-    assert found[0] == meant
-    assert found[1].startswith("the blueprint of a folder is its `blueprint.conf`, ")
-    assert len(found) == 2
+    suggestion, names = helps(asked, tmp_path)
+    assert suggestion == meant
+    assert names.startswith("a directory's blueprint is named `blueprint.conf`, ")
 
 
-def test_where_nothing_is_near_a_blueprint_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user who begins gets something to begin with, which can be read."""
+def test_without_a_similar_file_an_example_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example is a blueprint that can be read."""
     monkeypatch.chdir(tmp_path)
     assert helps("nowhere.conf", tmp_path) == (f"a blueprint looks like this:\n{SKELETON}",)
     (tmp_path / "nowhere.conf").write_text(SKELETON)
-    found = verify("nowhere.conf", catalog=PaperCatalog(), environment={}, working_directory=tmp_path).diagnostics
-    assert {each.code for each in found} == {"class-not-found"}
+    verification = verify("nowhere.conf", catalog=PaperCatalog(), environment={}, working_directory=tmp_path)
+    assert {diagnostic.code for diagnostic in verification.diagnostics} == {"class-not-found"}

@@ -1,4 +1,4 @@
-"""What is said when there is no blueprint where one was looked for: others near by, and how one looks."""
+"""Files that have a blueprint: their names, suggestions where there is none, and an example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blueprint.diagnostics import Diagnostic
 from blueprint.spelling import alternatives
 
 BLUEPRINT_NAMES = ("blueprint.conf", "blueprint.yaml", "blueprint.yml", "blueprint.json")
-"""What a folder's blueprint is called, the first that is there counts."""
+"""The names of a directory's blueprint; the first that exists is used."""
 
 SKELETON = """blueprint {
   streamlets {
@@ -23,28 +23,30 @@ SKELETON = """blueprint {
   }
 }"""
 
-_MOST_LOOKED_AT = 500
-_MOST_NAMED = 3
+_MOST_SEARCHED = 500
+_MOST_SUGGESTED = 3
 
 
-def with_whereabouts(diagnostic: Diagnostic, path: Path, shown: str) -> Diagnostic:
-    """The finding that there is no file, for a blueprint.
+def with_suggestions(diagnostic: Diagnostic, path: Path, shown: str) -> Diagnostic:
+    """Return the finding that a blueprint's file does not exist, with similar files as help.
 
     Arguments:
-        path: where it was looked for; shown: the same as the user would name it.
+        diagnostic: the finding.
+        path: the file that does not exist.
+        shown: the path as the user would write it.
     """
-    near = [str(Path(shown).parent / name) for name in islice(_candidates(path), _MOST_NAMED)]
+    near = [str(Path(shown).parent / name) for name in islice(_candidates(path), _MOST_SUGGESTED)]
     help = diagnostic.help or ((f"did you mean {alternatives(near)}?",) if near else ())
     if path.name in BLUEPRINT_NAMES:
-        help += (f"the blueprint of a folder is its {alternatives(BLUEPRINT_NAMES)}",)
+        help += (f"a directory's blueprint is named {alternatives(BLUEPRINT_NAMES)}",)
     skeleton = () if diagnostic.help or near else (f"a blueprint looks like this:\n{SKELETON}",)
     return replace(diagnostic, help=(*help, *skeleton))
 
 
 def _candidates(path: Path) -> Iterator[str]:
-    """Files that may be blueprints in the folder, then folders below it that have one."""
+    """Yield files of the directory that may be blueprints, then its subdirectories with a blueprint."""
     try:
-        entries = sorted(islice(path.parent.iterdir(), _MOST_LOOKED_AT))
+        entries = sorted(islice(path.parent.iterdir(), _MOST_SEARCHED))
     except OSError:
         return
     suffixes = {Path(name).suffix for name in BLUEPRINT_NAMES}

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from blueprint.diagnostics import Diagnostic
 from blueprint.model.draft import Draft
 from blueprint.verification.rules import (
+    connections,
     contracts,
     cycles,
-    folders,
-    migration,
+    directories,
     mounts,
     names,
     parameters,
@@ -24,7 +24,7 @@ Rule = Callable[[Draft], Iterable[Diagnostic]]
 """A rule returns what is wrong with a draft; it never raises for what a user did."""
 
 RULES: tuple[Rule, ...] = (
-    migration.connections,
+    connections.connections,
     names.streamlet_names,
     names.class_paths,
     names.port_names,
@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
     parameters.parameter_problems,
     parameters.unknown_parameters,
     parameters.missing_parameters,
-    folders.shared_folders,
+    directories.shared_directories,
     mounts.mount_declarations,
     mounts.mount_folders,
     mounts.missing_mounts,

@@ -1,4 +1,4 @@
-"""Settings that nothing reads are findings, with what was most probably meant."""
+"""Settings that nothing reads are findings that suggest the setting that was probably meant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RATE = "`flow.streamlets.east.parameters.rate` or `flow.streamlets.west.paramete
 
 
 def unread(folder: Path, *arguments: str, conf: str = "", more: str = "") -> list[tuple[str, tuple[str, ...]]]:
-    """Headline and help of each finding."""
+    """Return headline and help of each finding."""
     (folder / "blueprint.conf").write_text(RIGHT + more, encoding="utf-8")
     (folder / "a.conf").write_text(conf, encoding="utf-8")
     verification = verify(
@@ -24,8 +24,8 @@ def unread(folder: Path, *arguments: str, conf: str = "", more: str = "") -> lis
         environment={},
         working_directory=folder,
     )
-    assert {each.code for each in verification.diagnostics} <= {"unknown-setting"}
-    return [(each.headline, each.help) for each in verification.diagnostics]
+    assert {diagnostic.code for diagnostic in verification.diagnostics} <= {"unknown-setting"}
+    return [(diagnostic.headline, diagnostic.help) for diagnostic in verification.diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def unread(folder: Path, *arguments: str, conf: str = "", more: str = "") -> lis
     ],
 )
 def test_an_argument_that_nothing_reads_is_reported(tmp_path: Path, argument: str, help: str) -> None:
-    """An argument without its prefix is not accepted in silence."""
+    """An argument without its prefix is not ignored silently."""
     key = argument.partition("=")[0]
-    assert [each[1] for each in unread(tmp_path, argument)] == [(help,)], key
+    assert [helps for _, helps in unread(tmp_path, argument)] == [(help,)], key
 
 
-def test_an_argument_that_a_substitution_reads_is_right(tmp_path: Path) -> None:
-    """The user's own keys are for substitutions, in the blueprint and in files, also inside of what they take."""
+def test_an_argument_that_a_substitution_reads_is_not_reported(tmp_path: Path) -> None:
+    """Substitutions in the blueprint and in files may use keys of the user's, and parts of their values."""
     more = "flow.streamlets.west.parameters = ${mine.west}\n"
     assert unread(tmp_path, "mine.west.rate=3", more=more) == []
     conf = "flow.streamlets.west.parameters.rate = ${?rate}"
@@ -58,7 +58,7 @@ def test_an_argument_that_a_substitution_reads_is_right(tmp_path: Path) -> None:
 
 
 def test_files_may_have_sections_of_their_own(tmp_path: Path) -> None:
-    """Files are shared by applications; only what is a setting without its prefix is reported."""
+    """Applications share files; only settings without their prefix are reported."""
     assert unread(tmp_path, conf="stations { oslo = OSL }\ncolour = red\nrate = 3\neast.x = 1") == []
     assert unread(tmp_path, conf="parameters.rate = 3") == [
         ("nothing reads the setting `parameters.rate`", (f"did you mean {RATE}?",))

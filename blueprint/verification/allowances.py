@@ -1,8 +1,8 @@
-"""Comments that silence a finding where it stands: `// flow: allow contract-risk (because the archive is coarse)`.
+"""Comments that silence findings: `// flow: allow contract-risk (because the archive is coarse)`.
 
-Codes are separated by commas; the reason, in parentheses or not, begins with the first word after them.
-Such a comment holds for its own line, and alone on a line for the next one that is no comment. It is looked for in the
-text, line by line: parsers pass comments over, and findings point into files of several formats, Python among them.
+Codes are separated by commas. The reason, in parentheses or not, begins with the first word after them. Such a comment
+applies to its own line; alone on a line, it applies to the next line that is not a comment. Files are searched as text,
+line by line, because parsers skip comments, and because findings point into files of several formats, including Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ _COMMENT = re.compile(r"[ \t]*(?:#|//)")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A code that a comment allows: `line` is the one it holds for, `span` where the code stands."""
+    """A code that a comment allows.
+
+    Arguments:
+        code: of the findings that the comment silences.
+        line: the line whose findings it silences, from 1.
+        span: of the code in the comment.
+    """
 
     code: str
     line: int
@@ -32,51 +38,52 @@ class Allowance:
 
 
 def allowances(files: Iterable[str], sources: Sources) -> tuple[list[Allowance], list[Diagnostic]]:
-    """What comments allow, and a finding for each that names no code.
+    """Return what comments allow, and a finding for each name in a comment that is not a code.
 
     Arguments:
-        files: as in `Span.file`.
+        files: to search, named as in `Span.file`.
+        sources: their texts.
     """
-    found, wrong = [], []
+    allowed, unknown_codes = [], []
     for file in sorted(set(files)):
-        for allowance in _in_file(file, sources.lines(file)):
+        for allowance in _allowances_in(file, sources.lines(file)):
             if allowance.code in CODES:
-                found.append(allowance)
+                allowed.append(allowance)
             else:
-                wrong.append(unknown_code(allowance.code, allowance.span))
-    return found, wrong
+                unknown_codes.append(unknown_code(allowance.code, allowance.span))
+    return allowed, unknown_codes
 
 
-def _in_file(file: str, lines: list[str]) -> Iterator[Allowance]:
+def _allowances_in(file: str, lines: list[str]) -> Iterator[Allowance]:
     for number, line in enumerate(lines, start=1):
         if "flow:" not in line:
             continue
         for comment in _ALLOW.finditer(line):
-            if _quoted(line[: comment.start()]):
+            if _ends_in_quotes(line[: comment.start()]):
                 continue
             target = _next_line(lines, number) if not line[: comment.start()].strip() else number
             for name in _NAME.finditer(line, comment.start(1), comment.end(1)):
                 yield Allowance(name[0], target, Span(file, number, name.start() + 1, number, name.end() + 1))
 
 
-def _quoted(text: str) -> bool:
-    """Whether a text ends inside of a quoted string."""
+def _ends_in_quotes(text: str) -> bool:
+    """Return whether a text ends inside a quoted string."""
     return len(re.findall(r'(?<!\\)"', text)) % 2 == 1
 
 
 def _next_line(lines: list[str], number: int) -> int:
-    """The first line behind `number` that is no comment."""
+    """Return the number of the first line after `number` that is not a comment."""
     while number < len(lines) and _COMMENT.match(lines[number]):
         number += 1
     return number + 1
 
 
 def unknown_code(name: str, span: Span) -> Diagnostic:
-    """The finding for a name that is no code."""
+    """Return the finding for a name that is not a code."""
     meant = misspelling_of(name, CODES)
     return finding(
         "unknown-code",
-        f"there is no finding with the code `{name}`",
+        f"unknown finding code `{name}`",
         span,
         help=did_you_mean(name, CODES) or ("`flow explain` lists all codes",),
         fix=rewrite(FixKind.RENAME_CODE, (span, name, meant)) if meant else None,

@@ -1,4 +1,4 @@
-"""Settings that nothing reads: outside of `flow` and `blueprint`, and in no substitution."""
+"""Settings that nothing reads, because they are neither below `flow` or `blueprint` nor in a substitution."""
 
 from __future__ import annotations
 
@@ -19,40 +19,42 @@ _Path = tuple[str, ...]
 
 
 def unread_findings(
-    root: ObjectValue, layers: Iterable[Layer], draft: Draft, found: Iterable[Diagnostic]
+    root: ObjectValue, layers: Iterable[Layer], draft: Draft, findings: Iterable[Diagnostic]
 ) -> Iterator[Diagnostic]:
-    """A `key=value` argument has an effect, and a file does not have a setting beside `flow` that belongs below it.
+    """Yield findings for `key=value` arguments without an effect, and for settings of files that belong below `flow`.
 
-    Other sections of files are the user's own, also when nothing reads them: files are shared by applications.
+    Other sections of files belong to the user, even if nothing reads them, because applications share files.
 
     Arguments:
-        root: the whole tree; layers: what it is made of.
-        found: the findings so far, whose places are not reported again.
+        root: the whole tree.
+        layers: the texts it was read from.
+        draft: the application.
+        findings: those of other rules; the same place is not reported again.
     """
-    reported = {each.primary.span for each in found if each.primary is not None}
+    reported = {finding.primary.span for finding in findings if finding.primary is not None}
     read = {path for layer in layers for path in _substituted(layer.root)}
     for path, value in _leaves(root, ()):
-        if path[0] in _OWN_SECTIONS or any(path[: len(each)] == each[: len(path)] for each in read):
+        if path[0] in _OWN_SECTIONS or any(path[: len(other)] == other[: len(path)] for other in read):
             continue
         argument = value.origins[-1].span.file == ARGUMENTS
         if not (argument or draft.blueprint.streamlets):
-            continue  # the section `blueprint` is missing: what is beside it may be meant to be in it
-        suggested = _suggestions(path, draft, guess=argument)
-        if (suggested or argument) and reported.isdisjoint({key_span_of(value), key_span_of(root.fields[path[0]])}):
+            continue  # the section `blueprint` is missing, and this section may be a part of it
+        suggestions = _suggestions(path, draft, guess=argument)
+        if (suggestions or argument) and reported.isdisjoint({key_span_of(value), key_span_of(root.fields[path[0]])}):
             yield finding(
                 "unknown-setting",
                 f"nothing reads the setting `{path_text(path)}`",
                 key_span_of(value),
                 help=(
-                    f"did you mean {alternatives(suggested[:_MOST_SUGGESTED])}?"
-                    if suggested
+                    f"did you mean {alternatives(suggestions[:_MOST_SUGGESTED])}?"
+                    if suggestions
                     else "settings begin with `flow.`",
                 ),
             )
 
 
 def _leaves(value: Value, path: _Path) -> Iterator[tuple[_Path, Value]]:
-    """Every value that is not an object, or is an empty one, with its path."""
+    """Yield every value that is not an object, and every empty object, with its path."""
     if isinstance(value, ObjectValue) and (value.fields or not path):
         for key, inner in value.fields.items():
             yield from _leaves(inner, (*path, key))
@@ -61,7 +63,7 @@ def _leaves(value: Value, path: _Path) -> Iterator[tuple[_Path, Value]]:
 
 
 def _substituted(root: Node) -> Iterator[_Path]:
-    """The paths that substitutions look up."""
+    """Yield the paths that substitutions look up."""
     nodes: list[Node] = [root]
     while nodes:
         match nodes.pop():
@@ -77,35 +79,35 @@ def _substituted(root: Node) -> Iterator[_Path]:
 
 
 def _suggestions(path: _Path, draft: Draft, *, guess: bool) -> list[str]:
-    """The settings that a path may be the end of; with `guess`, also by near names."""
+    """Return the settings whose paths may end with a path; with `guess`, also those with similar names."""
     top, *_ = path
     tree = setting_tree()
     streamlets, topics = tree.children["streamlets"].named, tree.children["topics"].named
     assert streamlets is not None
     assert topics is not None
-    found: list[_Path] = []
+    paths: list[_Path] = []
     if top == "parameters" and len(path) > 1:
-        found += [(*owner, *path) for owner in _with_parameter(draft, path[1])]
+        paths += [(*owner, *path) for owner in _with_parameter(draft, path[1])]
     elif top in tree.children:
-        found.append(path)
+        paths.append(path)
     elif top in streamlets.children:
-        found += [("streamlets", ref, *path) for ref in draft.blueprint.streamlets]
+        paths += [("streamlets", ref, *path) for ref in draft.blueprint.streamlets]
     elif top in topics.children:
-        found += [("topics", id, *path) for id in draft.blueprint.topics]
+        paths += [("topics", id, *path) for id in draft.blueprint.topics]
     elif guess and top in draft.blueprint.streamlets and len(path) > 1:
-        found.append(("streamlets", *path))
+        paths.append(("streamlets", *path))
     elif guess and top in draft.blueprint.topics and len(path) > 1:
-        found.append(("topics", *path))
+        paths.append(("topics", *path))
     elif guess and len(path) == 1:
-        found += [(*owner, "parameters", top) for owner in _with_parameter(draft, top)]
-    if guess and not found and len(path) > 1:
-        found += [(name, *path[1:]) for name in near(top, _OWN_SECTIONS)]
-        return [path_text(each) for each in found]
-    return [path_text(("flow", *each)) for each in found]
+        paths += [(*owner, "parameters", top) for owner in _with_parameter(draft, top)]
+    if guess and not paths and len(path) > 1:
+        paths += [(name, *path[1:]) for name in near(top, _OWN_SECTIONS)]
+        return [path_text(suggestion) for suggestion in paths]
+    return [path_text(("flow", *suggestion)) for suggestion in paths]
 
 
 def _with_parameter(draft: Draft, key: str) -> Sequence[_Path]:
-    """The streamlets that have a config parameter."""
+    """Return the paths of the streamlets that have a config parameter."""
     return [
         ("streamlets", ref)
         for ref in draft.blueprint.streamlets
