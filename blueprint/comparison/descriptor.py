@@ -136,6 +136,7 @@ class DescribedTopic:
         managed: whether the application makes it.
         settings: what its channel is told, by dotted keys; those of secrets are `SECRET`.
         written: schemas that records in it were written with, beside those of the present writers.
+        empty: whether it is known to have no records, and no writer runs.
     """
 
     name: str
@@ -144,6 +145,7 @@ class DescribedTopic:
     managed: bool = True
     settings: Mapping[str, Json] = field(default_factory=dict)
     written: tuple[Contract, ...] = ()
+    empty: bool = field(default=False, compare=False)
 
     @property
     def place(self) -> tuple[str, str, str]:

@@ -28,7 +28,8 @@ def history(pairing: Pairing, topic: str) -> tuple[Contract, ...]:
     if before is None or pairing.old.topics[before].place != pairing.new.topics[topic].place:
         return ()
     writers = pairing.old.outlets_of(before).values()
-    return (*(outlet.contract for outlet in writers), *pairing.old.topics[before].written)
+    old = pairing.old.topics[before]
+    return () if old.empty else (*(outlet.contract for outlet in writers), *old.written)
 
 
 def outside(descriptor: ApplicationDescriptor, topic: str) -> bool:

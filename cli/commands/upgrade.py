@@ -65,7 +65,12 @@ def upgrade(
     state = running_application(app.blueprint, state_dir, application)
     process = state.owner()
     if process is None:
-        fail(f"{state.application} is not running", "start the new version on the same state with `flow run`")
+        fail(
+            f"{state.application} is not running in {state.directory}",
+            "name the state directory that it runs on with `--state-dir`, or start the new version with `flow run`",
+        )
+    if not state.descriptor_file.is_file():
+        fail(f"{state.application} is still starting for the first time", "run the command again once it is up")
     app = _with_running_settings(app, state)
     running = against(state.directory, allow)
     verification, error = verify_with_logic(app, running) if plans else (app.verify(against=running), "")

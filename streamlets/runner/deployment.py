@@ -93,9 +93,9 @@ def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> Applicat
     topics = {}
     for id, topic in descriptor.topics.items():
         current = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
-        written = _written(state.topics / topic.name) if topic.channel == "delta" else ()
-        earlier = tuple(contract for contract in written if contract.fingerprint not in current)
-        topics[id] = replace(topic, written=earlier)
+        written = _written(state.topics / topic.name) if topic.channel == "delta" else None
+        earlier = tuple(contract for contract in written or () if contract.fingerprint not in current)
+        topics[id] = replace(topic, written=earlier, empty=written == () and state.owner() is None)
     return replace(descriptor, streamlets=streamlets, topics=topics)
 
 
@@ -156,8 +156,9 @@ def _sources(checkpoint: Path) -> tuple[str, ...] | None:
     return tuple(sorted(line.partition(":")[0] for line in lines[1:] if line))  # the first line describes the batch
 
 
-def _written(topic: Path) -> tuple[Contract, ...]:
+def _written(topic: Path) -> tuple[Contract, ...] | None:
+    """Return the schemas of the records in a topic; None if they cannot be read."""
     try:
         return contracts(topic)
     except (TopicLostError, OSError):  # nothing has been written yet, or the topic was deleted
-        return ()
+        return None

@@ -25,6 +25,7 @@ from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observer import Observer, observing
 from streamlets.runner.orders import CheckUpgrade, Orders
+from streamlets.runner.periodic import repeating
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
@@ -151,11 +152,12 @@ def run(
         try:
             topics = _topics(plan, options.state, log)
             emit(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in plan.streamlets)))
-            drivers = drivers_of(
-                plan, options.state, options.isolation or plan.isolation,
-                master=options.master, bounded=options.bounded, resting=orders.paused,
-                report=inbox.put, log=log.failure, print_line=print_line,
-            )  # fmt: skip
+            with repeating(lambda _: status.write(time.time()), name="status", interval=_LOOK_EVERY):
+                drivers = drivers_of(
+                    plan, options.state, options.isolation or plan.isolation,
+                    master=options.master, bounded=options.bounded, resting=orders.paused,
+                    report=inbox.put, log=log.failure, print_line=print_line,
+                )  # fmt: skip
             take_signals()  # Spark has installed its own handler
             try:
                 reason = _early_stop(inbox)

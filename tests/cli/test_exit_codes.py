@@ -220,7 +220,7 @@ def test_flow_pause_2(flow: Flow, app: Path, command: str) -> None:
 def test_flow_upgrade_1(flow: Flow, app: Path) -> None:
     """The application is not running."""
     result = flow("upgrade")
-    assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running")
+    assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running in .flow/plant")
 
 
 def test_flow_upgrade_2(flow: Flow, app: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 from streamlets.runner.events.model import Event, RunEnded, UnitChanged
@@ -21,6 +22,7 @@ class StatusFile:
     def __init__(self, file: Path) -> None:
         self._file = ReservedFile(file)
         self._written = 0.0
+        self._writing = threading.Lock()
         self.status = RunStatus()
 
     def event(self, event: Event) -> None:
@@ -30,9 +32,10 @@ class StatusFile:
             self.write(event.time)
 
     def write(self, now: float) -> None:
-        """Write the current status; errors are ignored."""
-        self._written = now
-        try:
-            self._file.write(json.dumps({"process": os.getpid()} | to_json(self.status, now), indent=1) + "\n")
-        except OSError:
-            return
+        """Write the current status, from any thread; errors are ignored."""
+        with self._writing:
+            self._written = now
+            try:
+                self._file.write(json.dumps({"process": os.getpid()} | to_json(self.status, now), indent=1) + "\n")
+            except OSError:
+                return

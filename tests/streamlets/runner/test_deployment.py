@@ -125,3 +125,21 @@ def test_a_renamed_checkpoint_directory_renames_its_streamlet_or_query(state: St
     read = deployed(state)
     assert read is not None
     assert "mean" in read.descriptor.streamlets
+
+
+def test_a_topic_without_records_has_nothing_that_must_stay_readable(state: StateDirectory) -> None:
+    """After a purge of all records a reader may change as it likes; while a writer runs, more may come."""
+    topic = DeltaChannel(state.topics).topic(TopicPlan("readings", "readings", "delta", True, (), (), {}))
+    topic.create()
+    read = deployed(state)
+    assert read is not None
+    assert read.descriptor.topics["readings"].empty
+    assert not read.descriptor.topics["means"].empty, "whether it has records is not known"
+    with state.locked():
+        running = deployed(state)
+    assert running is not None
+    assert not running.descriptor.topics["readings"].empty
+    topic.append([pa.RecordBatch.from_pydict({"src": ["a"]})], EARLIER, Txn("earlier", 0))
+    read = deployed(state)
+    assert read is not None
+    assert not read.descriptor.topics["readings"].empty
