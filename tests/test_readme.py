@@ -1,4 +1,4 @@
-"""The README tells the truth: its drawing, its code and its outputs are what the commands give.
+"""The drawings, code and outputs in the README are correct.
 
 After a deliberate change: `UPDATE_EXPECTED=1 pytest tests/test_readme.py`, then read the difference.
 """
@@ -27,7 +27,7 @@ BLOCK = re.compile(r"^```(\w+)(?: ([\w./-]+))?\n(.*?)^```$", re.MULTILINE | re.D
 
 
 def flow(*arguments: str, cwd: Path) -> str:
-    """What the command prints."""
+    """Return the standard output of the command."""
     environment = {**os.environ, "COLUMNS": "100"}
     return subprocess.run(
         [sys.executable, "-m", "cli.main", *arguments],
@@ -35,60 +35,60 @@ def flow(*arguments: str, cwd: Path) -> str:
     ).stdout  # fmt: skip
 
 
-def project(folder: Path) -> Path:
-    """The tour's files, as the README has them."""
+def project(directory: Path) -> Path:
+    """Write the files of the README's tour, and return their directory."""
     for _, name, text in BLOCK.findall(README.read_text(encoding="utf-8")):
         if "." in name:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-    (folder / "incoming").mkdir()
-    return folder
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            (directory / name).write_text(text, encoding="utf-8")
+    (directory / "incoming").mkdir()
+    return directory
 
 
-def agrees(name: str, truth: str, page: Path = README) -> None:
-    """The page's block of this name holds the truth (the first one without a name when it is empty)."""
+def check_block(name: str, expected: str, page: Path = README) -> None:
+    """Check that the block of a page with this name (empty: the first without a name) has the expected text."""
     text = page.read_text(encoding="utf-8")
-    block = next(each for each in BLOCK.finditer(text) if each.group(1) == "text" and (each.group(2) or "") == name)
+    block = next(match for match in BLOCK.finditer(text) if match[1] == "text" and (match[2] or "") == name)
     if os.environ.get("UPDATE_EXPECTED"):
-        page.write_text(text[: block.start(3)] + truth + text[block.end(3) :], encoding="utf-8")
+        page.write_text(text[: block.start(3)] + expected + text[block.end(3) :], encoding="utf-8")
         return
-    assert block.group(3) == truth
+    assert block.group(3) == expected
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pictures_are_what_flow_graph_draws(page: str) -> None:
-    """The drawings of README and examples are today's."""
-    agrees("", flow("graph", f"examples/{PAGES[page]}", cwd=REPOSITORY), REPOSITORY / page)
+def test_drawings_are_the_output_of_flow_graph(page: str) -> None:
+    """The drawings of the README and the examples are up to date."""
+    check_block("", flow("graph", f"examples/{PAGES[page]}", cwd=REPOSITORY), REPOSITORY / page)
 
 
 def test_the_tour_verifies_as_shown(tmp_path: Path) -> None:
-    """The tour's files are without a finding, in the words shown."""
-    agrees("verify", flow("verify", ".", cwd=project(tmp_path)))
+    """The files of the tour have no findings, and the output is the one shown."""
+    check_block("verify", flow("verify", ".", cwd=project(tmp_path)))
 
 
-def test_the_mistake_is_told_as_shown() -> None:
-    """The shown mistake is the one kept among the examples."""
-    agrees("incompatible", flow("verify", "incompatible", cwd=REPOSITORY / "examples" / "errors"))
+def test_the_mistake_is_reported_as_shown() -> None:
+    """The shown mistake is one of the examples."""
+    check_block("incompatible", flow("verify", "incompatible", cwd=REPOSITORY / "examples" / "errors"))
 
 
 @pytest.mark.spark
 def test_the_tour_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Readings come in as JSON, the hot ones come out at the sink, the broken one lies among the dead letters."""
-    folder = project(tmp_path)
-    monkeypatch.chdir(folder)
+    """Readings arrive as JSON, hot ones reach the sink, and the invalid one is a dead letter."""
+    directory = project(tmp_path)
+    monkeypatch.chdir(directory)
     readings = [("a", 80.0), ("b", 20.0), ("c", 75.5), ("d", None)]
     rows = [json.dumps({"gauge": g, "at": "2024-05-01T12:00:00Z", "celsius": c}) for g, c in readings]
-    (folder / "incoming" / "1.json").write_text("\n".join(rows))
+    (directory / "incoming" / "1.json").write_text("\n".join(rows))
     with Testkit(spark) as kit:
-        app = kit.application(folder / "blueprint.conf")
+        app = kit.application(directory / "blueprint.conf")
         app.step()
         (letter,) = app.streamlet("gauges").dead_letters.all()
         assert sorted(row["gauge"] for row in app.sink("archive").take()) == ["a", "c"]
     assert json.loads(letter["record"])["gauge"] == "d"
-    assert not (folder / "out").exists()
+    assert not (directory / "out").exists()
 
 
-def test_every_file_the_readme_points_to_is_there() -> None:
-    """No link leads nowhere."""
+def test_links_of_the_readme_exist() -> None:
+    """Each link to a file has a target."""
     for target in re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8")):
         assert target.startswith("http") or (REPOSITORY / target).exists(), target

@@ -1,4 +1,4 @@
-"""Regular expressions that every supported Python matches rightly."""
+"""Regular expressions use only features that are correct in every supported Python."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ POSSESSIVE = re.compile(r"(?<!\\)(?:\\\\)*[*+?}]\+|\(\?>")
 
 
 def possessive(source: str) -> list[str]:
-    """Return the strings of a module that hold a possessive quantifier or an atomic group."""
+    """Return the strings of a module that have a possessive quantifier or an atomic group."""
     strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
     return [string for string in strings if isinstance(string, str) and POSSESSIVE.search(string)]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
 def test_no_possessive_quantifiers(path: Path) -> None:
-    """Python before 3.11.5 matches possessive quantifiers and atomic groups wrongly: gh-100061, gh-106052."""
+    """Python before 3.11.5 has bugs in possessive quantifiers and atomic groups: gh-100061, gh-106052."""
     assert possessive(path.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("pattern", ["a++", "(?:ab)*+", "a?+", "a{2}+", "(?>a)", r"\\++"])
 def test_possessive_quantifiers_are_recognised(pattern: str) -> None:
-    """Each form, also as a piece of an f-string."""
+    """Each form is recognised, also as a part of an f-string."""
     assert possessive(f"p = {pattern!r}")
     assert possessive(f"p = rf'{{x}}{pattern.replace('{', '{{').replace('}', '}}')}'")
 

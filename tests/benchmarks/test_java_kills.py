@@ -1,4 +1,4 @@
-"""The benchmark that kills Java under streamlets that hold objects of Spark, once."""
+"""A small version of `benchmarks/java_kills.py`: kill Java once, with streamlets that keep Spark objects."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ _PATIENCE = 400.0
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_streamlets_that_hold_objects_of_spark_process_again(tmp_path: Path) -> None:
-    """Their modules keep functions, columns, schemas, a broadcast variable, an accumulator and a table that were made
-    with a Java process; each reads and writes again with the next one, without being asked to."""
+def test_streamlets_with_spark_objects_recover(tmp_path: Path) -> None:
+    """Each streamlet continues with the next Java process.
+
+    Their modules keep functions, columns, schemas, a broadcast variable, an accumulator and a table that were created
+    with the previous one.
+    """
     with running(tmp_path, "--isolation", "none") as run:
         assert run.processing(0, _PATIENCE) == frozenset(), run.events
         since = run.kill_java()

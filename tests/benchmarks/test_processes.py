@@ -1,4 +1,4 @@
-"""What benchmarks and tests of whole runs see of processes from outside."""
+"""The view of processes that benchmarks and tests of complete runs have."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from benchmarks.processes import alive, command_line, cpu_seconds, events, famil
 WORK = "import time\nwhile time.process_time() < 0.2: pass"
 
 
-def test_waiting_for_a_run_that_has_ended_says_what_it_told(tmp_path: Path) -> None:
-    """Nobody waits for what cannot come any more; what comes as it ends has come."""
+def test_waiting_for_a_run_that_has_ended_shows_its_output(tmp_path: Path) -> None:
+    """A condition that can no longer become true is an error; one that is true at the end is not."""
     out = tmp_path / "run.out"
     with out.open("wb") as output:
         process = subprocess.Popen([sys.executable, "-c", "print('it broke'); exit(3)"], stdout=output)
@@ -44,20 +44,20 @@ def test_events_are_complete_lines_from_an_offset(tmp_path: Path) -> None:
     assert events(out, since) == [{"n": 1}, {"n": 2}]
 
 
-def test_the_time_of_ended_children_counts_where_it_is_asked_for() -> None:
-    """A child's processor time is its own while it is there, and its parent's once that has waited for it."""
+def test_the_time_of_ended_children_counts_on_request() -> None:
+    """The processor time of a child is added to its parent's when the parent has waited for it."""
     me = [psutil.Process()]
     own, with_ended = cpu_seconds(me), cpu_seconds(me, ended=True)
     subprocess.run([sys.executable, "-c", WORK], check=True)
     assert cpu_seconds(me, ended=True) - with_ended >= cpu_seconds(me) - own + 0.1
 
 
-def test_who_has_ended_is_not_alive() -> None:
-    """One that nobody has waited for yet has ended, too; it has no command line, and uses no time."""
+def test_a_process_that_has_ended_is_not_alive() -> None:
+    """A zombie has ended, too: it has no command line, and uses no time."""
     command = [sys.executable, "-c", "print('up', flush=True); input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"up\n"  # before that it may have no command line yet
+        assert process.stdout.readline() == b"up\n"  # Before that it may have no command line yet.
         member = psutil.Process(process.pid)
         assert member in family(os.getpid())
         assert alive([member]) == left_behind([member], seconds=0.0) == [member]

@@ -1,4 +1,4 @@
-"""A small version of `benchmarks/state_changes.py`: what is said of a changed query is what Spark does."""
+"""A small version of `benchmarks/state_changes.py`: the findings about changed queries match what Spark does."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-CHOSEN = {("two", "nothing"): "", ("two", "operators in another order"): "state-loss"}
+EXPECTED = {("two", "nothing"): "", ("two", "operators in another order"): "state-loss"}
 
 
-def test_what_is_said_of_a_change_is_what_spark_does(spark: SparkSession, tmp_path: Path) -> None:
-    """Two operators that Spark numbers against the alphabet are the same state; in another order they are not."""
-    chosen = [case for case in cases() if (case.old, case.what) in CHOSEN]
-    found = list(outcomes(spark, tmp_path, chosen))
-    assert [outcome.wrong for outcome in found] == ["", ""]
-    assert {(each.case.old, each.case.what): each.said for each in found} == CHOSEN
-    assert [bool(outcome.refused) for outcome in found] == [False, True]
+def test_findings_match_what_spark_does(spark: SparkSession, tmp_path: Path) -> None:
+    """State is kept if Spark numbers two operators in the same way, and is lost if their order changes."""
+    selected = [case for case in cases() if (case.old, case.what) in EXPECTED]
+    results = list(outcomes(spark, tmp_path, selected))
+    assert [outcome.wrong for outcome in results] == ["", ""]
+    assert {(outcome.case.old, outcome.case.what): outcome.said for outcome in results} == EXPECTED
+    assert [bool(outcome.refused) for outcome in results] == [False, True]

@@ -1,4 +1,4 @@
-"""The examples' modules are imported as their applications do it: from the blueprint's folder."""
+"""Import the examples' modules as their applications do: from the blueprint's directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 @pytest.fixture(autouse=True)
 def examples_importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever project another test left behind, the examples' modules are found; none stays for tests of copies."""
+    """Put the examples first on the path, and remove their modules afterwards, for tests that import copies."""
     for example in ("flights", "resilience", "sensors"):
         monkeypatch.syspath_prepend(EXAMPLES / example)
     yield

@@ -1,4 +1,4 @@
-"""Blueprints and streamlets that must break well: what `flow verify` says of them is kept beside each.
+"""Blueprints and streamlets with mistakes: the output of `flow verify` is next to each in `expected.txt`.
 
 After a deliberate change: `UPDATE_EXPECTED=1 pytest tests/examples/test_errors.py`, then read the difference.
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 ERRORS = Path(__file__).resolve().parent.parent.parent / "examples" / "errors"
-CASES = sorted(each.name for each in ERRORS.iterdir() if each.is_dir())
+CASES = sorted(path.name for path in ERRORS.iterdir() if path.is_dir())
 
-NOTHING_TO_CHECK = {"missing-blueprint"}
+WITHOUT_BLUEPRINT = {"missing-blueprint"}
 
 
 def flow(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -32,21 +32,21 @@ def flow(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_mistake_is_told_as_expected(case: str) -> None:
-    """The output and the exit code are those kept in `expected.txt`; no frame of ours and no warning of others."""
+def test_each_mistake_is_reported_as_expected(case: str) -> None:
+    """The output and the exit code are those in `expected.txt`, without a traceback or a warning of a library."""
     done = flow("verify", case, cwd=ERRORS)
     expected = ERRORS / case / "expected.txt"
-    said = f"{done.stdout}{done.stderr}\nexit code {done.returncode}\n"
+    output = f"{done.stdout}{done.stderr}\nexit code {done.returncode}\n"
     if os.environ.get("UPDATE_EXPECTED"):
-        expected.write_text(said, encoding="utf-8")
-    assert said == expected.read_text(encoding="utf-8")
-    assert done.returncode == (2 if case in NOTHING_TO_CHECK else 1)
-    assert "Traceback" not in said
-    assert "internal error" not in said
+        expected.write_text(output, encoding="utf-8")
+    assert output == expected.read_text(encoding="utf-8")
+    assert done.returncode == (2 if case in WITHOUT_BLUEPRINT else 1)
+    assert "Traceback" not in output
+    assert "internal error" not in output
 
 
 def test_ten_megabytes_of_braces_are_one_error(tmp_path: Path) -> None:
-    """A file that would exhaust the stack of a careless reader gets one short answer."""
+    """A file that would exhaust the stack of a recursive parser has one short finding."""
     (tmp_path / "blueprint.conf").write_text("{" * 10_000_000)
     done = flow("verify", ".", cwd=tmp_path)
     assert done.returncode == 1
@@ -55,8 +55,8 @@ def test_ten_megabytes_of_braces_are_one_error(tmp_path: Path) -> None:
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_verifying_leaves_nothing_behind() -> None:
-    """No folder and no file comes into being, neither state nor logs."""
-    before = {each for each in ERRORS.rglob("*") if "__pycache__" not in each.parts}
+def test_verify_creates_no_files() -> None:
+    """It creates neither a state directory nor logs."""
+    before = {path for path in ERRORS.rglob("*") if "__pycache__" not in path.parts}
     flow("verify", "incompatible", cwd=ERRORS)
-    assert {each for each in ERRORS.rglob("*") if "__pycache__" not in each.parts} == before
+    assert {path for path in ERRORS.rglob("*") if "__pycache__" not in path.parts} == before

