@@ -30,8 +30,8 @@ import pyarrow.dataset as ds
 
 from benchmarks.processes import events, started_by, wait_until
 from blueprint.plan import TopicPlan
-from streamlets.channels.crash import VARIABLE
 from streamlets.channels.delta import DeltaChannel
+from streamlets.storage.crash import VARIABLE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Crash points of a batch; the other points belong to the maintenance of topics.

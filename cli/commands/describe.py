@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cli.application import application, application_arguments
-from cli.output.files import replace_file
+from streamlets.storage.files import replace_file
 
 _SPARK_UNAVAILABLE = 2
 """The exit code when the logic cannot be built."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.output.files import replace_file
+from streamlets.storage.files import replace_file
 
 if TYPE_CHECKING:
     from blueprint.diagnostics import Diagnostic, Edit

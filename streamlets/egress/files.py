@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.channels.base import BatchWritten
-from streamlets.channels.crash import crash_point
 from streamlets.egress.compaction import Compaction
 from streamlets.egress.errors import ExistingFilesError, SinkError
 from streamlets.egress.record import FilesRecord
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamlets.channels.crash import crash_point
-from streamlets.channels.delta import store
+from streamlets.storage import objects
+from streamlets.storage.crash import crash_point
 
 STAGING, BATCHES = "_staging", "_batches"
 
@@ -84,16 +84,16 @@ class FilesRecord:
         self._folder(id).mkdir(parents=True, exist_ok=True)
         self.finish_merges(id)
         if self._owner(id) != self.owner:
-            store.replace(self._folder(id) / "owner", self.owner.encode())
+            objects.replace(self._folder(id) / "owner", self.owner.encode())
 
     def decided(self, id: str, batch: int) -> dict[str, str] | None:
         """The moves of a batch's files, from staging to their places; None when no attempt came that far."""
-        found = store.read(self._folder(id) / f"{batch}.json")
+        found = objects.read(self._folder(id) / f"{batch}.json")
         return json.loads(found) if found is not None else None
 
     def decide(self, id: str, batch: int, moves: Mapping[str, str]) -> None:
         """Make these the moves of the batch, unless an earlier attempt decided."""
-        store.put_if_absent(self._folder(id) / f"{batch}.json", json.dumps(dict(moves)).encode())
+        objects.put_if_absent(self._folder(id) / f"{batch}.json", json.dumps(dict(moves)).encode())
 
     def publish(self, id: str, batch: int, paths: Iterable[str]) -> None:
         """Note the files of a batch, which are in their places; manifests of earlier batches go, as Spark has committed
@@ -105,7 +105,7 @@ class FilesRecord:
 
     def files(self, id: str) -> list[str]:
         """The paths of all files that the query has published, oldest first, decided ones included."""
-        noted = (store.read(self._folder(id) / "files") or b"").decode(errors="replace")
+        noted = (objects.read(self._folder(id) / "files") or b"").decode(errors="replace")
         whole = noted[: noted.rfind("\n") + 1].splitlines()
         return list(dict.fromkeys((*whole, *self._decided(id))))
 
@@ -125,11 +125,11 @@ class FilesRecord:
     def decide_merges(self, id: str, merges: Iterable[Merge]) -> None:
         """Make it sure that these merges happen, whenever the process ends."""
         content = [{"staged": m.staged, "target": m.target, "sources": m.sources} for m in merges]
-        store.replace(self._folder(id) / "merges", json.dumps(content).encode())
+        objects.replace(self._folder(id) / "merges", json.dumps(content).encode())
 
     def finish_merges(self, id: str) -> None:
         """Put merged files in their places and delete those that they replace."""
-        decided = store.read(self._folder(id) / "merges")
+        decided = objects.read(self._folder(id) / "merges")
         if decided is None:
             return
         merges = []
@@ -145,7 +145,7 @@ class FilesRecord:
         gone = {source for merge in merges for source in merge.sources}
         kept = dict.fromkeys((*(merge.target for merge in merges), *self.files(id)))
         lines = "".join(f"{path}\n" for path in kept if path not in gone)
-        store.replace(self._folder(id) / "files", lines.encode())
+        objects.replace(self._folder(id) / "files", lines.encode())
         (self._folder(id) / "merges").unlink()
 
     def staging(self, id: str) -> Path:
@@ -164,11 +164,11 @@ class FilesRecord:
         return self.root / BATCHES / self.streamlet / id
 
     def _owner(self, id: str) -> str:
-        return (store.read(self._folder(id) / "owner") or b"").decode(errors="replace")
+        return (objects.read(self._folder(id) / "owner") or b"").decode(errors="replace")
 
     def _decided(self, id: str) -> list[str]:
         manifests = sorted(self._folder(id).glob("*.json"), key=lambda path: int(path.stem))
-        return [target for path in manifests for target in json.loads(store.read(path) or b"{}").values()]
+        return [target for path in manifests for target in json.loads(objects.read(path) or b"{}").values()]
 
     def _note(self, id: str, paths: Iterable[str]) -> None:
         """Add to the list of published files; a line that a power cut left unfinished is ended first."""

@@ -26,7 +26,8 @@ from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.inspection import contracts, topics_in
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in, latest
 from streamlets.runner.checkpoints.state_columns import state_of, windows_of
-from streamlets.runner.state_directory.directory import StateDirectory, StateError, read_status, write_atomically
+from streamlets.runner.state_directory.directory import StateDirectory, StateError, read_status
+from streamlets.storage.files import write_atomically
 
 
 def store_descriptor(state: StateDirectory, plan: ApplicationPlan) -> None:

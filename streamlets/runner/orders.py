@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable, Mapping
 
 from streamlets.runner.state_directory.control import Control, Request
-from streamlets.runner.state_directory.directory import StateDirectory, write_atomically
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.storage.files import write_atomically
 
 CheckUpgrade = Callable[[tuple[str, ...]], str]
 """Returns why a version with these arguments cannot replace the running one, empty when it can; may take a second."""

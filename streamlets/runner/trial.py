@@ -14,7 +14,8 @@ from typing import Literal
 from streamlets.runner.checkpoints.state_rows import operators
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.events.status import UnitStatus
-from streamlets.runner.state_directory.directory import StateDirectory, write_atomically
+from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.storage.files import write_atomically
 
 PATIENCE = 60.0
 """Seconds that a new version has, once the first of its queries is up, to commit a batch of each that keeps state."""

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.channels.base import TopicWriteError, Txn
-from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.layout import layout, partition_value
 from streamlets.channels.delta.parquet import data_file
 from streamlets.channels.delta.records import fitted
 from streamlets.channels.delta.table import create_table, open_table, table_name
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.channels.base import BatchWritten, BrokenRowsError, TopicWriteError, Txn
-from streamlets.channels.crash import crash_point
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.conformity import ORIGINAL, REASON, Broken, Place, tested, write_both, write_good
@@ -22,6 +21,7 @@ from streamlets.channels.delta.files import write_files
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.channels.delta.table import Table, create_table, open_table, table_name
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

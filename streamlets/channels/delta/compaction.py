@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import TopicWriteError
-from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.log import Slice
 from streamlets.channels.delta.parquet import data_file
 from streamlets.channels.delta.records import read_slices
 from streamlets.channels.delta.segments import Segment, Segments
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     import pyarrow as pa

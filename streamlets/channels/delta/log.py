@@ -12,11 +12,12 @@ from itertools import groupby
 from pathlib import Path
 
 from streamlets.channels.base import TopicLostError
-from streamlets.channels.delta import actions, store
+from streamlets.channels.delta import actions
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.offsets import Offset, Place
 from streamlets.channels.delta.table import REMEDY, Table, commit_path, open_table
 from streamlets.channels.delta.table import lost as table_lost
+from streamlets.storage import objects
 
 MARKER = "_topic.json"
 # What is added to a folder within the same tick of a file system's clock (4 ms, or 2 s on old ones) leaves its time of
@@ -82,12 +83,12 @@ class TopicLog:
             TopicLostError: the topic or a table of it is gone, or another one is in its place.
         """
         if not self.id:
-            self.id, self._marker = topic_id(self.path), store.identity(self.path / MARKER)
-        elif store.identity(self.path / MARKER) != self._marker:
+            self.id, self._marker = topic_id(self.path), objects.identity(self.path / MARKER)
+        elif objects.identity(self.path / MARKER) != self._marker:
             raise lost(self.path)
         for table in self.tables.values():
             table.refresh()
-        folder = store.identity(self.path)
+        folder = objects.identity(self.path)
         if folder is None or folder != self._folder:
             self._folder = folder if self._find_tables() and self._settled(folder) else None
 
@@ -210,7 +211,7 @@ def create_topic(path: Path, clock: Callable[[], float]) -> None:
     path.mkdir(parents=True, exist_ok=True)
     marker = {"id": str(uuid.uuid4()), "created": int(clock() * 1000), "format": 1}
     if not (path / MARKER).exists():
-        store.put_if_absent(path / MARKER, actions.encode([marker]))
+        objects.put_if_absent(path / MARKER, actions.encode([marker]))
 
 
 def topic_id(path: Path) -> str:
@@ -219,7 +220,7 @@ def topic_id(path: Path) -> str:
     Raises:
         TopicLostError: there is no topic.
     """
-    data = store.read(path / MARKER)
+    data = objects.read(path / MARKER)
     if data is None:
         raise lost(path)
     return str(json.loads(data)["id"])

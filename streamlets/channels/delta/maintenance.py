@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from streamlets.channels.base import Reader
-from streamlets.channels.delta import store
 from streamlets.channels.delta.compaction import Compaction, compact_table
 from streamlets.channels.delta.manifest import Manifest
 from streamlets.channels.delta.table import LOG, Table, checkpoint_path, commit_path, open_table
+from streamlets.storage import objects
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,7 +86,7 @@ def maintain_topic(
                 write_checkpoint(table, unused)
                 _clean_log(path, clock() - upkeep.keep_log)
                 _give_back()
-            marker = store.identity(path / SWEPT)
+            marker = objects.identity(path / SWEPT)
             if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
                 unused = _unused_before(upkeep, clock(), readers)
                 sweep(path, staged, removed=unused, orphans=clock() - upkeep.keep_orphans)
@@ -124,7 +124,7 @@ def _delete_removed(table: Table, before: float) -> None:
 
 def last_checkpoint(table: Path) -> int:
     """The version of a table's last checkpoint, 0 when it has none."""
-    pointer = store.read(table / LOG / "_last_checkpoint")
+    pointer = objects.read(table / LOG / "_last_checkpoint")
     return int(json.loads(pointer)["version"]) if pointer else 0
 
 
@@ -137,7 +137,7 @@ def write_checkpoint(table: Table, forget: float) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    entries = [json.loads(line) for line in (store.read(commit_path(table.path, 0)) or b"").splitlines()]
+    entries = [json.loads(line) for line in (objects.read(commit_path(table.path, 0)) or b"").splitlines()]
     fixed: dict[str, Any] = {key: entry[key] for entry in entries for key in entry if key != "commitInfo"}
     metadata = fixed["metaData"]
     metadata["configuration"] = list(metadata["configuration"].items())
@@ -165,7 +165,7 @@ def write_checkpoint(table: Table, forget: float) -> None:
     finally:
         temporary.unlink(missing_ok=True)
     pointer = {"version": table.version, "size": len(rows)}
-    store.replace(table.path / LOG / "_last_checkpoint", json.dumps(pointer).encode())
+    objects.replace(table.path / LOG / "_last_checkpoint", json.dumps(pointer).encode())
 
 
 def _checkpoint_schema() -> pa.Schema:
@@ -224,7 +224,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _staged_files(staged: Path) -> Iterator[tuple[str, str]]:
     for path in staged.glob("*/*.json"):
-        data = store.read(path)
+        data = objects.read(path)
         if data is not None:
             for table, files in Manifest.from_json(data).tables.items():
                 yield from ((table, file.path) for file in files)

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamlets.channels.delta import store
 from streamlets.channels.delta.actions import DataFile
+from streamlets.storage import objects
 
 STAGED = "_staged"
 """The folder of all manifests, below the channel's."""
@@ -65,13 +65,13 @@ class Manifests:
 
     def find(self, batch: int) -> Manifest | None:
         """What an earlier attempt decided; None when none came that far."""
-        data = store.read(self._path(batch))
+        data = objects.read(self._path(batch))
         return Manifest.from_json(data) if data is not None else None
 
     def decide(self, batch: int, manifest: Manifest) -> Manifest:
         """Make this the outcome of the batch, unless another attempt was first: then that one's is."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if store.put_if_absent(self._path(batch), manifest.to_json()):
+        if objects.put_if_absent(self._path(batch), manifest.to_json()):
             return manifest
         found = self.find(batch)
         assert found is not None

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from streamlets.channels.base import Missed
-from streamlets.channels.delta import store
 from streamlets.channels.delta.table import Table
+from streamlets.storage import objects
 
 FOLDER = "_missed"
 
@@ -27,7 +27,7 @@ def note(topic: Path, table: str, files: tuple[str, ...], missed: Missed) -> Non
     key = hashlib.sha256(f"{missed.reader}/{table}/{files[0]}".encode()).hexdigest()[:16]
     (topic / FOLDER).mkdir(exist_ok=True)
     content = {"table": table, "files": files, "missed": asdict(missed)}
-    store.replace(topic / FOLDER / f"{key}.json", json.dumps(content).encode())
+    objects.replace(topic / FOLDER / f"{key}.json", json.dumps(content).encode())
 
 
 def told(topic: Path, tables: Callable[[], Mapping[str, Table]]) -> Iterator[Missed]:
@@ -39,7 +39,7 @@ def told(topic: Path, tables: Callable[[], Mapping[str, Table]]) -> Iterator[Mis
     notes = sorted((topic / FOLDER).glob("*.json"))
     known = tables() if notes else {}
     for path in notes:
-        data = store.read(path)
+        data = objects.read(path)
         content = json.loads(data) if data else None
         table = known.get(content["table"]) if content else None
         if content is not None and table is not None and not set(content["files"]) & set(table.files or {}):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streamlets.channels.base import Txn
-from streamlets.channels.delta import store
 from streamlets.channels.delta.log import topic_id
+from streamlets.storage import objects
 
 FOLDER = "_replays"
 
@@ -71,7 +71,7 @@ class Replays:
     def all(self) -> Iterator[Replay]:
         """Every decision, in order."""
         number = 0
-        while (data := store.read(self._path(number))) is not None:
+        while (data := objects.read(self._path(number))) is not None:
             content = json.loads(data)
             exact = {
                 "number": number,
@@ -84,7 +84,7 @@ class Replays:
     def decide(self, replay: Replay) -> bool:
         """Make a decision; False, and nothing, when another one took its number."""
         (self.topic / FOLDER).mkdir(exist_ok=True)
-        return store.put_if_absent(self._path(replay.number), json.dumps(asdict(replay)).encode())
+        return objects.put_if_absent(self._path(replay.number), json.dumps(asdict(replay)).encode())
 
     def txn(self, replay: Replay) -> Txn:
         """The transaction under which a decision is carried out."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import Dropped, Missed, Reader
-from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.compaction import FOLDER
 from streamlets.channels.delta.missed import note
 from streamlets.channels.delta.offsets import START, Offset, Place
 from streamlets.channels.delta.parquet import data_file
 from streamlets.channels.delta.segments import Segment, Segments
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     from blueprint.plan import Retention

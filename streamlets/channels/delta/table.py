@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from streamlets.channels.base import TopicLostError, Txn
-from streamlets.channels.delta import actions, store
+from streamlets.channels.delta import actions
 from streamlets.channels.delta.actions import Commit, DataFile
+from streamlets.storage import objects
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
@@ -67,11 +68,11 @@ class Table:
         Raises:
             TopicLostError: the table is gone, or another one is in its place.
         """
-        if store.identity(commit_path(self.path, 0)) != self._identity:
+        if objects.identity(commit_path(self.path, 0)) != self._identity:
             raise lost(self.path)
         before = self.version
         while True:
-            data = store.read(commit_path(self.path, self.version + 1))
+            data = objects.read(commit_path(self.path, self.version + 1))
             if data is not None:
                 self._apply(actions.decode(self.version + 1, data))
             elif not self._pass_cleaned_log():
@@ -123,7 +124,7 @@ class Table:
     def commit(self, version: int, data: bytes) -> bool:
         """Put a commit if its version is free; not read in yet."""
         try:
-            return store.put_if_absent(commit_path(self.path, version), data)
+            return objects.put_if_absent(commit_path(self.path, version), data)
         except FileNotFoundError:
             raise lost(self.path) from None
 
@@ -148,11 +149,11 @@ class Table:
     def _pass_cleaned_log(self) -> bool:
         """When the log before the last checkpoint may have been cleaned: go on from there."""
         pointer = self.path / LOG / "_last_checkpoint"
-        found = store.identity(pointer)
+        found = objects.identity(pointer)
         if found == self._checkpoint:
             return False
         self._checkpoint = found
-        version = int(json.loads(store.read(pointer) or b'{"version": 0}')["version"])
+        version = int(json.loads(objects.read(pointer) or b'{"version": 0}')["version"])
         if version <= self.version or commit_path(self.path, self.version + 1).exists():
             return commit_path(self.path, self.version + 1).exists()
         self.load_checkpoint(version)
@@ -191,7 +192,7 @@ def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0
         TopicLostError: there is no table.
     """
     first = commit_path(path, 0)
-    identity, data = store.identity(first), store.read(first)
+    identity, data = objects.identity(first), objects.read(first)
     if data is None:
         raise lost(path)
     metadata = next(entry["metaData"] for entry in map(json.loads, data.splitlines()) if "metaData" in entry)
@@ -204,7 +205,7 @@ def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0
         removed={} if removed else None,
         _identity=identity,
     )
-    pointer = store.read(path / LOG / "_last_checkpoint")
+    pointer = objects.read(path / LOG / "_last_checkpoint")
     checkpoint = int(json.loads(pointer)["version"]) if pointer else 0
     if after and commit_path(path, after).exists():
         table.version, table.end = after, after + 1
@@ -243,7 +244,7 @@ def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], 
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7} if zoneless else _PLAIN_PROTOCOL
     info = {"timestamp": time, "operation": "CREATE TABLE", "engineInfo": "streamlets"}
     entries = [{"commitInfo": info}, {"protocol": {**protocol, **features}}, {"metaData": metadata}]
-    store.put_if_absent(commit_path(path, 0), actions.encode(entries))
+    objects.put_if_absent(commit_path(path, 0), actions.encode(entries))
 
 
 def _schema_string(contract: Contract) -> str:

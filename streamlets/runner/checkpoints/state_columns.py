@@ -11,7 +11,7 @@ from typing import cast
 from blueprint.comparison.descriptor import Columns, DescribedOperator, DescribedStore, Type
 from blueprint.hocon.values import Json
 from streamlets.runner.checkpoints.state_rows import operators
-from streamlets.runner.state_directory.directory import write_atomically
+from streamlets.storage.files import write_atomically
 
 _DEFAULT = "default"
 _WINDOWS = "windows.json"

@@ -14,10 +14,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.crash import crash_point
 from streamlets.channels.delta.replays import Replay, runs
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.runner.dead_letters.letters import DeadLetter, letters_in
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError, write_atomically
+from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
+from streamlets.storage.files import write_atomically
 
 Command = Literal["stop", "stop-now", "pause", "resume", "restart", "upgrade"]
 

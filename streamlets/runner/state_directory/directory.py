@@ -266,28 +266,6 @@ def _take(lock: int) -> bool:
     return False
 
 
-def write_atomically(file: Path, text: str, *, durable: bool = False, private: bool = False) -> None:
-    """Replace the content of a file atomically: a reader sees the old or the new text, never a part.
-
-    Arguments:
-        durable: whether the new text also survives a power cut, which costs a sync.
-        private: whether only the user may read the file.
-    """
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        mode = 0o600 if private else 0o666
-        with open(draft, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
-            stream.write(text)
-            if durable:
-                stream.flush()
-                os.fsync(stream.fileno())
-        draft.replace(file)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-
-
 def read_status(state: StateDirectory) -> Mapping[str, object] | None:
     """Return the last status that a run of the application wrote; None without one."""
     try:

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from streamlets.runner.state_directory.directory import write_atomically
+from streamlets.storage.files import write_atomically
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _LEAST = 16 * 1024

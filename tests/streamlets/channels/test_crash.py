@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.channels.crash import VARIABLE
+from streamlets.storage.crash import VARIABLE
 from tests.streamlets.channels.topics import READING, add, ids_of, made
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from blueprint.avro.model import Contract
-from streamlets.channels.delta import store
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.table import LOG, Table
+from streamlets.storage import objects
 from tests.streamlets.channels.conftest import Bench
 from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
 
@@ -221,7 +221,7 @@ def test_a_full_disk_at_the_manifest(bench: Bench, monkeypatch: pytest.MonkeyPat
     """A disk that fills up at the last moment, when the manifest is written, is told as clearly, and leaves none."""
     feed(bench)
     writer = bench.write(bench.read(inlet("in")), outlet("out"))
-    real, refusals = store._write, []
+    real, refusals = objects._write, []
 
     def full(path: Path, data: bytes) -> None:
         if b"dead-letters" in data:  # the manifest
@@ -229,10 +229,10 @@ def test_a_full_disk_at_the_manifest(bench: Bench, monkeypatch: pytest.MonkeyPat
             raise OSError(28, "No space left on device")
         real(path, data)
 
-    monkeypatch.setattr(store, "_write", full)
+    monkeypatch.setattr(objects, "_write", full)
     with pytest.raises(Exception, match=r"TopicWriteError: writer\.q: .*No space left on device"):
         bench.run(writer)
-    monkeypatch.setattr(store, "_write", real)
+    monkeypatch.setattr(objects, "_write", real)
     assert len(refusals) == 1
     assert bench.topic("out").lag(None).records == 0
     assert not [p for p in (bench.root / "topics" / STAGED).rglob("*") if p.is_file()]

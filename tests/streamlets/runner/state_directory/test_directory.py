@@ -16,8 +16,8 @@ from streamlets.runner.state_directory.directory import (
     StateDirectory,
     StateError,
     read_status,
-    write_atomically,
 )
+from streamlets.storage.files import write_atomically
 
 _HOLD = """
 import sys

@@ -1,7 +1,6 @@
-"""Where a topic's logs lie: the few operations a log needs of its storage. Today a local (or mounted) file system.
+"""The operations that a transaction log needs of its storage: today files of a local or mounted file system.
 
-Another storage needs one thing only that is not obvious: `put_if_absent` must be atomic (object stores have
-conditional writes for it).
+For another storage, `put_if_absent` must be atomic; object stores have conditional writes for it.
 """
 
 from __future__ import annotations
@@ -10,16 +9,16 @@ import os
 import uuid
 from pathlib import Path
 
-from streamlets.channels.crash import crash_point
+from streamlets.storage.crash import crash_point
 
 
 def put_if_absent(path: Path, data: bytes) -> bool:
-    """Make a file with this content, whole or not at all; False when there already is one.
+    """Create a file with this content, completely or not at all; return False if it exists.
 
     A hard link fails when its name exists, which a rename does not, so of two writers exactly one wins.
 
     Raises:
-        FileNotFoundError: the folder is not there.
+        FileNotFoundError: the directory does not exist.
     """
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -35,7 +34,7 @@ def put_if_absent(path: Path, data: bytes) -> bool:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Give a file this content in one step, whether it was there or not."""
+    """Replace the content of a file in one step, or create the file."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         _write(temporary, data)
@@ -45,7 +44,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def read(path: Path) -> bytes | None:
-    """The content of a file; None when it is not there."""
+    """Return the content of a file; None if it does not exist."""
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -53,7 +52,7 @@ def read(path: Path) -> bytes | None:
 
 
 def identity(path: Path) -> tuple[int, int, int] | None:
-    """What tells a file from another one that took its name later; None when it is not there."""
+    """Return what distinguishes a file from a later one with its name; None if it does not exist."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,11 +1,34 @@
-"""Output files that are replaced atomically."""
+"""Text files that are replaced atomically: a reader sees the old or the new content, never a part."""
 
 from __future__ import annotations
 
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+
+
+def write_atomically(file: Path, text: str, *, durable: bool = False, private: bool = False) -> None:
+    """Replace the content of a file atomically: a reader sees the old or the new text, never a part.
+
+    Arguments:
+        durable: whether the new text also survives a power cut, which costs a sync.
+        private: whether only the user may read the file.
+    """
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        mode = 0o600 if private else 0o666
+        with open(draft, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
+            stream.write(text)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
+        draft.replace(file)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def replace_file(file: Path, data: bytes) -> None:
