@@ -1,1 +1,1 @@
-"""Verification: from a blueprint and its settings to findings, and to a plan when there are no errors."""
+"""Verification: from a blueprint and its settings to findings, and to a plan if there are no errors."""

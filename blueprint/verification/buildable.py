@@ -1,4 +1,4 @@
-"""What can be built of an application's logic, also when verification found errors in other parts of it."""
+"""The streamlets whose logic can be built, even if verification found errors in other parts of the application."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from blueprint.verification.planning import streamlet_plan, topics_of
 
 
 def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
-    """The streamlets of a draft that no finding of another rule already explains the failure of.
+    """Return the streamlets of a draft whose logic can be built: those without errors of their own.
 
     Arguments:
+        draft: the application.
         state: as in `Buildable`.
     """
     folder = Path(draft.blueprint.folder).resolve()
@@ -35,21 +36,21 @@ def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
                 state,
             )
             for ref, entry in draft.blueprint.streamlets.items()
-            if _holds(draft, ref)
+            if _is_buildable(draft, ref)
         ),
         spark=spark_settings(draft.settings),
         isolation=isolation(draft.settings),
     )
 
 
-def _holds(draft: Draft, ref: str) -> bool:
+def _is_buildable(draft: Draft, ref: str) -> bool:
     descriptor = draft.descriptor(ref)
-    if descriptor is None or descriptor.parameter_problems or _refused(descriptor.problems):
+    if descriptor is None or descriptor.parameter_problems or _has_errors(descriptor.problems):
         return False
     ports = (*descriptor.inlets, *descriptor.outlets)
     if len({port.name for port in ports}) < len(ports):
         return False
-    if any(port.contract is None or _refused(port.problems) for port in ports):
+    if any(port.contract is None or _has_errors(port.problems) for port in ports):
         return False
     try:
         values = parameter_values(descriptor.parameters, draft.given(ref, "parameters"))
@@ -58,15 +59,16 @@ def _holds(draft: Draft, ref: str) -> bool:
     return {parameter.key for parameter in descriptor.parameters if not parameter.optional} <= set(values)
 
 
-def _refused(problems: Iterable[Diagnostic]) -> bool:
+def _has_errors(problems: Iterable[Diagnostic]) -> bool:
     return any(problem.severity is Severity.ERROR for problem in problems)
 
 
 def _slow_topics(draft: Draft, ref: str) -> dict[str, str]:
-    found = {}
+    """Return the topics of a streamlet whose channels do not support real-time triggers, with their channels."""
+    slow_topics = {}
     for binding in draft.wiring.bindings:
         facts = draft.topics.get(binding.topic)
         traits: ChannelTraits | None = draft.channels.get(facts.channel) if facts is not None else None
         if binding.key.streamlet == ref and traits is not None and not traits.real_time:
-            found[binding.topic] = traits.name
-    return found
+            slow_topics[binding.topic] = traits.name
+    return slow_topics

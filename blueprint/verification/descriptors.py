@@ -1,4 +1,4 @@
-"""Questions to the catalog: one per streamlet, with what is set of its ports and parameters."""
+"""The descriptors of streamlets: requests to the catalog, with the settings of ports and parameters."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ from blueprint.verification.rules.names import is_class_path
 def describe(
     blueprint: Blueprint, settings: ObjectValue, catalog: Catalog
 ) -> dict[str, StreamletDescriptor | LoadFailure]:
-    """What the catalog says of each streamlet whose class is written as a class path.
+    """Return the catalog's description of each streamlet whose class is written as a class path.
 
     Arguments:
+        blueprint: as written.
         settings: the `flow` tree of `configured`.
+        catalog: answers the requests.
     """
     return {
         entry.ref: catalog.describe(
@@ -49,7 +51,8 @@ def _parameters(value: Value | None) -> Mapping[str, Value]:
 
 
 def _ports(value: Value | None) -> Mapping[str, PortSetting]:
-    """Schemas given by configuration: `inlets.in = path`, or `inlets.in.schema = path` (or a schema as an object)."""
+    """Return schemas set by configuration: `inlets.in = path`, or `inlets.in.schema = path` (or a schema as an
+    object)."""
     settings = {}
     for name, port in value.fields.items() if isinstance(value, ObjectValue) else ():
         schema = port.fields.get("schema") if isinstance(port, ObjectValue) else port
@@ -61,7 +64,7 @@ def _ports(value: Value | None) -> Mapping[str, PortSetting]:
 
 
 def with_dead_letters(descriptor: StreamletDescriptor) -> StreamletDescriptor:
-    """The descriptor with its implicit outlet for dead letters, when one of its outlets sends records there."""
+    """Return the descriptor with the implicit outlet for dead letters, if one of its outlets sends records there."""
     sending = [outlet for outlet in descriptor.outlets if outlet.on_invalid == "dead-letters"]
     if not sending or any(outlet.name == DEAD_LETTERS for outlet in descriptor.outlets):
         return descriptor

@@ -1,4 +1,4 @@
-"""From a draft without errors to the plan: every setting resolved, dead-letter topics included."""
+"""Makes the plan from a draft without errors: every setting resolved, with dead-letter topics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from blueprint.settings.values import (
 
 
 def make_plan(draft: Draft) -> ApplicationPlan:
-    """The plan of a draft that no rule refused."""
+    """Return the plan of a draft without errors."""
     blueprint = draft.blueprint
     topic_of = topics_of(draft)
     dead_letters = _dead_letter_topics(draft, topic_of)
@@ -48,16 +48,16 @@ def make_plan(draft: Draft) -> ApplicationPlan:
 
 
 def _dead_letter_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> dict[str, str]:
-    """The topic of each streamlet's dead letters: the one the blueprint wires, else one of its own."""
-    found = {}
+    """Return the topic of each streamlet's dead letters: the one in the blueprint, else one of its own."""
+    topics = {}
     for key in draft.wiring.ports:
         if key.port == DEAD_LETTERS and key.role == "producer":
-            found[key.streamlet] = topic_of.get(key, dead_letter_topic(key.streamlet))
-    return found
+            topics[key.streamlet] = topic_of.get(key, dead_letter_topic(key.streamlet))
+    return topics
 
 
 def topics_of(draft: Draft) -> dict[PortKey, str]:
-    """The topic of each port that is bound to one."""
+    """Return the topic of each connected port."""
     return {binding.key: binding.topic for binding in draft.wiring.bindings}
 
 
@@ -68,11 +68,14 @@ def streamlet_plan(
     dead_letters: str | None,
     folder: Path,
 ) -> StreamletPlan:
-    """The plan of one streamlet whose class, schemas and parameters hold.
+    """Return the plan of a streamlet whose class, schemas and parameters are valid.
 
     Arguments:
-        topic_of: the topic of each of its ports; dead_letters: that of its dead letters.
-        folder: where relative paths start, absolute.
+        draft: the application.
+        ref: the streamlet.
+        topic_of: the topic of each port.
+        dead_letters: the topic of its dead letters; None when it has none.
+        folder: the blueprint's directory, absolute.
     """
     descriptor = draft.descriptor(ref)
     assert descriptor is not None
@@ -99,7 +102,7 @@ def streamlet_plan(
 
 
 def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, object]:
-    """The values of parameters, with the directories that the streamlet writes as absolute paths."""
+    """Return the values of parameters; the directories that the streamlet writes become absolute paths."""
     values = parameter_values(descriptor.parameters, draft.given(ref, "parameters"), folder)
     for written in descriptor.folders:
         values = _with_path(values, written.parameter, Path(written.folder))
@@ -107,14 +110,14 @@ def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder:
 
 
 def _with_path(values: Mapping[str, Any], keys: tuple[str, ...], path: Path) -> dict[str, Any]:
-    """The values with the one replaced that keys lead to."""
+    """Return the values with the one at a path of keys replaced."""
     first, *rest = keys
     return {**values, first: _with_path(values[first], tuple(rest), path) if rest else path}
 
 
 def _folders(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, str]:
-    """Volume mounts: the directory given (relative ones start beside the file that sets it), else where it is
-    declared."""
+    """Return the directories of volume mounts: the configured ones, relative to the file that sets them, else the
+    declared ones."""
     given = {
         name: str(path_start(value, folder) / str(plain(value)))
         for name, value in draft.given(ref, "volume-mounts").items()
@@ -126,20 +129,20 @@ def _folders(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Pa
 def _inlets(
     draft: Draft, ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKey, str]
 ) -> list[InletPlan]:
-    found = []
+    inlets = []
     for port in descriptor.inlets:
         assert port.contract is not None
         own = inlet_settings(draft.settings, ref, port.name)
         topic = topic_of[PortKey(ref, "consumer", port.name)]
-        found.append(InletPlan(ref, port.name, port.attribute, port.contract, topic, own.max_records, own.starting))
-    return found
+        inlets.append(InletPlan(ref, port.name, port.attribute, port.contract, topic, own.max_records, own.starting))
+    return inlets
 
 
 def _outlets(ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKey, str]) -> list[OutletPlan]:
-    found = []
+    outlets = []
     for port in descriptor.outlets:
         assert port.contract is not None
-        found.append(
+        outlets.append(
             OutletPlan(
                 ref,
                 port.name,
@@ -151,7 +154,7 @@ def _outlets(ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKe
                 port.extra,
             )
         )
-    return found
+    return outlets
 
 
 def _topics(draft: Draft, dead_letters: Mapping[str, str]) -> list[TopicPlan]:

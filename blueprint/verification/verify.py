@@ -1,4 +1,4 @@
-"""Verification: blueprint, settings and streamlets in; findings out, and a plan when there is no error."""
+"""`verify`: from a blueprint, its settings and its streamlets to findings, and to a plan if there is no error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from blueprint.verification.levels import Levels
 from blueprint.verification.planning import make_plan
 from blueprint.verification.rules.all_rules import RULES
 from blueprint.verification.rules.contracts import alike_pairs
-from blueprint.verification.rules.settings import settings_of_no_query
+from blueprint.verification.rules.settings import queries_of_settings
 
 if TYPE_CHECKING:
     from blueprint.comparison import Change
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came out.
+    """The result of a verification.
 
     Arguments:
         blueprint: the blueprint's file as the user would name it.
         diagnostics: all findings, sorted by place.
         plan: the application with every setting resolved; None when there is an error.
         sources: the texts that the findings point into.
-        checked: how much was looked at.
-        graph: streamlets and topics as far as they could be read, also when there are errors.
-        queries: what the streamlets' logic gave, where it was built.
-        changes: what changed against an older descriptor, where it was compared with one.
+        checked: the number of streamlets, topics and other things that were checked.
+        graph: streamlets and topics as far as they could be read, even if there are errors.
+        queries: the queries of the streamlets' logic, where it was built.
+        changes: the changes against an older descriptor, if the application was compared with one.
     """
 
     blueprint: str
@@ -66,8 +66,8 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing refuses a run."""
-        return not _refused(self.diagnostics)
+        """Whether there is no error, so that the application can be started."""
+        return not _has_errors(self.diagnostics)
 
 
 @without_garbage_collection
@@ -84,73 +84,76 @@ def verify(
     against: Against | AgainstOf | None = None,
     texts: Mapping[Path, str] | None = None,
 ) -> Verification:
-    """Verify an application without running anything of it but the streamlets' constructors, and their logic if asked.
+    """Verify an application. Of its code, only the streamlets' constructors run, and their logic if requested.
+
+    A user's mistake is a finding and never raises.
 
     Arguments:
         blueprint_path: the blueprint (`.conf`, `.yaml`, `.yml` or `.json`).
-        catalog: what knows streamlets and channels.
+        catalog: describes streamlets and channels.
         conf_files: files of settings, later ones win.
         arguments: `key=value` settings, which win over files.
-        environment: what `${NAME}` falls back to.
-        working_directory: what relative paths start from; it is the process's own, which places are named after.
-        logic: what builds the streamlets' logic to check it; None leaves that out.
-        state: whether to find what the queries keep in state, where logic is built; a comparison always does.
-        against: what the application was before, or what chooses it for a plan, to report every change; None leaves
-            that out.
-        texts: what files of configuration would hold, by their resolved paths; None takes all as they are.
-
-    Never raises for what a user did: that becomes a finding.
+        environment: the fallback of `${NAME}`.
+        working_directory: the directory that relative paths start from: that of the process, because findings show
+            places relative to it.
+        logic: builds and checks the streamlets' logic; None omits this check.
+        state: whether to find out what the queries keep in state, if logic is built; a comparison always does.
+        against: the older application to report changes against, or a function that returns it for a plan; None omits
+            the comparison.
+        texts: the content of configuration files, by resolved path, that is read instead of the files.
     """
     path = Path(working_directory) / blueprint_path
     shown = shown_name(path)
     sources = Sources(working_directory, texts or {})
     settings_files = [Path(working_directory) / file for file in conf_files]
     layers = read_layers(path, settings_files, arguments, sources, texts or {})
-    found = [diagnostic for layer in layers for diagnostic in layer.diagnostics]
-    if not _refused(found):
+    findings = [diagnostic for layer in layers for diagnostic in layer.diagnostics]
+    if not _has_errors(findings):
         tree, unresolved = resolve(layers, environment)
-        found += unresolved
-    if _refused(found):  # what cannot be read as it was meant would be misjudged by every rule
+        findings += unresolved
+    if _has_errors(findings):  # rules would report the consequences of texts that cannot be read
         sources.hide(Secrets().line)
-        return Verification(shown, _sorted(found), None, sources, Checked(), ApplicationGraph((), (), ()))
+        return Verification(shown, _sorted(findings), None, sources, Checked(), ApplicationGraph((), (), ()))
     secrets = secrets_in(tree)
     sources.hide(secrets.line)
     blueprint, unread = load(tree, shown, str(path.parent))
     settings = configured(blueprint, blueprint.settings)
     described = describe(blueprint, settings, catalog)
     draft = _draft(blueprint, settings, described, catalog)
-    found += unread
-    found += stray_findings(tree, ARGUMENTS)
+    findings += unread
+    findings += stray_findings(tree, ARGUMENTS)
     for rule in RULES:
-        found += rule(draft)
-    found += unread_findings(tree, layers, draft, found)
+        findings += rule(draft)
+    findings += unread_findings(tree, layers, draft, findings)
     checked = _checked(draft)
     built = BuiltLogic()
     if logic is not None:
         application = buildable(draft, state=state or against is not None)
         built = logic(application)
-        found += built.findings
-        found += settings_of_no_query(draft, built.queries)
+        findings += built.findings
+        findings += queries_of_settings(draft, built.queries)
         checked = replace(checked, logic=len(application.streamlets))
     levels = Levels(draft, _texts(layers, blueprint), sources)
-    found = levels.apply(found)
-    plan = None if _refused(found) else make_plan(draft)
+    findings = levels.apply(findings)
+    plan = None if _has_errors(findings) else make_plan(draft)
     older = against(plan) if callable(against) and plan is not None else None if callable(against) else against
     changes: tuple[Change, ...] = ()
     if older is not None:
         changes = older.changes(plan, built.queries) if plan is not None else ()
-        checked, told = _compared(older, changes, plan, draft, built.queries, checked)
-        found += levels.apply(told)
-    own = levels.own_findings(errors=_refused(found), logic=logic is not None, changes=checked.changes is not None)
-    found += own
-    plan = None if _refused(own) else plan
+        checked, change_findings = _compared(older, changes, plan, draft, built.queries, checked)
+        findings += levels.apply(change_findings)
+    own = levels.own_findings(
+        errors=_has_errors(findings), logic=logic is not None, changes=checked.changes is not None
+    )
+    findings += own
+    plan = None if _has_errors(own) else plan
     checked = replace(checked, silenced=levels.silenced)
-    found = [secrets.finding(with_fitting_fix(each, sources)) for each in found]
-    return Verification(shown, _sorted(found), plan, sources, checked, draft.graph, built.queries, changes)
+    findings = [secrets.finding(with_fitting_fix(finding, sources)) for finding in findings]
+    return Verification(shown, _sorted(findings), plan, sources, checked, draft.graph, built.queries, changes)
 
 
 def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
-    """The files in which the application stands: those given, and those included by them that hold parts of it."""
+    """Return the files that define the application: its layers, and the files they include that have parts of it."""
     places = [entry.key for entry in blueprint.streamlets.values()] + [entry.key for entry in blueprint.topics.values()]
     return {layer.file for layer in layers} | {place.file for place in places}
 
@@ -163,12 +166,13 @@ def _compared(
     queries: Queries,
     checked: Checked,
 ) -> tuple[Checked, tuple[Diagnostic, ...]]:
-    """The findings of changes against an older descriptor; none are known while there are errors, or without one."""
+    """Return the findings about changes, and their number in `checked`; without a plan, or without a readable older
+    descriptor, there are no changes."""
     if isinstance(against.described, Diagnostic) or plan is None:
         broken = (against.described,) if isinstance(against.described, Diagnostic) else ()
         return replace(checked, against=against.file), broken
-    found = tuple(against.findings(changes, draft, queries))
-    return replace(checked, against=against.file, changes=len(found)), found
+    findings = tuple(against.findings(changes, draft, queries))
+    return replace(checked, against=against.file, changes=len(findings)), findings
 
 
 def _draft(
@@ -177,11 +181,11 @@ def _draft(
     described: Mapping[str, StreamletDescriptor | LoadFailure],
     catalog: Catalog,
 ) -> Draft:
-    ported = {
-        ref: with_dead_letters(each) if isinstance(each, StreamletDescriptor) else None
-        for ref, each in described.items()
+    descriptors = {
+        ref: with_dead_letters(descriptor) if isinstance(descriptor, StreamletDescriptor) else None
+        for ref, descriptor in described.items()
     }
-    wiring = wire(blueprint, ported)
+    wiring = wire(blueprint, descriptors)
     facts = {id: topic_facts(id, settings) for id in blueprint.topics}
     unused = functools.partial(catalog.unused, blueprint.folder)
     return Draft(blueprint, described, wiring, wiring.graph(blueprint), settings, facts, catalog.channels(), unused)
@@ -193,15 +197,15 @@ def _checked(draft: Draft) -> Checked:
         streamlets=len(draft.blueprint.streamlets),
         topics=len(draft.blueprint.topics),
         contracts=len(contracts),
-        pairs=sum(alike.count for alike in alike_pairs(draft)),
+        pairs=sum(pairs.count for pairs in alike_pairs(draft)),
         settings=count_settings(draft.settings),
     )
 
 
-def _refused(diagnostics: Iterable[Diagnostic]) -> bool:
+def _has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
 
 
 def _sorted(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """By place; what is said twice of one place that streamlets share, in the same words, is said once."""
+    """Return findings by place; equal findings about a place that streamlets share are reported once."""
     return tuple(sorted(dict.fromkeys(diagnostics), key=lambda diagnostic: diagnostic.sort_key))

@@ -1,1 +1,1 @@
-"""The rules of `flow verify`: one file per family; a rule is a function to diagnostics."""
+"""The rules of `flow verify`, one file per family; a rule is a function from a draft to findings."""

@@ -1,4 +1,4 @@
-"""All rules, in the order in which they are asked; findings are sorted afterwards."""
+"""All rules, in the order in which they are applied; findings are sorted afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blueprint.verification.rules import (
 )
 
 Rule = Callable[[Draft], Iterable[Diagnostic]]
-"""A rule returns what is wrong with a draft; it never raises for what a user did."""
+"""A rule returns what is wrong with a draft; it never raises for a user's mistake."""
 
 RULES: tuple[Rule, ...] = (
     connections.connections,
@@ -48,13 +48,13 @@ RULES: tuple[Rule, ...] = (
     topics.topics_without_consumers,
     topics.unused_topics,
     topics.unknown_channels,
-    topics.settings_of_others_topics,
+    topics.settings_of_unmanaged_topics,
     topics.misspelt_topic_settings,
     topics.two_clusters,
     cycles.cycles,
     cycles.unknown_stops,
     cycles.needless_stops,
-    cycles.unfed_circles,
+    cycles.unfed_cycles,
     contracts.contracts,
     contracts.partition_columns,
     parameters.parameter_declarations,
@@ -67,7 +67,7 @@ RULES: tuple[Rule, ...] = (
     mounts.mount_folders,
     mounts.missing_mounts,
     settings.settings,
-    settings.settings_of_nothing,
+    settings.owners_of_settings,
     settings.retry_names,
     settings.retry_contradictions,
     settings.real_time_channels,

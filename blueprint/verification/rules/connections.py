@@ -1,4 +1,4 @@
-"""The rule about 1.x blueprints: the section `connections` is answered by the `topics` that say the same."""
+"""The rule about 1.x blueprints: the section `connections` must be rewritten as `topics`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from blueprint.model.draft import Draft
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 _Wire = tuple[str, list[str]]
-"""The path of an outlet, and those of the inlets that it is joined to."""
+"""The path of an outlet, and those of the inlets that it is connected to."""
 
 
 def connections(draft: Draft) -> Iterator[Diagnostic]:
-    """`connections` was the wiring of 1.x; one finding shows it rewritten."""
+    """Blueprints of 1.x have their wiring in `connections`; the finding shows it as `topics`."""
     value = draft.blueprint.connections
     if value is None:
         return
@@ -28,19 +28,19 @@ def connections(draft: Draft) -> Iterator[Diagnostic]:
     key = key_span_of(value)
     yield finding(
         "connections-section",
-        "the section `connections` is of blueprints 1.x: streamlets are joined by `topics` now",
+        "the section `connections` of 1.x blueprints is not supported: `topics` connect streamlets",
         key,
-        help=(f"write instead:\n{topics}",),
+        help=(f"replace it with:\n{topics}",),
         fix=_fix(draft, value, topics) if _joins_free_ports(draft, value, wires) else None,
     )
 
 
 def _fix(draft: Draft, value: Value, topics: str) -> Fix | None:
-    """Replace the section in place, when it stands in one piece and there are no topics yet."""
+    """Return the fix that replaces the section; None when it is set in several places, or there are topics."""
     if len(value.origins) != 1 or draft.blueprint.topics:
         return None
     key, span = key_span_of(value), span_of(value)
-    if key.file != span.file or not key.file.endswith(".conf"):  # what is put in is HOCON
+    if key.file != span.file or not key.file.endswith(".conf"):  # the replacement is HOCON
         return None
     indent = "\n" + " " * (key.column - 1)
     whole = Span(key.file, key.line, key.column, span.end_line, span.end_column)
@@ -48,7 +48,7 @@ def _fix(draft: Draft, value: Value, topics: str) -> Fix | None:
 
 
 def _joins_free_ports(draft: Draft, value: Value, wires: Sequence[_Wire]) -> bool:
-    """Whether every connection joins an outlet to inlets of the application, and no port is named twice."""
+    """Return whether every connection connects an outlet to inlets of the application, and no port is named twice."""
     outlets = {key.path for key in draft.wiring.ports if key.role == "producer"}
     inlets = {key.path for key in draft.wiring.ports if key.role == "consumer"}
     named = [path for outlet, joined in wires for path in (outlet, *joined)]
@@ -61,7 +61,7 @@ def _joins_free_ports(draft: Draft, value: Value, wires: Sequence[_Wire]) -> boo
 
 
 def _only_texts(value: Value) -> bool:
-    """Whether there is nothing beside port paths, which a rewritten section would leave out."""
+    """Return whether there are only port paths: a rewritten section would lack everything else."""
     if isinstance(value, ObjectValue):
         return all(map(_only_texts, value.fields.values()))
     items = value.items if isinstance(value, ListValue) else (value,)
@@ -69,7 +69,7 @@ def _only_texts(value: Value) -> bool:
 
 
 def _topics(wires: Sequence[_Wire]) -> Iterator[tuple[str, str, list[str]]]:
-    """The topic of each connection, called after the outlet where no other outlet has its name: id, outlet, inlets."""
+    """Yield id, outlet and inlets of each connection's topic; the id is the outlet's name if no other outlet has it."""
     ports = [outlet.rpartition(".")[2] for outlet, _ in wires]
     for outlet, inlets in wires:
         streamlet, _, port = outlet.rpartition(".")
@@ -89,7 +89,7 @@ def _rewritten(wires: Sequence[_Wire]) -> str:
 
 
 def _wires(value: Value, path: tuple[str, ...]) -> Iterator[_Wire]:
-    """Outlet paths (keys, nested by their dots) with the inlet paths of their lists."""
+    """Yield outlet paths (keys, nested by their dots) with the inlet paths of their lists."""
     if isinstance(value, ObjectValue):
         for key, inner in value.fields.items():
             yield from _wires(inner, (*path, key))
@@ -99,7 +99,7 @@ def _wires(value: Value, path: tuple[str, ...]) -> Iterator[_Wire]:
 
 
 def _full(draft: Draft, path: str, role: str) -> str:
-    """A path with its port: 1.x let it out when the streamlet has one port only."""
+    """Return a path with its port, which 1.x blueprints omit when the streamlet has a single port."""
     if "." in path:
         return path
     descriptor = draft.descriptor(path)

@@ -1,4 +1,4 @@
-"""Rules about contracts: each reader can read all that each writer of its topic may write."""
+"""Rules about contracts: each reader can read every record that a writer of its topic may write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMN = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A writer and a reader of one topic whose contracts are known."""
+    """A writer and a reader of a topic whose contracts are known."""
 
     writer: Binding
     reader: Binding
@@ -34,22 +34,27 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class AlikePairs:
-    """Pairs on one topic whose writers are declared at one place, and whose readers are: the first, and how many."""
+    """Pairs on one topic with the same declaration of the writer and the same declaration of the reader.
+
+    Arguments:
+        first: of the pairs.
+        count: of the pairs.
+    """
 
     first: Pair
     count: int
 
 
 def alike_pairs(draft: Draft) -> Iterator[AlikePairs]:
-    """All writers with all readers of each topic, in time that grows with the ports and not with the pairs.
+    """Yield all pairs of writers and readers of each topic, in time proportional to the ports, not to the pairs.
 
-    Ports on several topics are left out: which of them is meant is not known.
+    Ports on several topics are skipped, because it is not known which topic is meant.
     """
     sides: dict[str, tuple[_Side, _Side]] = defaultdict(lambda: ({}, {}))
-    times = Counter(binding.key for binding in draft.wiring.bindings)
+    topic_counts = Counter(binding.key for binding in draft.wiring.bindings)
     for binding in draft.wiring.bindings:
         port = binding.port
-        if port is not None and port.contract is not None and times[binding.key] == 1:
+        if port is not None and port.contract is not None and topic_counts[binding.key] == 1:
             side = sides[binding.topic][binding.key.role == "consumer"]
             _, bindings = side.setdefault((port.declared, port.contract.fingerprint), (port, []))
             bindings.append(binding)
@@ -65,9 +70,9 @@ _Side = dict[tuple[Span, str], tuple[PortDescriptor, list[Binding]]]
 
 
 def contracts(draft: Draft) -> Iterator[Diagnostic]:
-    """Avro schema resolution from each writer to each reader.
+    """Each reader can read each writer's records, by Avro schema resolution.
 
-    Pairs of the same two schemas that share the place where the writer, or the reader, is declared are told once.
+    Pairs with the same two schemas that share the declaration of the writer, or of the reader, are reported once.
     """
     groups: list[list[AlikePairs]] = []
     group_at: dict[object, list[AlikePairs]] = {}
@@ -95,14 +100,14 @@ def contracts(draft: Draft) -> Iterator[Diagnostic]:
 
 def _finding(draft: Draft, code: str, pair: Pair, count: int, reasons: tuple[Reason, ...]) -> Diagnostic:
     reader, writer = pair.reader.key.path, pair.writer.key.path
-    verb = "cannot read what" if code == "contract-incompatible" else "may read something else than"
+    verb = "cannot read" if code == "contract-incompatible" else "may misinterpret"
     topic = pair.reader.topic
     causes = [f"`{reason.path}`: {reason.message}" if reason.path else reason.message for reason in reasons]
     if count > 1:
-        causes.append(f"the same holds for {counted(count - 1, 'further pair')} of a writer and a reader")
+        causes.append(f"the same is true for {counted(count - 1, 'further pair')} of a writer and a reader")
     return finding(
         code,
-        f"`{reader}` {verb} `{writer}` writes to `{topic}`{_where(reasons)}",
+        f"`{reader}` {verb} what `{writer}` writes to `{topic}`{_where(reasons)}",
         pair.reader.path.span,
         label="read here",
         also=_places(draft, pair, reasons),
@@ -111,15 +116,16 @@ def _finding(draft: Draft, code: str, pair: Pair, count: int, reasons: tuple[Rea
     )
 
 
-_STRANGERS = 3
-"""As many reasons between records of different names say that they are different things, not versions of one."""
+_UNRELATED = 3
+"""From this number of reasons on, records with different names are unrelated, not versions of the same record."""
 
 
 def _help(pair: Pair, reasons: tuple[Reason, ...]) -> tuple[str, ...]:
     root = next((reason for reason in reasons if not reason.path), None)
-    if root is not None and len(reasons) >= _STRANGERS and root.writer_name and root.reader_name:
+    if root is not None and len(reasons) >= _UNRELATED and root.writer_name and root.reader_name:
         reads, writes = f"`{pair.reader.key.path}` reads", f"`{pair.writer.key.path}` writes"
-        return (f"{reads} `{root.reader_name}`, {writes} `{root.writer_name}`: take the topic or the schema meant",)
+        names = f"{reads} `{root.reader_name}`, but {writes} `{root.writer_name}`"
+        return (f"{names}: check which topic and which schema are meant",)
     return tuple(dict.fromkeys(change.text for reason in reasons for change in reason.changes))
 
 
@@ -133,33 +139,33 @@ def _where(reasons: tuple[Reason, ...]) -> str:
 
 
 def _places(draft: Draft, pair: Pair, reasons: tuple[Reason, ...]) -> Iterator[Label]:
-    """The wiring, the two declarations, then the fields in the schemas; each place once."""
+    """Yield labels for the wiring, the two declarations, then the fields in the schemas; each place once."""
     yield Label(pair.writer.path.span, "written here")
     writer, reader = pair.writer.key, pair.reader.key
     yield from draft.declared(writer.streamlet, pair.written.declared, f"the outlet `{writer.port}` is declared here")
     yield from draft.declared(reader.streamlet, pair.read.declared, f"the inlet `{reader.port}` is declared here")
-    told = {pair.written.declared, pair.read.declared}
+    labelled = {pair.written.declared, pair.read.declared}
     for reason in reasons:
         sides = (("the writer has", reason.writer_type, reason.writer_span),
                  ("the reader expects", reason.reader_type, reason.reader_span))  # fmt: skip
-        for said, type, span in sides:
-            if span is not None and span not in told:
-                told.add(span)
-                yield Label(span, f"{said} `{type}`" if type else f"{said} no field `{reason.path}`")
+        for subject, type, span in sides:
+            if span is not None and span not in labelled:
+                labelled.add(span)
+                yield Label(span, f"{subject} `{type}`" if type else f"{subject} no field `{reason.path}`")
 
 
 def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
-    """The columns an outlet is laid out by are fields of its records, single values, each named once.
+    """The partition columns of an outlet are fields of its records with single values, each named once.
 
-    Expressions are left to Spark. A Delta table has no partitions by arrays, maps or records.
+    Expressions are checked by Spark. A Delta table cannot be partitioned by arrays, maps or records.
     """
-    told = set()
+    checked = set()
     for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
         for outlet in descriptor.outlets if descriptor is not None else ():
-            if outlet.contract is None or outlet.declared in told:
+            if outlet.contract is None or outlet.declared in checked:
                 continue
-            told.add(outlet.declared)
-            # Spark does not tell upper from lower case
+            checked.add(outlet.declared)
+            # Spark does not distinguish upper and lower case.
             fields = {field.name.lower(): field.schema for field in outlet.contract.record.fields}
             names = [field.name for field in outlet.contract.record.fields]
             seen: set[str] = set()
@@ -167,23 +173,23 @@ def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
             for column in filter(_COLUMN.fullmatch, outlet.partition_by):
                 schema = fields.get(column.lower())
                 if column.lower() in seen:
-                    what, help = f"by `{column}` twice", ("name it once",)
+                    fault, help = f"by `{column}` twice", ("name it once",)
                 elif schema is None:
-                    what = f"by `{column}`, which its records do not have"
+                    fault = f"by `{column}`, which its records do not have"
                     help = did_you_mean(column, names) or (f"its fields are {listing(names)}",)
                 elif _is_nested(outlet.contract, schema):
-                    what = f"by `{column}`, which is no single value but `{type_text(schema)}`"
-                    help = ("partition by fields of single values",)
+                    fault = f"by `{column}`, which is not a single value but `{type_text(schema)}`"
+                    help = ("partition by fields with single values",)
                 else:
                     seen.add(column.lower())
                     continue
                 seen.add(column.lower())
-                headline = f"the outlet `{outlet.name}` is partitioned {what}"
+                headline = f"the outlet `{outlet.name}` is partitioned {fault}"
                 yield finding("partition-column", headline, outlet.declared, help=help)
 
 
 def _is_nested(contract: Contract, schema: Schema) -> bool:
-    held = contract.resolve(schema)
-    branches = held.branches if isinstance(held, Union) else (held,)
-    found = [branch for branch in map(contract.resolve, branches) if branch != Primitive("null")]
-    return len(found) > 1 or any(isinstance(branch, Array | Map | Record) for branch in found)
+    resolved = contract.resolve(schema)
+    branches = resolved.branches if isinstance(resolved, Union) else (resolved,)
+    values = [branch for branch in map(contract.resolve, branches) if branch != Primitive("null")]
+    return len(values) > 1 or any(isinstance(branch, Array | Map | Record) for branch in values)

@@ -1,4 +1,4 @@
-"""Rules about circles: told as one way round, edge by edge, unless a streamlet is said to stop them."""
+"""Rules about cycles: each is reported as one shortest cycle, edge by edge, unless `allow-cycles` allows it."""
 
 from __future__ import annotations
 
@@ -14,53 +14,53 @@ from blueprint.verification.rules.links import missing_links
 
 
 def cycles(draft: Draft) -> Iterator[Diagnostic]:
-    """No streamlet feeds itself, directly or round about, but through one that `allow-cycles` says stops the circle.
+    """No streamlet feeds itself, directly or through others, unless the cycle has a streamlet of `allow-cycles`.
 
-    What is left without those streamlets has no way round, so a circle that comes in later is told, too.
+    The graph without these streamlets must be acyclic, so every cycle that is added later is reported, too.
     """
     stops = draft.blueprint.cycle_stops
     if stops is None:
         return
     if any(ref not in draft.blueprint.streamlets for ref in stops):
-        return  # which circle the unknown one was to stop is not known
+        return  # the cycle that the unknown streamlet should stop is not known
     for cycle in draft.graph.without(stops).cycles():
-        yield _circle(draft, cycle)
+        yield _cycle_finding(draft, cycle)
 
 
-def _circle(draft: Draft, cycle: Cycle) -> Diagnostic:
+def _cycle_finding(draft: Draft, cycle: Cycle) -> Diagnostic:
     path = cycle.path
     streamlets = [edge.source.name for edge in path if edge.source.kind == "streamlet"]
     if len(streamlets) == 1:
-        headline = f"`{streamlets[0]}` reads what it writes"
+        headline = f"`{streamlets[0]}` reads a topic that it writes"
     else:
         others = counted(len(streamlets) - 1, "other streamlet")
-        headline = f"`{streamlets[0]}` and {others} feed each other in a circle"
-    causes = ["the way round: " + " -> ".join([*(f"`{edge.source}`" for edge in path), f"`{path[0].source}`"])]
+        headline = f"`{streamlets[0]}` and {others} form a cycle"
+    causes = ["the cycle: " + " -> ".join([*(f"`{edge.source}`" for edge in path), f"`{path[0].source}`"])]
     if cycle.further:
-        causes.append(f"{counted(cycle.further, 'further connection')} of the same knot not shown")
+        causes.append(f"{counted(cycle.further, 'further connection')} of the strongly connected component not shown")
     if draft.blueprint.cycle_stops:
-        causes.append(f"it does not pass {alternatives(draft.blueprint.cycle_stops)}, which `allow-cycles` names")
-    entry = f'`allow-cycles {{ {streamlets[-1]} = "gives a record up after three tries" }}`'
-    remedy = f"take one connection out, or name in `blueprint` the streamlet that stops the circle, and how: {entry}"
+        causes.append(f"the cycle does not contain {alternatives(draft.blueprint.cycle_stops)} of `allow-cycles`")
+    entry = f'`allow-cycles {{ {streamlets[-1]} = "drops a record after three attempts" }}`'
+    remedy = f"remove a connection, or add the streamlet that stops the cycle, and how, to the blueprint: {entry}"
     return finding(
         "cycle",
         headline,
         path[0].span,
-        label=_said(path[0]),
-        also=(Label(edge.span, _said(edge)) for edge in path[1:]),
+        label=_edge_text(path[0]),
+        also=(Label(edge.span, _edge_text(edge)) for edge in path[1:]),
         causes=causes,
         help=(remedy,),
     )
 
 
-def _said(edge: Edge) -> str:
+def _edge_text(edge: Edge) -> str:
     if edge.source.kind == "streamlet":
         return f"`{edge.source}` writes `{edge.target}`"
     return f"`{edge.target}` reads `{edge.source}`"
 
 
 def unknown_stops(draft: Draft) -> Iterator[Diagnostic]:
-    """The streamlets that `allow-cycles` names exist."""
+    """The streamlets of `allow-cycles` exist."""
     names = {*draft.blueprint.streamlets, *draft.blueprint.broken}
     stops = draft.blueprint.cycle_stops or {}
     only = sole_meanings([ref for ref in stops if ref not in names], names, taken=stops)
@@ -69,7 +69,7 @@ def unknown_stops(draft: Draft) -> Iterator[Diagnostic]:
             close = near(ref, names)
             yield finding(
                 "unknown-streamlet",
-                f"there is no streamlet `{ref}` to stop a circle",
+                f"`allow-cycles` names the unknown streamlet `{ref}`",
                 stop.key,
                 help=(f"did you mean {alternatives(close)}?",) if close else (),
                 fix=rewrite(FixKind.RENAME_CYCLE_STOP, (stop.key, ref, only[ref])) if ref in only else None,
@@ -77,51 +77,51 @@ def unknown_stops(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def needless_stops(draft: Draft) -> Iterator[Diagnostic]:
-    """The streamlets that `allow-cycles` names are in a circle; not asked where the wiring is wrong anyway."""
+    """The streamlets of `allow-cycles` are in a cycle; not checked when the wiring has errors."""
     stops = draft.blueprint.cycle_stops
     if not stops or draft.blueprint.topics_broken or draft.wiring.strays or missing_links(draft):
         return
     if draft.graph.without(stops).cyclic_components():
-        return  # the streamlet named may be the wrong one of the circle that is told
-    circling = {node for knot in draft.graph.cyclic_components() for node in knot}
+        return  # the entry may name the wrong streamlet of a cycle that is reported
+    cyclic = {node for component in draft.graph.cyclic_components() for node in component}
     for ref, stop in stops.items():
-        if ref in draft.blueprint.streamlets and Node("streamlet", ref) not in circling:
+        if ref in draft.blueprint.streamlets and Node("streamlet", ref) not in cyclic:
             yield finding(
                 "cycle-not-there",
-                f"`{ref}` is in no circle, so `allow-cycles` has nothing to allow",
+                f"`{ref}` of `allow-cycles` is not in a cycle",
                 stop.key,
-                help=("take the entry out: it would let a circle pass that comes in by mistake",),
+                help=("remove the entry: it would allow a cycle that is added by mistake",),
             )
 
 
-def unfed_circles(draft: Draft) -> Iterator[Diagnostic]:
-    """Records can come into every circle, from an ingress or from a topic that others fill; told once for all behind.
+def unfed_cycles(draft: Draft) -> Iterator[Diagnostic]:
+    """Every cycle can receive records, from an ingress or an external topic; reported once for all after it.
 
-    Only streamlets in or behind a circle can be cut off. Where a circle is not allowed, that is told first.
+    Only streamlets in or after a cycle can be unreachable. Cycles that are not allowed are reported first.
     """
     stops, graph = draft.blueprint.cycle_stops, draft.graph
-    knots = graph.cyclic_components() if stops and not draft.blueprint.topics_broken else ()
-    if not knots or graph.without(stops or ()).cyclic_components():
+    components = graph.cyclic_components() if stops and not draft.blueprint.topics_broken else ()
+    if not components or graph.without(stops or ()).cyclic_components():
         return
     fed = {edge.target for edge in graph.edges}
     starts = {Node("streamlet", ref) for ref in graph.streamlets} - fed
     starts |= {Node("topic", id) for id in graph.topics} - fed
     starts |= {Node("topic", id) for id, facts in draft.topics.items() if not facts.managed}
     reached = graph.reachable(starts)
-    for knot in knots:
-        inside = set(knot)
+    for component in components:
+        inside = set(component)
         if inside <= reached or any(edge.target in inside and edge.source not in inside for edge in graph.edges):
             continue
         cut_off = [ref for ref in graph.streamlets if Node("streamlet", ref) in graph.reachable(inside) - reached]
-        circle = [ref for ref in cut_off if Node("streamlet", ref) in inside]
-        behind = [ref for ref in cut_off if ref not in circle]
-        entries = [draft.blueprint.streamlets[ref] for ref in circle if ref in draft.blueprint.streamlets]
+        cyclic = [ref for ref in cut_off if Node("streamlet", ref) in inside]
+        following = [ref for ref in cut_off if ref not in cyclic]
+        entries = [draft.blueprint.streamlets[ref] for ref in cyclic if ref in draft.blueprint.streamlets]
         if entries:
             yield finding(
                 "streamlet-unreachable",
-                f"no record can come to {listing(circle)}: no ingress or outside topic leads there",
+                f"no record can reach {listing(cyclic)}: no ingress or external topic leads there",
                 entries[0].key,
-                also=(Label(entry.key, "in the circle, too") for entry in entries[1:]),
-                causes=(f"nor to {listing(behind)}, which can be reached from there only",) if behind else (),
-                help=("begin the circle with an ingress that writes one of its topics",),
+                also=(Label(entry.key, "in the same cycle") for entry in entries[1:]),
+                causes=(f"nor {listing(following)}, which can only be reached from there",) if following else (),
+                help=("add an ingress that writes one of the topics of the cycle",),
             )

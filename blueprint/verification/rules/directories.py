@@ -1,4 +1,4 @@
-"""Rules about the folders outside of topics that streamlets write, such as those of file sinks."""
+"""Rules about the directories that streamlets write besides topics, such as those of file sinks."""
 
 from __future__ import annotations
 
@@ -22,47 +22,48 @@ class _Writer:
 
 
 def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
-    """No two streamlets write one folder: whoever reads it takes the files of both for one table."""
-    alike: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
+    """No two streamlets write to the same directory, because a reader would read the files of both as one table."""
+    by_parts: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         for written in descriptor.folders if descriptor is not None else ():
             folder = PurePath(os.path.normpath(written.folder))
             key = tuple(part.casefold() for part in folder.parts)
-            alike[key].append(_Writer(ref, folder, parameter_place(draft, ref, written.parameter)))
-    for key, writers in alike.items():
+            by_parts[key].append(_Writer(ref, folder, parameter_place(draft, ref, written.parameter)))
+    for key, writers in by_parts.items():
         if len(writers) > 1:
-            yield _one_folder(writers)
+            yield _same_directory(writers)
         else:
-            above = next((key[:length] for length in range(len(key) - 1, 0, -1) if key[:length] in alike), None)
-            if above is not None:
-                yield _below(writers[0], alike[above][0])
+            outer = next((key[:length] for length in range(len(key) - 1, 0, -1) if key[:length] in by_parts), None)
+            if outer is not None:
+                yield _nested_directories(writers[0], by_parts[outer][0])
 
 
-def _one_folder(writers: list[_Writer]) -> Diagnostic:
+def _same_directory(writers: list[_Writer]) -> Diagnostic:
     first, *others = writers
     same = len({writer.folder for writer in writers}) == 1
     both = "both" if len(writers) == 2 else "all"
     names = listing(writer.ref for writer in writers)
     return finding(
         "folder-shared",
-        f"{names} write one folder" if same else f"{names} write folders whose names differ only in case",
-        Label(others[-1].place, f"`{others[-1].ref}` writes there"),
-        also=[Label(writer.place, f"and `{writer.ref}`") for writer in (first, *others[:-1])],
-        causes=(f"whoever reads the folder takes the files of {both} for one table",)
-        if same else ("some file systems take them for one",),
-        help=("give each a folder of its own",),
+        f"{names} write to the same directory" if same
+        else f"{names} write to directories whose names differ only in case",
+        Label(others[-1].place, f"the directory of `{others[-1].ref}`"),
+        also=[Label(writer.place, f"the directory of `{writer.ref}`") for writer in (first, *others[:-1])],
+        causes=(f"a reader of the directory reads the files of {both} as one table",)
+        if same else ("some file systems treat them as the same directory",),
+        help=("use a separate directory for each",),
         severity=None if same else Severity.WARNING,
     )  # fmt: skip
 
 
-def _below(inner: _Writer, outer: _Writer) -> Diagnostic:
+def _nested_directories(inner: _Writer, outer: _Writer) -> Diagnostic:
     return finding(
         "folder-shared",
-        f"`{inner.ref}` writes inside the folder that `{outer.ref}` writes",
-        Label(inner.place, "a folder below"),
-        also=(Label(outer.place, f"this one of `{outer.ref}`"),),
-        causes=("whoever reads the outer folder reads the inner one, too",),
-        help=("put them side by side",),
+        f"`{inner.ref}` writes inside the directory of `{outer.ref}`",
+        Label(inner.place, f"the directory of `{inner.ref}`"),
+        also=(Label(outer.place, f"the directory of `{outer.ref}`"),),
+        causes=("a reader of the outer directory reads the inner one, too",),
+        help=("use directories that do not contain each other",),
         severity=Severity.WARNING,
     )

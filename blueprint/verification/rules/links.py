@@ -1,4 +1,4 @@
-"""Missing links: ports bound to no topic, with what they were most probably meant to be joined to."""
+"""Missing links: unconnected ports, with the topic or ports they should probably be connected to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from blueprint.model.wiring import PortKey
 
 @dataclass(frozen=True, slots=True)
 class MissingLink:
-    """A port bound to no topic.
+    """An unconnected port.
 
     Arguments:
-        topic: one without that side, which carries the port's records; None when there is none.
-        inlets: further unbound ports that one missing topic would join to this outlet.
+        port: the port.
+        topic: a topic with the same records that has no other port of this direction; None when there is no such topic.
+        inlets: other unconnected ports that a missing topic would connect to this outlet.
     """
 
     port: PortKey
@@ -27,7 +28,7 @@ class MissingLink:
 
 
 def missing_links(draft: Draft) -> tuple[MissingLink, ...]:
-    """Every unbound port in one link: it is one mistake to leave out a topic, or one side of it."""
+    """Return every unconnected port in one link: to omit a topic, or one side of it, is one mistake."""
     if draft.blueprint.topics_broken:
         return ()
     free = [key for key in draft.wiring.unconnected if key.port != DEAD_LETTERS]
@@ -53,12 +54,12 @@ def _links(draft: Draft, free: list[PortKey]) -> Iterator[MissingLink]:
 
 
 def is_half(entry: TopicEntry, facts: TopicFacts | None) -> bool:
-    """Whether a topic of the application has one side only."""
+    """Return whether a topic that the application manages has producers only, or consumers only."""
     return bool(entry.producers) != bool(entry.consumers) and (facts is None or facts.managed)
 
 
 def _fits(draft: Draft, key: PortKey, entry: TopicEntry) -> bool:
-    """Whether a topic lacks the port's side, and its other side has the same records."""
+    """Return whether a topic has ports of the other direction only, and their records fit the port."""
     paths = entry.consumers if key.role == "producer" else entry.producers
     if not paths or (entry.producers and entry.consumers):
         return False
@@ -70,7 +71,7 @@ def _fits(draft: Draft, key: PortKey, entry: TopicEntry) -> bool:
 
 
 def _joins(draft: Draft, outlet: PortKey, inlet: PortKey) -> bool:
-    """Whether an inlet of another streamlet can read what the outlet writes, and both call the record the same."""
+    """Return whether an inlet of another streamlet can read what the outlet writes, and the record names are equal."""
     writer, reader = _contract(draft, outlet), _contract(draft, inlet)
     if writer is None or reader is None or outlet.streamlet == inlet.streamlet:
         return False

@@ -1,4 +1,4 @@
-"""Rules about volume mounts: how they are declared, and the folders they are given. Source: Cloudflow's checks."""
+"""Rules about volume mounts: their declarations, and the directories set for them. Source: Cloudflow's checks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from blueprint.verification.rules.names import dns_label_fault
 
 
 def mount_declarations(draft: Draft) -> Iterator[Diagnostic]:
-    """Names are DNS labels, paths absolute and without `..`, both told apart; once for each class."""
-    told: set[str] = set()
+    """Names are DNS labels, paths are absolute and without `..`, and both are unique; reported once for each class."""
+    checked: set[str] = set()
     for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
-        if descriptor is not None and descriptor.class_name not in told:
-            told.add(descriptor.class_name)
+        if descriptor is not None and descriptor.class_name not in checked:
+            checked.add(descriptor.class_name)
             yield from _declarations(descriptor)
 
 
@@ -27,20 +27,20 @@ def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
     paths: dict[str, VolumeMountDescriptor] = {}
     for mount in sorted(descriptor.volume_mounts, key=lambda mount: mount.declared):
         other = names.get(mount.name) or paths.get(mount.path)
-        what = f"called `{mount.name}`" if mount.name in names else f"at `{mount.path}`"
+        shared = f"the name `{mount.name}`" if mount.name in names else f"the path `{mount.path}`"
         faults = [fault for fault in (dns_label_fault(mount.name), _path_fault(mount.path)) if fault]
         if other is not None:
             yield finding(
                 "volume-mount",
-                f"`{descriptor.class_name}` has two volume mounts {what}",
+                f"`{descriptor.class_name}` has two volume mounts with {shared}",
                 mount.declared,
-                also=(Label(other.declared, "the other"),),
+                also=(Label(other.declared, "first declared here"),),
             )
         elif faults:
             subject = f"the name `{mount.name}`" if dns_label_fault(mount.name) else f"the path `{mount.path}`"
             yield finding(
                 "volume-mount",
-                f"the volume mount `{mount.name}` cannot be mounted",
+                f"invalid volume mount `{mount.name}`",
                 mount.declared,
                 causes=(f"{subject} {faults[0]}",),
             )
@@ -52,12 +52,12 @@ def _path_fault(path: str) -> str | None:
     if not path:
         return "is empty"
     if ".." in PurePosixPath(path).parts:
-        return "goes up with `..`"
+        return "must not contain `..`"
     return None if path.startswith("/") else "is not absolute"
 
 
 def mount_folders(draft: Draft) -> Iterator[Diagnostic]:
-    """Folders are given to mounts that exist, as paths."""
+    """Directories are set for volume mounts that exist, and as paths."""
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -75,13 +75,15 @@ def mount_folders(draft: Draft) -> Iterator[Diagnostic]:
                 )
             elif not (isinstance(value, Scalar) and isinstance(value.value, str)) and not is_null(value):
                 yield finding(
-                    "wrong-type", f"the volume mount `{name}` of `{ref}` must be the path of a folder", span_of(value)
+                    "wrong-type",
+                    f"the volume mount `{name}` of `{ref}` must be the path of a directory",
+                    span_of(value),
                 )
 
 
 def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
-    """A mount that is given no folder is taken where it is declared, so that folder exists; a misspelt one is told by
-    `mount_folders` alone."""
+    """The declared path of a mount exists if no directory is set for it. Misspelt names are reported by
+    `mount_folders`."""
     for ref, entry in draft.blueprint.streamlets.items():
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -94,9 +96,9 @@ def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
             if not _path_fault(mount.path) and not Path(mount.path).is_dir() and not near(mount.name, strays):
                 yield finding(
                     "volume-mount-missing",
-                    f"`{ref}` is given no folder for its volume mount `{mount.name}`",
+                    f"no directory is set for the volume mount `{mount.name}` of `{ref}`",
                     entry.key,
                     also=(Label(mount.declared, "declared here"),),
-                    causes=(f"the folder `{mount.path}` of its declaration does not exist on this machine",),
-                    help=(f"write `volume-mounts {{ {mount.name} = some/folder }}` in the block of `{ref}`",),
+                    causes=(f"the directory `{mount.path}` of its declaration does not exist on this machine",),
+                    help=(f"write `volume-mounts {{ {mount.name} = some/directory }}` in the block of `{ref}`",),
                 )

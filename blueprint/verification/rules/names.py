@@ -1,4 +1,4 @@
-"""Rules about names: streamlets, classes, ports, topics. DNS labels and topic names are as Cloudflow has them."""
+"""Rules about names of streamlets, classes, ports and topics. DNS labels and topic names are those of Cloudflow."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _CLASS_PATH = re.compile(r"([^\W\d]\w*\.)+[^\W\d]\w*")
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _APPLICATION_NAME = re.compile(r"\w([\w .-]*[\w-])?")
 _LONGEST_LABEL = 63
-_LONGEST_TOPIC_NAME = 249  # what Kafka allows; one limit for every channel, so that a topic can move
+_LONGEST_TOPIC_NAME = 249  # Kafka's limit; it applies to every channel, so that a topic can move
 
 
 def dns_label_fault(name: str) -> str | None:
-    """Why a name is no DNS label, as the end of a sentence about it; None when it is one."""
+    """Return why a name is not a DNS label, as the end of a sentence about it; None when it is one."""
     if len(name) > _LONGEST_LABEL:
-        return f"is {len(name)} characters long; {_LONGEST_LABEL} are allowed"
+        return f"is {len(name)} characters long; at most {_LONGEST_LABEL} are allowed"
     if not _DNS_LABEL.fullmatch(name):
-        return "may have lower-case letters, digits and `-` inside only"
+        return "must have lower-case letters and digits only, and `-` between them"
     return None
 
 
 def as_dns_label(name: str) -> str:
-    """The DNS label nearest to a name; "" when nothing of it can stay."""
+    """Return the DNS label that is most similar to a name; "" when no character of the name is allowed."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", name).lower()
     return re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:_LONGEST_LABEL].strip("-")
 
@@ -43,12 +43,12 @@ def _suggested(name: str) -> tuple[str, ...]:
 
 
 def streamlet_names(draft: Draft) -> Iterator[Diagnostic]:
-    """A streamlet's name is a DNS label: it becomes part of query names, folders and Kubernetes resources."""
+    """A streamlet's name is a DNS label, because it is a part of query, directory and Kubernetes resource names."""
     for entry in draft.blueprint.streamlets.values():
         if fault := dns_label_fault(entry.ref):
             yield finding(
                 "streamlet-name",
-                f"`{entry.ref}` cannot be the name of a streamlet",
+                f"invalid streamlet name `{entry.ref}`",
                 entry.key,
                 causes=(f"the name {fault}",),
                 help=_suggested(entry.ref),
@@ -61,9 +61,9 @@ def class_paths(draft: Draft) -> Iterator[Diagnostic]:
         if not is_class_path(entry.class_name):
             yield finding(
                 "class-path",
-                f"`{entry.class_name}` is no path of a class",
+                f"`{entry.class_name}` is not a class path",
                 entry.class_span,
-                label="wants `module.Class`",
+                label="expected `module.Class`",
                 help=_class_help(entry.class_name),
             )
 
@@ -76,13 +76,13 @@ def _class_help(text: str) -> tuple[str, ...]:
 
 
 def is_class_path(text: str) -> bool:
-    """Whether a text can name a class in a module."""
+    """Return whether a text can be the path of a class in a module."""
     return _CLASS_PATH.fullmatch(text) is not None
 
 
 def port_names(draft: Draft) -> Iterator[Diagnostic]:
-    """A port's name is a DNS label; told once per declaration, where it is declared."""
-    told = set()
+    """A port's name is a DNS label; reported once per declaration, at its place."""
+    reported = set()
     for ref, entry in draft.blueprint.streamlets.items():
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -90,11 +90,11 @@ def port_names(draft: Draft) -> Iterator[Diagnostic]:
         for kind, ports in (("inlet", descriptor.inlets), ("outlet", descriptor.outlets)):
             for port in ports:
                 fault = dns_label_fault(port.name)
-                if fault and (port.declared, port.name) not in told:
-                    told.add((port.declared, port.name))
+                if fault and (port.declared, port.name) not in reported:
+                    reported.add((port.declared, port.name))
                     yield finding(
                         "port-name",
-                        f"`{port.name}` cannot be the name of an {kind}",
+                        f"invalid {kind} name `{port.name}`",
                         port.declared,
                         also=(Label(entry.class_span, f"`{ref}` uses the class"),),
                         causes=(f"the name {fault}",),
@@ -103,8 +103,8 @@ def port_names(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def shared_port_names(draft: Draft) -> Iterator[Diagnostic]:
-    """No two ports of a streamlet have one name, not even an inlet and an outlet: a path could mean either."""
-    told = set()
+    """The ports of a streamlet have different names, even an inlet and an outlet: a path could mean either."""
+    reported = set()
     for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
         if descriptor is None:
             continue
@@ -112,29 +112,29 @@ def shared_port_names(draft: Draft) -> Iterator[Diagnostic]:
         for kind, port in [("inlet", p) for p in descriptor.inlets] + [("outlet", p) for p in descriptor.outlets]:
             if port.name not in seen:
                 seen[port.name] = (kind, port)
-            elif (descriptor.class_name, port.name) not in told:
-                told.add((descriptor.class_name, port.name))
+            elif (descriptor.class_name, port.name) not in reported:
+                reported.add((descriptor.class_name, port.name))
                 first_kind, first = seen[port.name]
                 yield finding(
                     "port-name-shared",
-                    f"`{descriptor.class_name}` has two ports called `{port.name}`",
+                    f"`{descriptor.class_name}` has two ports with the name `{port.name}`",
                     port.declared,
-                    label=f"this {kind}",
-                    also=(Label(first.declared, f"and this {first_kind}"),),
-                    help=("give one of them another name",),
+                    label=f"an {kind}",
+                    also=(Label(first.declared, f"an {first_kind}"),),
+                    help=("rename one of them",),
                 )
 
 
 def topic_names(draft: Draft) -> Iterator[Diagnostic]:
-    """Ids and physical names of topics can be folders and Kafka topics."""
+    """Ids and physical names of topics are valid names of directories and Kafka topics."""
     for id, entry in draft.blueprint.topics.items():
         facts = draft.topics.get(id)
         if fault := _topic_name_fault(id):
-            yield finding("topic-id", f"`{id}` cannot be the id of a topic", entry.key, causes=(f"the id {fault}",))
+            yield finding("topic-id", f"invalid topic id `{id}`", entry.key, causes=(f"the id {fault}",))
         elif facts is not None and facts.name != id and (fault := _topic_name_fault(facts.name)):
             yield finding(
                 "topic-name",
-                f"`{facts.name}` cannot be the name of a topic",
+                f"invalid topic name `{facts.name}`",
                 draft.topic_span(id, "topic", "name"),
                 causes=(f"the name {fault}",),
             )
@@ -143,33 +143,31 @@ def topic_names(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _reserved_name(draft: Draft, id: str, facts: TopicFacts) -> Iterator[Diagnostic]:
-    """No topic has a name that its channel uses for itself."""
+    """A topic's name does not have a prefix that its channel reserves."""
     reserved = draft.channels[facts.channel].reserved
     if facts.name.startswith(reserved):
-        what = "id" if facts.name == id else "name"
+        kind = "id" if facts.name == id else "name"
         yield finding(
-            f"topic-{what}",
-            f"`{facts.name}` cannot be the {what} of a topic",
+            f"topic-{kind}",
+            f"invalid topic {kind} `{facts.name}`",
             draft.topic_span(id, "topic", "name"),
-            causes=(
-                f"names that begin with {alternatives(reserved)} are reserved for the channel `{facts.channel}` itself",
-            ),
+            causes=(f"the channel `{facts.channel}` reserves names that begin with {alternatives(reserved)}",),
         )
 
 
 def cluster_names(draft: Draft) -> Iterator[Diagnostic]:
-    """The cluster of a topic is named by a DNS label; told once for a place that topics share."""
-    told = set()
+    """The name of a topic's cluster is a DNS label; reported once for a place that topics share."""
+    reported = set()
     for id in draft.topics:
         name = draft.topic_setting(id, "cluster")
         if not isinstance(name, Scalar) or name.value is None:
             continue
         fault, place = dns_label_fault(name.text), span_of(name)
-        if fault and name.text.strip() and place not in told:
-            told.add(place)
+        if fault and name.text.strip() and place not in reported:
+            reported.add(place)
             yield finding(
                 "cluster-name",
-                f"`{name.text}` cannot be the name of a cluster",
+                f"invalid cluster name `{name.text}`",
                 place,
                 label=f"the cluster of `{id}`",
                 causes=(f"the name {fault}",),
@@ -178,12 +176,12 @@ def cluster_names(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def application_names(draft: Draft) -> Iterator[Diagnostic]:
-    """The application's name can be a folder on any file system, and the first part of its queries' names."""
+    """The application's name is valid as a directory name on any file system, and in the names of its queries."""
     name = draft.settings.get("application")
     if isinstance(name, Scalar) and name.text.strip() and (fault := _application_name_fault(name.text)):
         yield finding(
             "application-name",
-            f"`{name.text}` cannot be the name of an application",
+            f"invalid application name `{name.text}`",
             span_of(name),
             causes=(f"the name {fault}",),
             help=_suggested(name.text),
@@ -192,49 +190,49 @@ def application_names(draft: Draft) -> Iterator[Diagnostic]:
 
 def _application_name_fault(name: str) -> str | None:
     if len(name) > _LONGEST_TOPIC_NAME:
-        return f"is {len(name)} characters long; {_LONGEST_TOPIC_NAME} are allowed"
+        return f"is {len(name)} characters long; at most {_LONGEST_TOPIC_NAME} are allowed"
     if not _APPLICATION_NAME.fullmatch(name):
-        return "begins with a letter or digit and may have `.`, `_`, `-` and blanks inside"
+        return "must have letters and digits only, and `.`, `_`, `-` and spaces between them"
     return None
 
 
 def _topic_name_fault(name: str) -> str | None:
     if name in ("", ".", ".."):
-        return "would be a folder that means another one"
+        return "would refer to another directory"
     if len(name) > _LONGEST_TOPIC_NAME:
-        return f"is {len(name)} characters long; {_LONGEST_TOPIC_NAME} are allowed"
+        return f"is {len(name)} characters long; at most {_LONGEST_TOPIC_NAME} are allowed"
     if not _TOPIC_NAME.fullmatch(name):
-        return "may have letters, digits, `.`, `_` and `-` only"
+        return "must have letters, digits, `.`, `_` and `-` only"
     return None
 
 
 def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
-    """No two topics of one channel and cluster are the same outside, or the same to Kafka's metrics or to a file
-    system that does not tell upper from lower case."""
+    """The topics of a channel and cluster have different physical names, also for Kafka's metrics and for a file system
+    that does not distinguish upper and lower case."""
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for id, facts in draft.topics.items():
         groups[_physical(facts)].append(id)
     for ids in groups.values():
         for previous, id in itertools.pairwise(ids):
-            one, two = draft.topics[previous].name, draft.topics[id].name
-            if one == two:
-                said, severity = f"the topics `{previous}` and `{id}` have one name, `{one}`", Severity.ERROR
+            first, second = draft.topics[previous].name, draft.topics[id].name
+            if first == second:
+                headline, severity = f"the topics `{previous}` and `{id}` have the same name `{first}`", Severity.ERROR
             else:
-                said = f"the names of the topics `{one}` and `{two}` differ only in case or in `.` and `_`"
+                headline = f"the topic names `{first}` and `{second}` differ only in case or in `.` and `_`"
                 severity = Severity.WARNING
             yield finding(
                 "topic-name-clash",
-                said,
+                headline,
                 draft.topic_span(id, "topic", "name"),
-                also=(Label(draft.topic_span(previous, "topic", "name"), "the other"),),
-                causes=() if one == two else ("some file systems and Kafka's metrics take them for one",),
+                also=(Label(draft.topic_span(previous, "topic", "name"), "the other topic"),),
+                causes=() if first == second else ("some file systems and Kafka's metrics treat them as the same",),
                 help=("give one of them another `topic.name`",),
                 severity=severity,
             )
 
 
 def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
-    """No topic has the id or name of a dead-letter topic that the blueprint does not wire itself."""
+    """No topic has the id or name of a dead-letter topic, unless the blueprint connects the dead letters to it."""
     bound = {binding.key for binding in draft.wiring.bindings}
     names = {_physical(facts): id for id, facts in draft.topics.items()}
     for key in draft.wiring.ports:
@@ -246,16 +244,17 @@ def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
             named = other != id
             yield finding(
                 "topic-name-clash",
-                f"`{draft.topics[other].name if named else id}` is the topic of the dead letters of `{key.streamlet}`",
+                f"`{draft.topics[other].name if named else id}` is the dead-letter topic of `{key.streamlet}`",
                 draft.topic_span(other, "topic", "name") if named else draft.blueprint.topics[id].key,
                 help=(
                     f"give `{other}` another `topic.name`"
                     if named
-                    else f"give it another id, or make `{key.path}` its producer",
+                    else f"give it another id, or add `{key.path}` to its producers",
                 ),
             )
 
 
 def _physical(facts: TopicFacts) -> tuple[str, str, str]:
-    """What a topic is outside: names that some file system or Kafka's metrics take for one are the same here."""
+    """Return the physical identity of a topic: equal for names that a file system or Kafka's metrics may not
+    distinguish."""
     return facts.channel, facts.cluster, facts.name.lower().replace("_", ".")

@@ -1,4 +1,4 @@
-"""Rules about config parameters: how they are declared, and the values they are given."""
+"""Rules about config parameters: their declarations and their values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _KEY = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(-[a-zA-Z0-9]+)*")
 
 
 def parameter_declarations(draft: Draft) -> Iterator[Diagnostic]:
-    """Keys are allowed and told apart, patterns are regular expressions, defaults fit; once for each class."""
-    told: set[str] = set()
+    """Keys are valid and unique, patterns are regular expressions, defaults are valid; reported once for each class."""
+    checked: set[str] = set()
     for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
-        if descriptor is not None and descriptor.class_name not in told:
-            told.add(descriptor.class_name)
+        if descriptor is not None and descriptor.class_name not in checked:
+            checked.add(descriptor.class_name)
             yield from _declarations(descriptor)
 
 
@@ -34,22 +34,24 @@ def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
                 "parameter-declared-twice",
                 f"`{descriptor.class_name}` has two config parameters with the key `{parameter.key}`",
                 parameter.declared,
-                also=(Label(seen[parameter.key].declared, "the other"),),
-                help=("give one of them another key",),
+                also=(Label(seen[parameter.key].declared, "first declared here"),),
+                help=("rename one of them",),
             )
             continue
         seen[parameter.key] = parameter
         if not _KEY.fullmatch(parameter.key):
             yield finding(
                 "parameter-key",
-                f"`{parameter.key}` cannot be the key of a config parameter",
+                f"invalid config parameter key `{parameter.key}`",
                 parameter.declared,
-                causes=("a key begins with a letter and has letters and digits, with single `-` between",),
+                causes=(
+                    "a key must begin with a letter and have letters and digits only, and single `-` between them",
+                ),
             )
         if fault := pattern_fault(parameter):
             yield finding(
                 "parameter-pattern",
-                f"the pattern of the config parameter `{parameter.key}` is no regular expression",
+                f"the pattern of the config parameter `{parameter.key}` is not a valid regular expression",
                 parameter.declared,
                 causes=(fault,),
             )
@@ -59,7 +61,7 @@ def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
             except ParameterError as error:
                 yield finding(
                     "parameter-default",
-                    f"the default of the config parameter `{parameter.key}` does not fit it",
+                    f"invalid default of the config parameter `{parameter.key}`",
                     parameter.declared,
                     causes=(str(error),),
                     help=error.help,
@@ -67,7 +69,7 @@ def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
 
 
 def pattern_fault(parameter: ParameterDescriptor) -> str | None:
-    """Why the pattern of a parameter is no regular expression; None when it is one, or there is none."""
+    """Return why the pattern of a parameter is not a regular expression; None when it is, or there is no pattern."""
     if parameter.type is not ParameterType.REGEXP:
         return None
     try:
@@ -78,8 +80,8 @@ def pattern_fault(parameter: ParameterDescriptor) -> str | None:
 
 
 def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
-    """Values fit their parameters; once for a place that many share."""
-    alike: dict[tuple[Span, ParameterDescriptor], tuple[ParameterError, list[str]]] = {}
+    """Values are valid for their parameters; reported once for a place that several streamlets share."""
+    refs_by_fault: dict[tuple[Span, ParameterDescriptor], tuple[ParameterError, list[str]]] = {}
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -90,11 +92,11 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
                 try:
                     parameter_value(known[key], value, Path(draft.blueprint.folder))
                 except ParameterError as error:
-                    alike.setdefault((span_of(value), known[key]), (error, []))[1].append(ref)
-    for (place, parameter), (fault, refs) in alike.items():
+                    refs_by_fault.setdefault((span_of(value), known[key]), (error, []))[1].append(ref)
+    for (place, parameter), (fault, refs) in refs_by_fault.items():
         yield finding(
             "parameter-value",
-            f"the config parameter `{parameter.key}` of {listing(refs)} cannot have this value",
+            f"invalid value of the config parameter `{parameter.key}` of {listing(refs)}",
             place,
             also=draft.declared(refs[0], parameter.declared, f"declared here as {parameter.type.value}"),
             causes=(str(fault),),
@@ -103,36 +105,46 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def parameter_problems(draft: Draft) -> Iterator[Diagnostic]:
-    """What streamlets themselves find wrong with the values of their parameters; once for a place that many share."""
-    alike: dict[tuple[Span, ParameterProblem], list[str]] = {}
+    """Streamlets accept the values of their parameters; reported once for a place that several streamlets share."""
+    refs_by_problem: dict[tuple[Span, ParameterProblem], list[str]] = {}
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         for problem in descriptor.parameter_problems if descriptor is not None else ():
             place = parameter_place(draft, ref, problem.path, key=problem.about == "key")
-            alike.setdefault((place, problem), []).append(ref)
-    for (place, problem), refs in alike.items():
+            refs_by_problem.setdefault((place, problem), []).append(ref)
+    for (place, problem), refs in refs_by_problem.items():
         yield finding("parameter-value", f"{listing(refs)}: {problem.message}", place, help=problem.help)
 
 
 def parameter_place(draft: Draft, ref: str, path: tuple[str, ...], *, key: bool = False) -> Span:
-    """Where a parameter's value, or what keys inside it lead to, stands, or its key; else the part of the path that is
-    there, at least the streamlet's name."""
-    found: list[Value] = []
+    """Return the place of a parameter's value, or of a value inside it.
+
+    Arguments:
+        draft: the application.
+        ref: the streamlet.
+        path: the key of the parameter, and keys inside its value.
+        key: whether to return the place of the key instead.
+
+    Returns:
+        The place; if the path is not set, that of its longest part that is, at least that of the streamlet's name.
+    """
+    values: list[Value] = []
     value = draft.settings.get("streamlets", ref, "parameters")
     for name in path:
         value = value.fields.get(name) if isinstance(value, ObjectValue) else None
         if value is None:
             break
-        found.append(value)
-    if len(found) == len(path):
-        return key_span_of(found[-1]) if key else span_of(found[-1])
-    elsewhere = not found or found[-1].origins[-1].via is not None  # what is missing may be missing only here
-    return draft.blueprint.streamlets[ref].key if elsewhere else key_span_of(found[-1])
+        values.append(value)
+    if len(values) == len(path):
+        return key_span_of(values[-1]) if key else span_of(values[-1])
+    # A value that is substituted from elsewhere may be complete for other streamlets.
+    elsewhere = not values or values[-1].origins[-1].via is not None
+    return draft.blueprint.streamlets[ref].key if elsewhere else key_span_of(values[-1])
 
 
 def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
-    """Values are given to parameters that exist; once for a place that many streamlets of a class share."""
-    alike: dict[tuple[Span, str, str], list[str]] = {}
+    """Values are set for parameters that exist; reported once for a place that several streamlets of a class share."""
+    refs_by_key: dict[tuple[Span, str, str], list[str]] = {}
     fixes: dict[Span, list[Fix | None]] = {}
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
@@ -140,16 +152,16 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
             continue
         keys = [parameter.key for parameter in descriptor.parameters]
         if len(set(keys)) < len(keys):
-            continue  # one of the two that have one key may be meant
+            continue  # the value may be meant for one of two parameters with the same key
         given = draft.given(ref, "parameters")
         only = sole_meanings([key for key in given if key not in keys], keys, taken=given)
         for key, value in given.items():
             if key not in keys:
                 place = key_span_of(value)
-                alike.setdefault((place, key, descriptor.class_name), []).append(ref)
+                refs_by_key.setdefault((place, key, descriptor.class_name), []).append(ref)
                 fix = rename_key(FixKind.RENAME_PARAMETER, value, key, only[key]) if key in only else None
                 fixes.setdefault(place, []).append(fix)
-    for (place, key, _), refs in alike.items():
+    for (place, key, _), refs in refs_by_key.items():
         descriptor = draft.descriptor(refs[0])
         assert descriptor is not None
         keys = [parameter.key for parameter in descriptor.parameters]
@@ -167,7 +179,7 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
-    """Parameters without a default have a value; a misspelt one is told by `unknown_parameters` alone."""
+    """Parameters without a default have a value; misspelt keys are reported by `unknown_parameters`."""
     for ref, entry in draft.blueprint.streamlets.items():
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -183,7 +195,7 @@ def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
             described = f": {parameter.description}" if parameter.description else ""
             yield finding(
                 "parameter-missing",
-                f"`{ref}` needs a value for its config parameter `{parameter.key}`",
+                f"no value is set for the config parameter `{parameter.key}` of `{ref}`",
                 entry.key,
                 also=draft.declared(ref, parameter.declared, f"{parameter.type.value}, without a default{described}"),
                 help=(f"write `parameters {{ {parameter.key} = ... }}` in the block of `{ref}`",),

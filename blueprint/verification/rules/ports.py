@@ -1,4 +1,4 @@
-"""Rules about port paths: that each names a port, of the right direction, once, and that no port is left over."""
+"""Rules about port paths: each names a port of the right direction, once, and every port is connected."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def malformed_paths(draft: Draft) -> Iterator[Diagnostic]:
         path = stray.path
         yield finding(
             "port-path",
-            f"`{path.text}` is no port path" if path.text.strip() else "an empty text is no port path",
+            f"`{path.text}` is not a port path" if path.text.strip() else "an empty string is not a port path",
             path.span,
-            label=f"wants `streamlet.{_KIND[stray.role]}`",
+            label=f"expected `streamlet.{_KIND[stray.role]}`",
             help=_meant(stray),
             fix=_fix([stray]),
         )
 
 
 def unknown_streamlets(draft: Draft) -> Iterator[Diagnostic]:
-    """The streamlet of a path exists; one unknown name used several times is told once.
+    """The streamlet of a path exists; an unknown name that is used several times is reported once.
 
-    Nothing is told of a name that a streamlet would have if its own were allowed, nor where one of two streamlets of
-    one name may be it: those are told by themselves.
+    A name is not reported if it is the valid form of a streamlet's invalid name, or while two streamlets have the same
+    name: other findings explain these mistakes.
     """
     if draft.blueprint.twice:
         return
@@ -71,7 +71,7 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
         descriptor = draft.descriptor(path.streamlet)
         assert descriptor is not None
         ports = [port.name for port in (descriptor.outlets if stray.role == "producer" else descriptor.inlets)]
-        if _named_wrongly(descriptor, path.port):
+        if _has_invalid_port(descriptor, path.port):
             continue
         close = [PortKey(path.streamlet, stray.role, name) for name in near(path.port, ports)]
         if not close and stray.meant is not None:
@@ -91,20 +91,20 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
         )
 
 
-def _named_wrongly(descriptor: StreamletDescriptor, name: str) -> bool:
-    """Whether a port may be the one called `name` if its declaration, which is told by itself, were right."""
+def _has_invalid_port(descriptor: StreamletDescriptor, name: str) -> bool:
+    """Return whether a port would have the name if its declaration, which another finding reports, were valid."""
     names = [port.name for port in (*descriptor.inlets, *descriptor.outlets)]
     return len(set(names)) < len(names) or any(dns_label_fault(port) and as_dns_label(port) == name for port in names)
 
 
 def _port_help(path: PortPath, close: list[PortKey]) -> tuple[str, ...]:
     if path.port == DEAD_LETTERS:
-        return ('a streamlet has dead letters when one of its outlets says `on_invalid="dead-letters"`',)
+        return ('a streamlet has dead letters if one of its outlets has `on_invalid="dead-letters"`',)
     return (f"did you mean {alternatives(key.path for key in close)}?",) if close else ()
 
 
 def wrong_directions(draft: Draft) -> Iterator[Diagnostic]:
-    """Producers are outlets and consumers inlets; a topic that has the two lists swapped is told once."""
+    """Producers are outlets and consumers are inlets; a topic with swapped lists is reported once."""
     by_topic: dict[str, list[Stray]] = defaultdict(list)
     for stray in _strays(draft, "wrong-direction"):
         by_topic[stray.topic].append(stray)
@@ -114,13 +114,13 @@ def wrong_directions(draft: Draft) -> Iterator[Diagnostic]:
             yield _swapped(draft, id, strays)
             continue
         for stray in strays:
-            is_kind, wanted = _KIND["consumer" if stray.role == "producer" else "producer"], _KIND[stray.role]
+            kind, expected = _KIND["consumer" if stray.role == "producer" else "producer"], _KIND[stray.role]
             yield finding(
                 "wrong-direction",
-                f"`{stray.path.text}` is an {is_kind} and cannot be a {stray.role} of `{id}`",
+                f"`{stray.path.text}` is an {kind} and cannot be a {stray.role} of `{id}`",
                 stray.path.span,
-                label=f"wants an {wanted}",
-                also=_declarations(draft, stray, is_kind),
+                label=f"expected an {expected}",
+                also=_declarations(draft, stray, kind),
                 help=_direction_help(stray),
             )
 
@@ -132,7 +132,7 @@ def _swapped(draft: Draft, id: str, strays: list[Stray]) -> Diagnostic:
         f"the producers and consumers of `{id}` are swapped",
         first.path.span,
         label="this is an inlet",
-        also=[Label(s.path.span, "this is an outlet") for s in strays if s.role == "consumer"][:1]
+        also=[Label(stray.path.span, "this is an outlet") for stray in strays if stray.role == "consumer"][:1]
         + list(_declarations(draft, first, "inlet")),
         help=("outlets are producers, inlets are consumers",),
     )
@@ -142,7 +142,7 @@ def _direction_help(stray: Stray) -> tuple[str, ...]:
     other = "consumers" if stray.role == "producer" else "producers"
     if stray.meant is not None and stray.meant.path != f"{stray.path.streamlet}.{stray.path.port}":
         return (f"did you mean `{stray.meant.path}`?",)
-    return (f"put it among the {other} of the topic",)
+    return (f"move it to the {other} of the topic",)
 
 
 def _declarations(draft: Draft, stray: Stray, kind: str) -> Iterator[Label]:
@@ -156,7 +156,7 @@ def _declared(draft: Draft, key: PortKey, message: str) -> tuple[Label, ...]:
 
 
 def ports_listed_twice(draft: Draft) -> Iterator[Diagnostic]:
-    """A port stands once in a topic."""
+    """A topic lists a port once."""
     for stray in _strays(draft, "listed-twice"):
         entry = draft.blueprint.topics[stray.topic]
         first = next(
@@ -166,15 +166,15 @@ def ports_listed_twice(draft: Draft) -> Iterator[Diagnostic]:
         )
         yield finding(
             "port-listed-twice",
-            f"`{stray.path.text}` stands twice among the {stray.role}s of `{stray.topic}`",
+            f"`{stray.path.text}` is listed twice in the {stray.role}s of `{stray.topic}`",
             stray.path.span,
-            also=(Label(first.span, "first here"),),
-            help=_meant(stray) or ("leave one of them out",),
+            also=(Label(first.span, "first listed here"),),
+            help=_meant(stray) or ("remove one of them",),
         )
 
 
 def ports_bound_twice(draft: Draft) -> Iterator[Diagnostic]:
-    """A port belongs to one topic."""
+    """A port is connected to one topic."""
     places: dict[PortKey, list[tuple[str, PortPath]]] = defaultdict(list)
     for binding in draft.wiring.bindings:
         places[binding.key].append((binding.topic, binding.path))
@@ -183,20 +183,20 @@ def ports_bound_twice(draft: Draft) -> Iterator[Diagnostic]:
             topics = [topic for topic, _ in uses]
             yield finding(
                 "port-bound-twice",
-                f"the {_KIND[key.role]} `{key.path}` is bound to the topics {listing(topics)}",
+                f"the {_KIND[key.role]} `{key.path}` is connected to the topics {listing(topics)}",
                 uses[1][1].span,
-                label=f"bound to `{topics[1]}`",
-                also=(Label(path.span, f"bound to `{topic}`") for topic, path in (uses[0], *uses[2:])),
+                label=f"connected to `{topics[1]}`",
+                also=(Label(path.span, f"connected to `{topic}`") for topic, path in (uses[0], *uses[2:])),
                 help=(
-                    "keep one; several streamlets may read one topic"
+                    "keep one; several streamlets may read the same topic"
                     if key.role == "producer"
-                    else "keep one; several outlets may write one topic",
+                    else "keep one; several outlets may write the same topic",
                 ),
             )
 
 
 def unconnected_ports(draft: Draft) -> Iterator[Diagnostic]:
-    """Every port is bound to a topic. What one missing topic, or one missing side of it, would join is told at once."""
+    """Every port is connected to a topic; ports that one missing topic would connect are reported together."""
     links = missing_links(draft)
     if links and not draft.blueprint.topics:
         yield _no_topics(draft, [key for link in links for key in (link.port, *link.inlets)])
@@ -210,22 +210,22 @@ def _unconnected(draft: Draft, link: MissingLink) -> Diagnostic:
     kind = _KIND[key.role]
     also = [*_declared(draft, key, f"the {kind} is declared here")]
     also += [label for inlet in link.inlets[:1] for label in _declared(draft, inlet, "the inlet is declared here")]
-    headline = f"the {kind} `{key.path}` is bound to no topic"
+    headline = f"the {kind} `{key.path}` is not connected to a topic"
     help = f"add a topic:\n{_topic_text(key, link.inlets)}"
     if link.topic is not None:
         headline += f", and `{link.topic}` has no {key.role}s"
-        also.insert(0, Label(draft.blueprint.topics[link.topic].key, "carries such records"))
+        also.insert(0, Label(draft.blueprint.topics[link.topic].key, "has such records"))
         help = f"add `{key.role}s = [{key.path}]` to `{link.topic}`"
     elif link.inlets:
-        joined = listing(inlet.path for inlet in link.inlets)
-        headline = f"no topic joins the outlet `{key.path}` to the inlet{'s' if len(link.inlets) > 1 else ''} {joined}"
+        inlets = f"the inlet{'s' if len(link.inlets) > 1 else ''} {listing(inlet.path for inlet in link.inlets)}"
+        headline = f"no topic connects the outlet `{key.path}` to {inlets}"
     return finding("port-unconnected", headline, draft.blueprint.streamlets[key.streamlet].key, also=also, help=(help,))
 
 
 def _topic_text(key: PortKey, others: Iterable[PortKey]) -> str:
     sides: dict[Role, list[str]] = {"producer": [], "consumer": []}
-    for each in (key, *others):
-        sides[each.role].append(each.path)
+    for port in (key, *others):
+        sides[port.role].append(port.path)
     lists = ", ".join(f"{role}s = [{', '.join(paths)}]" for role, paths in sides.items() if paths)
     return f"{key.port} {{ {lists} }}"
 
@@ -236,9 +236,9 @@ def _no_topics(draft: Draft, missing: list[PortKey]) -> Diagnostic:
     lines = [f"  {_topic_text(key, ())}" for key in outlets or missing]
     return finding(
         "blueprint-section-missing",
-        "the blueprint has no topics, and its streamlets have ports",
+        "the blueprint has no topics, but its streamlets have ports",
         entry.key,
-        label=f"`{missing[0].path}` is bound to no topic",
+        label=f"`{missing[0].path}` is not connected to a topic",
         help=("add a section:\n" + "\n".join(["topics {", *lines, "}"]),),
     )
 
@@ -252,7 +252,7 @@ def _meant(stray: Stray) -> tuple[str, ...]:
 
 
 def _fix(strays: Sequence[Stray]) -> Fix | None:
-    """Bind the ports that paths are misspellings of; None when one of them may mean several ports, or a bound one."""
+    """Return the fix of misspelt paths; None when one of them may mean several ports, or a connected one."""
     if any(stray.only is None for stray in strays):
         return None
     changes = ((stray.path.span, stray.path.text, stray.only.path) for stray in strays if stray.only is not None)

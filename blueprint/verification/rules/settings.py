@@ -1,4 +1,4 @@
-"""Rules about settings: that they exist, have the right type, speak of what is there, and fit together."""
+"""Rules about settings: they exist, have the right type, belong to something that exists, and are consistent."""
 
 from __future__ import annotations
 
@@ -17,50 +17,49 @@ from blueprint.spelling import alternatives, near
 
 
 def settings(draft: Draft) -> Iterator[Diagnostic]:
-    """Every setting exists and has the type it wants; once for a place that many streamlets share."""
-    told = set()
-    for each in setting_findings(draft.settings):
-        mistake = (each.code, each.primary, each.causes, each.help)
-        if mistake not in told:
-            told.add(mistake)
-            yield each
+    """Every setting exists and has a valid value; reported once for a place that several streamlets share."""
+    reported = set()
+    for diagnostic in setting_findings(draft.settings):
+        mistake = (diagnostic.code, diagnostic.primary, diagnostic.causes, diagnostic.help)
+        if mistake not in reported:
+            reported.add(mistake)
+            yield diagnostic
 
 
-def settings_of_nothing(draft: Draft) -> Iterator[Diagnostic]:
-    """Settings are given to streamlets, topics and ports that exist."""
+def owners_of_settings(draft: Draft) -> Iterator[Diagnostic]:
+    """Settings are set for streamlets, topics and ports that exist."""
     if not draft.blueprint.broken:
-        yield from _strays(draft, ("streamlets",), draft.blueprint.streamlets, "streamlet")
+        yield from _unknown_owners(draft, ("streamlets",), draft.blueprint.streamlets, "streamlet")
     if not draft.blueprint.topics_broken:
-        yield from _strays(draft, ("topics",), draft.blueprint.topics, "topic")
+        yield from _unknown_owners(draft, ("topics",), draft.blueprint.topics, "topic")
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
             continue
         for section, ports in (("inlets", descriptor.inlets), ("outlets", descriptor.outlets)):
             names = [port.name for port in ports]
-            yield from _strays(draft, ("streamlets", ref, section), names, section[:-1], f" of `{ref}`")
+            yield from _unknown_owners(draft, ("streamlets", ref, section), names, section[:-1], f" of `{ref}`")
 
 
-def settings_of_no_query(draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
-    """Settings are given to queries that exist; those of logic that could not be built are not known."""
+def queries_of_settings(draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
+    """Settings are set for queries that exist; not checked for logic that could not be built."""
     for ref, known in queries.items():
-        yield from _strays(draft, ("streamlets", ref, "queries"), known, "query", f" of `{ref}`")
+        yield from _unknown_owners(draft, ("streamlets", ref, "queries"), known, "query", f" of `{ref}`")
 
 
 def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
-    """The shortest wait before a restart is not longer than the longest."""
-    told = set()
+    """`min-backoff` is not longer than `max-backoff`."""
+    reported = set()
     for ref in _readable(draft, "retry", "spark"):
         retry = streamlet_settings(draft.settings, ref).retry
         if retry.min_backoff <= retry.max_backoff:
             continue
-        given = _waits(draft, ref)
-        spans = list(dict.fromkeys(span_of(value) for value in given))
-        if spans[0] not in told:
-            told.add(spans[0])
+        spans = list(dict.fromkeys(span_of(value) for value in _backoffs(draft, ref)))
+        if spans[0] not in reported:
+            reported.add(spans[0])
             yield finding(
                 "retry-settings",
-                f"the shortest wait before a restart of `{ref}` is longer than the longest",
+                f"`min-backoff` of `{ref}` is longer than its `max-backoff`",
                 spans[0],
                 also=[Label(span, "set here") for span in spans[1:]],
                 causes=[f"`min-backoff` is {retry.min_backoff}, `max-backoff` is {retry.max_backoff}"],
@@ -68,39 +67,39 @@ def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
-def _waits(draft: Draft, ref: str) -> list[Value]:
-    """What sets the waits of a streamlet, under both their names, the nearest first."""
+def _backoffs(draft: Draft, ref: str) -> list[Value]:
+    """Return the settings of a streamlet's waits, under our names and PSTL's, those with precedence first."""
     ours = [
         draft.settings.get(*path, key)
         for path in (("streamlets", ref, "retry"), ("retry",))
         for key in ("min-backoff", "max-backoff")
     ]
-    theirs = [
+    pstl = [
         value
         for path in (("streamlets", ref, "spark"), ("runtimes", "spark"))
         for name, value in retry_options(draft.settings.get(*path))
         if name.lower().endswith("backoff")
     ]
-    return [value for value in (*ours, *theirs) if value is not None]
+    return [value for value in (*ours, *pstl) if value is not None]
 
 
 def retry_names(draft: Draft) -> Iterator[Diagnostic]:
-    """PSTL's options about retry, which stand among Spark's settings, exist and have values of their types."""
+    """PSTL's retry options among the Spark settings exist and have valid values."""
     sections = [("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)]
-    told = set()
+    reported = set()
     for path in sections:
         for name, value in retry_options(draft.settings.get(*path)):
             try:
                 option(name, value.text)
             except RetryOptionError as error:
-                if (place := span_of(value)) not in told:
-                    told.add(place)
+                if (place := span_of(value)) not in reported:
+                    reported.add(place)
                     code = "unknown-setting" if error.unknown else "setting-type"
                     yield finding(code, str(error), key_span_of(value) if error.unknown else place, help=error.help)
 
 
 def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
-    """A real-time trigger is given only where every topic of the streamlet is on a channel that can do it."""
+    """The channels of all topics of a streamlet with a real-time trigger support it."""
     for ref in _readable(draft, "trigger", "queries"):
         place = _real_time(draft, ref)
         if place is None:
@@ -111,15 +110,15 @@ def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
         if slow:
             yield finding(
                 "real-time-channel",
-                f"`{ref}` has a real-time trigger, and its topic `{slow[0]}` is on a channel without real time",
+                f"`{ref}` has a real-time trigger, but the channel of its topic `{slow[0]}` does not support it",
                 key_span_of(place),
-                also=[Label(draft.topic_key(id, "channel"), f"`{id}` is carried by `{channels[id]}`") for id in slow],
+                also=[Label(draft.topic_key(id, "channel"), f"`{channels[id]}` stores `{id}`") for id in slow],
                 help=["write `trigger { processing-time = 0 seconds }` for batches without a pause"],
             )
 
 
 def _real_time(draft: Draft, ref: str) -> Value | None:
-    """The setting by which a streamlet, or one of its queries, runs in real time."""
+    """Return the setting that gives a streamlet, or one of its queries, a real-time trigger; None without one."""
     own = streamlet_settings(draft.settings, ref)
     if isinstance(own.trigger, RealTime):
         mine = draft.settings.get("streamlets", ref, "trigger", "real-time")
@@ -131,9 +130,9 @@ def _real_time(draft: Draft, ref: str) -> Value | None:
 
 
 def _readable(draft: Draft, *sections: str) -> list[str]:
-    """The streamlets that one of the sections speaks of, their own or all streamlets', when all settings can be read.
+    """Return the streamlets to which one of the sections applies, their own or that of the application.
 
-    Values of the wrong type are another rule's.
+    Return no streamlet when a setting is invalid, which another rule reports.
     """
     common = any(draft.settings.get(*path) for section in sections for path in ((section,), ("runtimes", section)))
     refs = [
@@ -144,17 +143,18 @@ def _readable(draft: Draft, *sections: str) -> list[str]:
     return refs if refs and not any(setting_findings(draft.settings)) else []
 
 
-def _strays(
-    draft: Draft, path: tuple[str, ...], known: Iterable[str], what: str, whose: str = ""
+def _unknown_owners(
+    draft: Draft, path: tuple[str, ...], known: Iterable[str], kind: str, suffix: str = ""
 ) -> Iterator[Diagnostic]:
+    """Yield findings for the keys of a section that are not known: of streamlets, topics, ports or queries."""
     section = draft.settings.get(*path)
     names = dict.fromkeys(known)
     for key, value in section.fields.items() if isinstance(section, ObjectValue) else ():
-        if key not in names and not (what == "topic" and key.startswith(f"{DEAD_LETTERS}.")):
+        if key not in names and not (kind == "topic" and key.startswith(f"{DEAD_LETTERS}.")):
             close = near(key, names)
             yield finding(
                 "unknown-setting",
-                f"there is no {what} `{key}`{whose} to set anything of",
+                f"settings for the unknown {kind} `{key}`{suffix}",
                 key_span_of(value),
                 help=(f"did you mean {alternatives(close)}?",) if close else (),
             )

@@ -1,4 +1,4 @@
-"""Rules about streamlets: that their classes can be had, and what the catalog found wrong with them."""
+"""Rules about streamlets: their classes can be imported and described, and the catalog has no problems with them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from blueprint.model.draft import Draft
 from blueprint.spelling import alternatives, listing
 
 _CODES: Mapping[LoadFailureKind, tuple[str, str]] = {
-    LoadFailureKind.MODULE_NOT_FOUND: ("module-not-found", "the module of `{name}` cannot be found"),
-    LoadFailureKind.MODULE_SHADOWED: ("module-shadowed", "the module of `{name}` cannot be had under its name"),
+    LoadFailureKind.MODULE_NOT_FOUND: ("module-not-found", "the module of `{name}` does not exist"),
+    LoadFailureKind.MODULE_SHADOWED: ("module-shadowed", "the module of `{name}` cannot be imported under its name"),
     LoadFailureKind.MODULE_RAISES: ("module-raises", "importing the module of `{name}` raises"),
     LoadFailureKind.CLASS_NOT_FOUND: ("class-not-found", "there is no class `{name}`"),
-    LoadFailureKind.NOT_A_STREAMLET: ("not-a-streamlet", "`{name}` is no streamlet"),
+    LoadFailureKind.NOT_A_STREAMLET: ("not-a-streamlet", "`{name}` is not a streamlet"),
     LoadFailureKind.ABSTRACT: ("abstract-streamlet", "`{name}` is abstract"),
     LoadFailureKind.CONSTRUCTOR_RAISES: ("constructor-raises", "the constructor of `{name}` raises"),
-    LoadFailureKind.SHAPE_RAISES: ("shape-raises", "the shape of `{name}` cannot be had"),
-    LoadFailureKind.CHECK_RAISES: ("parameter-check-raises", "the check of config parameters of `{name}` raises"),
-    LoadFailureKind.SHAPE_DIFFERS: ("shape-differs", "the shape of `{name}` is not made of its ports"),
+    LoadFailureKind.SHAPE_RAISES: ("shape-raises", "computing the shape of `{name}` raises"),
+    LoadFailureKind.CHECK_RAISES: ("parameter-check-raises", "checking the config parameters of `{name}` raises"),
+    LoadFailureKind.SHAPE_DIFFERS: ("shape-differs", "the shape of `{name}` does not match its ports"),
 }
 
 _HELP: Mapping[LoadFailureKind, str] = {
-    LoadFailureKind.MODULE_NOT_FOUND: "modules are looked for in the blueprint's folder, then in its `src`",
+    LoadFailureKind.MODULE_NOT_FOUND: "modules are searched for in the blueprint's directory, then in its `src`",
     LoadFailureKind.NOT_A_STREAMLET: "a streamlet is a class that extends `SparkStreamlet`",
-    LoadFailureKind.ABSTRACT: "name a class that has everything, or give this one what it lacks",
-    LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is made without arguments and without side effects; "
-    "state lives in its logic",
-    LoadFailureKind.CHECK_RAISES: "what is wrong with values is yielded by `check_parameters`, as `ParameterProblem`s",
-    LoadFailureKind.SHAPE_DIFFERS: "leave the shape out: it is then made of the ports declared",
+    LoadFailureKind.ABSTRACT: "name a concrete class, or implement what this class lacks",
+    LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is created without arguments and without side effects; "
+    "its logic has the state",
+    LoadFailureKind.CHECK_RAISES: "yield a `ParameterProblem` for each invalid value in `check_parameters`",
+    LoadFailureKind.SHAPE_DIFFERS: "remove the shape: by default, it consists of the declared ports",
 }
 
 
@@ -40,12 +40,12 @@ _OF_MODULE = (LoadFailureKind.MODULE_SHADOWED, LoadFailureKind.MODULE_RAISES, Lo
 
 
 def load_failures(draft: Draft) -> Iterator[Diagnostic]:
-    """Every streamlet's class can be imported, made and described; streamlets that fail alike are told together."""
+    """Every streamlet's class can be imported, instantiated and described; equal failures are reported together."""
     groups: dict[object, tuple[LoadFailure, list[StreamletEntry]]] = {}
     for ref, described in draft.described.items():
         if isinstance(described, LoadFailure):
-            alike = (described.kind, described.message, described.frames[-1:])
-            groups.setdefault(alike, (described, []))[1].append(draft.blueprint.streamlets[ref])
+            failure_key = (described.kind, described.message, described.frames[-1:])
+            groups.setdefault(failure_key, (described, []))[1].append(draft.blueprint.streamlets[ref])
     for failure, entries in groups.values():
         places: dict[Span, list[str]] = {}
         for entry in entries:
@@ -69,13 +69,13 @@ def load_failures(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _users(refs: list[str]) -> tuple[str, ...]:
-    """For which streamlets a class is named, when a place names it for several."""
+    """Return the words for the streamlets of a place that names a class for several, else nothing."""
     return (f"for {listing(refs)}",) if len(refs) > 1 else ()
 
 
 def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
-    """What the catalog found wrong with a streamlet or the schemas of its ports; once for a class used twice."""
-    told = set()
+    """The catalog has no problems with streamlets and the schemas of their ports; reported once for each class."""
+    reported = set()
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
@@ -84,40 +84,40 @@ def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
         for problem in (*descriptor.problems, *(problem for port in ports for problem in port.problems)):
             if problem.code == "schema-missing":
                 yield _of_streamlet(draft, ref, problem)
-            elif (mistake := (problem.code, problem.headline, problem.primary)) not in told:
-                told.add(mistake)
+            elif (mistake := (problem.code, problem.headline, problem.primary)) not in reported:
+                reported.add(mistake)
                 yield problem
 
 
 def _of_streamlet(draft: Draft, ref: str, problem: Diagnostic) -> Diagnostic:
-    """A finding about what the class leaves to the configuration: its place is the streamlet, not the class."""
-    left_open = problem.primary
+    """Return a finding about something that the configuration must set, with the streamlet as its place."""
+    declared = problem.primary
     return replace(
         problem,
         headline=f"`{ref}`: {problem.headline}",
         primary=Label(draft.blueprint.streamlets[ref].key),
-        secondary=draft.declared(ref, left_open.span, "left open here") if left_open is not None else (),
+        secondary=draft.declared(ref, declared.span, "declared without it here") if declared is not None else (),
     )
 
 
 def unused_classes(draft: Draft) -> Iterator[Diagnostic]:
     """Every streamlet class of the project is used.
 
-    Asked only where `flow.verify.rules.streamlet-unused` is set: a project may well have classes for others to use, and
-    looking for them reads all its modules. Not asked where the blueprint is wrong anyway.
+    Checked only if `flow.verify.rules.streamlet-unused` is set: a project may have classes for others to use, and the
+    search reads all its modules. Not checked when the blueprint has other errors.
     """
-    asked = draft.settings.get("verify", "rules", "streamlet-unused")
-    if not isinstance(asked, Scalar) or asked.text in ("off", "null"):
+    level = draft.settings.get("verify", "rules", "streamlet-unused")
+    if not isinstance(level, Scalar) or level.text in ("off", "null"):
         return
     blueprint, wiring = draft.blueprint, draft.wiring
-    described = all(isinstance(each, StreamletDescriptor) for each in draft.described.values())
-    whole = len(draft.described) == len(blueprint.streamlets) and not (blueprint.broken or blueprint.topics_broken)
-    if not described or not whole or wiring.strays or wiring.unconnected:
+    described = all(isinstance(descriptor, StreamletDescriptor) for descriptor in draft.described.values())
+    complete = len(draft.described) == len(blueprint.streamlets) and not (blueprint.broken or blueprint.topics_broken)
+    if not described or not complete or wiring.strays or wiring.unconnected:
         return
     for path, place in draft.unused({entry.class_name for entry in blueprint.streamlets.values()}):
         yield finding(
             "streamlet-unused",
-            f"no blueprint here uses the streamlet `{path}`",
+            f"no blueprint of the project uses the streamlet `{path}`",
             place,
-            help=(f"wire it: `my-name = {path}` in `streamlets`", "or leave it be, for others to use"),
+            help=(f"add it to `streamlets`: `my-name = {path}`", "or keep it for other projects"),
         )

@@ -1,4 +1,4 @@
-"""Rules about topics: that somebody writes and reads them, and that their settings fit together."""
+"""Rules about topics: they have producers and consumers, and their settings are consistent."""
 
 from __future__ import annotations
 
@@ -15,45 +15,48 @@ from blueprint.verification.rules.links import is_half, missing_links
 
 
 def topics_without_producers(draft: Draft) -> Iterator[Diagnostic]:
-    """Somebody writes every topic that the application manages; topics it does not manage are written outside."""
-    for entry in _halves(draft):
+    """Every topic that the application manages has a producer; other topics have producers outside."""
+    for entry in _half_topics(draft):
         if entry.consumers:
             yield finding(
                 "topic-without-producers",
-                f"the topic `{entry.id}` has consumers and no producer",
+                f"the topic `{entry.id}` has consumers but no producer",
                 entry.key,
-                also=(Label(entry.consumers[0].span, "reads it"),),
+                also=(Label(entry.consumers[0].span, "read here"),),
                 help=(
                     f"add the outlet that writes it: `producers = [...]` in `{entry.id}`",
-                    "or say that others write it: `managed = false`",
+                    "or set `managed = false` if others write it",
                 ),
             )
 
 
 def topics_without_consumers(draft: Draft) -> Iterator[Diagnostic]:
-    """Somebody reads every topic that the application manages; its records are kept for nothing otherwise."""
-    for entry in _halves(draft):
+    """Every topic that the application manages has a consumer; otherwise, its records have no use."""
+    for entry in _half_topics(draft):
         if any(path.port != DEAD_LETTERS for path in entry.producers):
             yield finding(
                 "topic-without-consumers",
                 f"no streamlet reads the topic `{entry.id}`",
                 entry.key,
-                help=("leave it so when others read it; `flow tail` shows its records",),
+                help=("ignore this if others read it; `flow tail` shows its records",),
             )
 
 
-def _halves(draft: Draft) -> list[TopicEntry]:
-    """Topics with one side only that no other finding tells of: an unbound port, or a port bound to several topics."""
+def _half_topics(draft: Draft) -> list[TopicEntry]:
+    """Return topics without producers or without consumers that no other finding explains.
+
+    Findings about unconnected ports, about ports of several topics and about wrong directions explain them.
+    """
     if draft.blueprint.topics_broken:
         return []
-    told = {link.topic for link in missing_links(draft)}
-    told.update(stray.topic for stray in draft.wiring.strays if stray.kind == "wrong-direction")
-    times = Counter(binding.key for binding in draft.wiring.bindings)
+    explained = {link.topic for link in missing_links(draft)}
+    explained.update(stray.topic for stray in draft.wiring.strays if stray.kind == "wrong-direction")
+    topic_counts = Counter(binding.key for binding in draft.wiring.bindings)
     for binding in draft.wiring.bindings:
-        if times[binding.key] > 1:
-            told.add(binding.topic)
+        if topic_counts[binding.key] > 1:
+            explained.add(binding.topic)
     entries = draft.blueprint.topics.values()
-    return [entry for entry in entries if entry.id not in told and is_half(entry, draft.topics.get(entry.id))]
+    return [entry for entry in entries if entry.id not in explained and is_half(entry, draft.topics.get(entry.id))]
 
 
 def unused_topics(draft: Draft) -> Iterator[Diagnostic]:
@@ -64,7 +67,7 @@ def unused_topics(draft: Draft) -> Iterator[Diagnostic]:
                 "topic-unused",
                 f"the topic `{id}` has neither producers nor consumers",
                 entry.key,
-                help=("add `producers` and `consumers`, or take it out",),
+                help=("add `producers` and `consumers`, or remove the topic",),
             )
 
 
@@ -81,13 +84,13 @@ def unknown_channels(draft: Draft) -> Iterator[Diagnostic]:
                 help=(
                     f"did you mean {alternatives(close)}?"
                     if close
-                    else f"write {alternatives(sorted(draft.channels))}",
+                    else f"known channels are {listing(sorted(draft.channels))}",
                 ),
             )
 
 
-def settings_of_others_topics(draft: Draft) -> Iterator[Diagnostic]:
-    """What only the creator of a topic can say is not said of topics that others create; told once for a topic."""
+def settings_of_unmanaged_topics(draft: Draft) -> Iterator[Diagnostic]:
+    """Settings that apply when a topic is created are only set for managed topics; reported once for each topic."""
     for id, facts in draft.topics.items():
         block = draft.topic_setting(id, "topic")
         if facts.managed or not isinstance(block, ObjectValue):
@@ -95,16 +98,16 @@ def settings_of_others_topics(draft: Draft) -> Iterator[Diagnostic]:
         only = {key: value for key, value in block.fields.items() if key != "name" and not is_null(value)}
         if only:
             places = [key_span_of(value) for value in only.values()]
-            given = [_dotted(key, value) for key, value in only.items()]
+            settings = [_dotted(key, value) for key, value in only.items()]
             yield finding(
                 "topic-settings-contradict",
-                f"the topic `{id}` is not managed, so its {listing(given)} cannot be set",
+                f"the topic `{id}` is not managed, so its {listing(settings)} cannot be set",
                 places[0],
                 also=(
-                    *(Label(place, "nor this") for place in places[1:]),
+                    *(Label(place, "cannot be set either") for place in places[1:]),
                     Label(draft.topic_key(id, "managed"), "created by others"),
                 ),
-                help=(f"take {listing(given)} out, or let the application create the topic: `managed = true`",),
+                help=(f"remove {listing(settings)}, or let the application create the topic: `managed = true`",),
             )
 
 
@@ -112,9 +115,9 @@ _KEYS = ("name", "partitions", "replicas")
 
 
 def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
-    """What stands in a topic's `topic { ... }` is handed on to its channel, unless it is a slip of what all know.
+    """Keys of a topic's `topic { ... }` are options of its channel, unless they are misspellings of common settings.
 
-    Settings that only another channel reads may stay: an application is moved by one setting.
+    Options of other channels are allowed, so that one setting moves an application to another channel.
     """
     for id, facts in draft.topics.items():
         block, channel = draft.topic_setting(id, "topic"), draft.channels.get(facts.channel)
@@ -134,7 +137,7 @@ def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _dotted(key: str, value: Value) -> str:
-    """The key of a setting that dots, which HOCON reads as nesting, may go on in."""
+    """Return the key of a setting with the dots that HOCON reads as nesting."""
     while isinstance(value, ObjectValue) and len(value.fields) == 1:
         ((inner, value),) = value.fields.items()
         key = f"{key}.{inner}"
@@ -142,9 +145,9 @@ def _dotted(key: str, value: Value) -> str:
 
 
 def two_clusters(draft: Draft) -> Iterator[Diagnostic]:
-    """One file does not say both which cluster holds a topic and where its servers are.
+    """A file does not set both the cluster of a topic and its servers.
 
-    A later layer may: servers given there are meant to take the place of the cluster.
+    A later layer may set servers, which then replace the cluster.
     """
     for id in draft.topics:
         cluster, servers = draft.topic_setting(id, "cluster"), draft.topic_setting(id, "bootstrap", "servers")
@@ -156,5 +159,5 @@ def two_clusters(draft: Draft) -> Iterator[Diagnostic]:
                 f"the topic `{id}` has both a cluster and servers of its own",
                 draft.topic_key(id, "bootstrap", "servers"),
                 also=(Label(draft.topic_key(id, "cluster"), "the cluster"),),
-                help=("keep one: the servers would win",),
+                help=("remove one of them: the servers would win",),
             )

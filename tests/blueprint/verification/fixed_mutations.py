@@ -1,4 +1,4 @@
-"""Blueprints with small accidents, fixed as `--fix` and `--unsafe-fixes` do, and what may not come of it."""
+"""Blueprints with random mistakes, fixed as `--fix` and `--unsafe-fixes` do, and the effects of the fixes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ blueprint {
 }
 """
 CATALOG = PaperCatalog(
-    *(each for each in test_mutations.CATALOG.known.values() if not isinstance(each, tuple)),  # type: ignore[arg-type]
+    *(known for known in test_mutations.CATALOG.known.values() if not isinstance(known, tuple)),  # type: ignore[arg-type]
     streamlet("shop.Orders", outlets={"out": ORDER}, parameters=(test_mutations.RATE,)),
     streamlet("shop.Total", inlets={"left": ORDER, "right": ORDER}, outlets={"out": ORDER}),
     streamlet("shop.Archive", inlets={"in": ORDER}),
@@ -60,14 +60,15 @@ TEXTS = (test_mutations.TEXT, SHOP, OLD)
 
 @dataclass
 class Outcome:
-    """What was seen.
+    """The effects of fixes.
 
     Arguments:
-        blueprints: how many were fixed at all; fixes: how often each kind was made.
+        blueprints: the number of blueprints with a fix.
+        fixes: the number of fixes by kind.
         introduced: findings of another kind on lines that `--fix` wrote.
-        came_to_light: further findings of another kind elsewhere.
-        changed: blueprints whose graph is another one after `--fix`.
-        bound_twice: blueprints in which `--unsafe-fixes` has bound a port to a second topic.
+        came_to_light: the number of other findings of another kind.
+        changed: blueprints whose graph `--fix` has changed.
+        bound_twice: blueprints in which `--unsafe-fixes` has connected a port to a second topic.
     """
 
     blueprints: int = 0
@@ -79,7 +80,7 @@ class Outcome:
 
 
 def misspelt(text: str, chance: random.Random) -> str:
-    """The text with a letter of it lost, doubled, exchanged or replaced, or with a line commented out."""
+    """Return the text with a letter removed, doubled, swapped or replaced, or with a line commented out."""
     at = chance.choice([index for index, letter in enumerate(text[:-1]) if letter.isalpha() or letter == "."])
     match chance.randrange(5):
         case 0:
@@ -96,7 +97,7 @@ def misspelt(text: str, chance: random.Random) -> str:
 
 
 def fix_mutations(count: int, seed: int, folder: Path) -> Outcome:
-    """Fix as many mutated blueprints in a directory, which is the working directory."""
+    """Fix `count` mutated blueprints in a directory, which is the working directory."""
     chance, outcome = random.Random(seed), Outcome()
     for _ in range(count):
         text = chance.choice(TEXTS)
@@ -116,10 +117,10 @@ def _fix(text: str, folder: Path, outcome: Outcome) -> None:
         return verify("blueprint.conf", catalog=CATALOG, environment={}, working_directory=folder, texts=texts)
 
     before = verified({})
-    if not any(each.fix for each in before.diagnostics):
+    if not any(finding.fix for finding in before.diagnostics):
         return
     safe, unsafe = fixes(folder, verified, unsafe=True)  # type: ignore[arg-type]
-    outcome.fixes.update(each.fix.kind for step in (safe, unsafe) for each in step.findings if each.fix)
+    outcome.fixes.update(finding.fix.kind for step in (safe, unsafe) for finding in step.findings if finding.fix)
     outcome.blueprints += bool(safe.findings or unsafe.findings)
     for _, written in safe.texts.values():
         _compare(text, written, before, verified({file.resolve(): written}), outcome)
@@ -130,14 +131,14 @@ def _fix(text: str, folder: Path, outcome: Outcome) -> None:
 
 def _compare(text: str, written: str, before: Verification, after: Verification, outcome: Outcome) -> None:
     shown = f"{text}\n-->\n{written}"
-    if "connections-section" in {each.code for each in before.diagnostics} or not before.graph.streamlets:
+    if "connections-section" in {finding.code for finding in before.diagnostics} or not before.graph.streamlets:
         same = _parts(before.graph) <= _parts(after.graph)  # no wiring was known before
     else:
         same = _parts(before.graph) == _parts(after.graph)
     if not same:
         outcome.changed.append(shown)
     lines = _written_lines(text, written)
-    known = {each.code for each in before.diagnostics}
+    known = {finding.code for finding in before.diagnostics}
     for finding in after.diagnostics:
         if finding.code not in known:
             if finding.primary is not None and finding.primary.span.line in lines:
@@ -147,7 +148,7 @@ def _compare(text: str, written: str, before: Verification, after: Verification,
 
 
 def _written_lines(old: str, new: str) -> set[int]:
-    """The lines of the new text, from 1, that are not in the old one."""
+    """Return the numbers of the lines of the new text, from 1, that are not in the old one."""
     matcher = difflib.SequenceMatcher(None, old.split("\n"), new.split("\n"), autojunk=False)
     return {line + 1 for tag, _, _, start, end in matcher.get_opcodes() if tag != "equal" for line in range(start, end)}
 
@@ -158,7 +159,7 @@ def _parts(graph: ApplicationGraph) -> set[object]:
 
 
 def _bound_twice(graph: ApplicationGraph) -> set[tuple[str, str, str]]:
-    """The ports on more than one topic: streamlet, direction, port."""
+    """Return the ports on more than one topic: streamlet, direction, port."""
     ports = Counter(
         (str(edge.source), "out", edge.port) if edge.source.kind == "streamlet" else (str(edge.target), "in", edge.port)
         for edge in graph.edges

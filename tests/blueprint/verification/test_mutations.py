@@ -1,4 +1,4 @@
-"""Whatever becomes of a blueprint's text, verification answers with findings and never raises."""
+"""Verification of a mutated blueprint reports findings and never raises."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MUTATIONS = 300
 
 
 def mutated(text: str, random: random.Random) -> str:
-    """The text after one to four small accidents."""
+    """Return the text with one to four small mistakes."""
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(text))
         match random.randrange(5):
@@ -56,8 +56,8 @@ def mutated(text: str, random: random.Random) -> str:
                 text = text[:at] + random.choice(PIECES) + text[at:]
             case 2:
                 words = text.split(" ")
-                one, two = random.randrange(len(words)), random.randrange(len(words))
-                words[one], words[two] = words[two], words[one]
+                first, second = random.randrange(len(words)), random.randrange(len(words))
+                words[first], words[second] = words[second], words[first]
                 text = " ".join(words)
             case 3:
                 lines = text.split("\n")
@@ -69,8 +69,8 @@ def mutated(text: str, random: random.Random) -> str:
     return text
 
 
-def test_the_text_itself_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the setting of an inlet that does not exist is put in on purpose."""
+def test_the_original_text_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its only mistake, which is intended, is the setting of an inlet that does not exist."""
     monkeypatch.chdir(tmp_path)
     Path("blueprint.conf").write_text(TEXT.replace(', inlets.x = "a"', ""), encoding="utf-8")
     assert verify("blueprint.conf", catalog=CATALOG, environment={}, working_directory=tmp_path).plan is not None
@@ -78,7 +78,7 @@ def test_the_text_itself_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("seed", range(6))
 def test_mutated_blueprints_never_raise(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every accident gives a report in every format; a plan is there exactly when nothing refuses a run."""
+    """Every mutation has a report in every format; there is a plan exactly if there is no error."""
     monkeypatch.chdir(tmp_path)
     chance = random.Random(seed)
     for _ in range(MUTATIONS // 6):
@@ -91,7 +91,7 @@ def test_mutated_blueprints_never_raise(seed: int, tmp_path: Path, monkeypatch: 
 
 
 def test_random_bytes_never_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of anything at all is refused with a finding."""
+    """A file with random content has a finding."""
     monkeypatch.chdir(tmp_path)
     chance = random.Random(7)
     for _ in range(100):
@@ -101,8 +101,8 @@ def test_random_bytes_never_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert RENDERERS["full"](verification)
 
 
-def test_ten_megabytes_of_braces_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nesting without end is told, not recursed into."""
+def test_ten_megabytes_of_braces_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Excessive nesting is reported without recursion."""
     monkeypatch.chdir(tmp_path)
     Path("blueprint.conf").write_text("{" * 10_000_000, encoding="utf-8")
     limit = sys.getrecursionlimit()

@@ -29,7 +29,7 @@ CATALOG = PaperCatalog(
 
 
 class Application:
-    """A folder with a blueprint on paper streamlets."""
+    """A directory with a blueprint that uses streamlets on paper."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -37,7 +37,7 @@ class Application:
     def verify(
         self, streamlets: str, topics: str, *, more: str = "", arguments: tuple[str, ...] = (), **conf: str
     ) -> Verification:
-        """Verify a blueprint of these sections, with settings files by name."""
+        """Verify a blueprint with these sections and settings files, whose names are the keywords."""
         text = f"blueprint {{\n streamlets {{\n{streamlets}\n }}\n topics {{\n{topics}\n }}\n}}\n{more}\n"
         (self.folder / "blueprint.conf").write_text(text, encoding="utf-8")
         for name, settings in conf.items():
@@ -48,7 +48,7 @@ class Application:
         )  # fmt: skip
 
     def plan(self, streamlets: str, topics: str, **more: object) -> ApplicationPlan:
-        """The plan; there must be one."""
+        """Return the plan, which must exist."""
         verification = self.verify(streamlets, topics, **more)  # type: ignore[arg-type]
         assert verification.plan is not None, verification.diagnostics
         return verification.plan
@@ -56,7 +56,7 @@ class Application:
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Application:
-    """An application in an empty folder."""
+    """An application in an empty directory."""
     folder = tmp_path / "weather"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -68,11 +68,11 @@ ONE_TOPIC = "readings { producers = [z.readings], consumers = [a.in] }"
 
 
 def test_names_order_and_wiring(app: Application) -> None:
-    """The folder names the application; producers come first whatever their names; ports know their topics."""
+    """The application has the directory's name; streamlets are in topological order; ports have their topics."""
     plan = app.plan(TWO, ONE_TOPIC)
     assert plan.name == "weather"
     assert Path(plan.folder) == app.folder
-    assert [each.ref for each in plan.streamlets] == ["z", "a"]
+    assert [streamlet.ref for streamlet in plan.streamlets] == ["z", "a"]
     (outlet,), (inlet,) = plan.streamlet("z").outlets, plan.streamlet("a").inlets
     assert (outlet.topic, outlet.partition_by, outlet.on_invalid) == ("readings", ("src",), "dead-letters")
     assert (inlet.topic, inlet.max_records, inlet.starting) == ("readings", None, "earliest")
@@ -83,7 +83,7 @@ def test_names_order_and_wiring(app: Application) -> None:
 
 
 def test_dead_letters_get_a_topic_of_their_own(app: Application) -> None:
-    """One for each streamlet with an outlet that sends records there."""
+    """Each streamlet with an outlet that sends records there has a dead-letter topic."""
     plan = app.plan(TWO, ONE_TOPIC)
     assert (plan.streamlet("z").dead_letters, plan.streamlet("a").dead_letters) == ("dead-letters.z", None)
     topic = plan.topic("dead-letters.z")
@@ -92,29 +92,29 @@ def test_dead_letters_get_a_topic_of_their_own(app: Application) -> None:
 
 
 def test_the_topic_of_dead_letters_may_be_set(app: Application) -> None:
-    """As any other topic's name, under its id in quotes."""
+    """Its settings are those of its id, in quotes."""
     plan = app.plan(TWO, ONE_TOPIC, arguments=('flow.topics."dead-letters.z".topic.name=broken',))
     assert plan.topic("dead-letters.z").name == "broken"
 
 
-def test_dead_letters_can_be_wired(app: Application) -> None:
-    """The implicit outlet is bound like any other, and its contract is checked."""
+def test_dead_letters_can_be_connected(app: Application) -> None:
+    """The implicit outlet is connected like any other, and its contract is checked."""
     wired = "lost { producers = [z.dead-letters], consumers = [l.in] }"
     plan = app.plan(f"{TWO}\nl = app.Letters", f"{ONE_TOPIC}\n{wired}")
     assert plan.streamlet("z").dead_letters == "lost"
     assert [topic.id for topic in plan.topics] == ["lost", "readings"]
     wrong = app.verify(f"{TWO}\nl = app.Archive", f"{ONE_TOPIC}\n{wired}")
-    assert [each.code for each in wrong.diagnostics] == ["contract-incompatible"]
+    assert [diagnostic.code for diagnostic in wrong.diagnostics] == ["contract-incompatible"]
 
 
 def test_a_topic_cannot_take_the_id_of_dead_letters(app: Application) -> None:
-    """Records of two contracts would meet in it."""
-    found = app.verify(TWO, ONE_TOPIC.replace("readings {", '"dead-letters.z" {')).diagnostics
-    assert [each.code for each in found] == ["topic-name-clash"]
+    """The topic would have records with two contracts."""
+    diagnostics = app.verify(TWO, ONE_TOPIC.replace("readings {", '"dead-letters.z" {')).diagnostics
+    assert [diagnostic.code for diagnostic in diagnostics] == ["topic-name-clash"]
 
 
 def test_later_layers_win(app: Application) -> None:
-    """Code < blueprint < `flow` beside it < files in order < arguments, each value for itself."""
+    """Code < blueprint < `flow` in the same file < files in order < arguments, for each value separately."""
     block = "z { class = app.Sensors, parameters { window = 2 minutes, rate = 1 } }\na = app.Archive"
 
     def window(**layers: object) -> Duration:
@@ -138,15 +138,15 @@ def test_later_layers_win(app: Application) -> None:
     assert window(**layers) == Duration(60 * SECOND)
 
 
-def test_an_optional_parameter_may_stay_without_a_value(app: Application) -> None:
-    """It is then left out; the environment can give it."""
+def test_an_optional_parameter_need_not_have_a_value(app: Application) -> None:
+    """It is then omitted; the environment may set it."""
     assert "rate" not in app.plan(TWO, ONE_TOPIC).streamlet("z").parameters
     plan = app.plan(TWO, ONE_TOPIC, more="flow.streamlets.z.parameters.rate = ${?RATE}")
     assert plan.streamlet("z").parameters["rate"] == 9
 
 
 def test_triggers(app: Application) -> None:
-    """Of the application, a streamlet, a query: the nearest one holds."""
+    """The trigger of a query wins over that of its streamlet, which wins over that of the application."""
     settings = """
     flow.trigger { processing-time = 5 seconds }
     flow.streamlets.z { trigger = available-now, queries.join.trigger { processing-time = 0 seconds } }
@@ -157,19 +157,19 @@ def test_triggers(app: Application) -> None:
     assert plan.streamlet("z").queries == {"join": ProcessingTime(Duration(0))}
 
 
-def test_real_time_needs_a_channel_that_can(app: Application) -> None:
-    """Kafka can, Delta cannot."""
+def test_real_time_needs_a_channel_that_supports_it(app: Application) -> None:
+    """Kafka supports real-time triggers, Delta does not."""
     settings = "flow.streamlets.a.trigger { real-time = 1 minute }"
-    refused = app.verify(TWO, ONE_TOPIC, more=settings)
-    assert [each.code for each in refused.diagnostics] == ["real-time-channel"]
     of_a_query = "flow.streamlets.a.queries.main.trigger { real-time = 1 minute }"
-    assert [each.code for each in app.verify(TWO, ONE_TOPIC, more=of_a_query).diagnostics] == ["real-time-channel"]
+    for invalid in (settings, of_a_query):
+        diagnostics = app.verify(TWO, ONE_TOPIC, more=invalid).diagnostics
+        assert [diagnostic.code for diagnostic in diagnostics] == ["real-time-channel"]
     plan = app.plan(TWO, ONE_TOPIC, more=settings + "\nflow.topics.readings.channel = kafka")
     assert plan.streamlet("a").trigger == RealTime(Duration(60 * SECOND))
 
 
 def test_retry_settings(app: Application) -> None:
-    """A streamlet's win over the application's; the others keep what is built in."""
+    """A streamlet's settings win over the application's; the others have their defaults."""
     settings = "flow.retry { max-attempts = 3, min-backoff = 2 seconds }, flow.streamlets.z.retry.max-attempts = 5"
     plan = app.plan(TWO, ONE_TOPIC, more=settings)
     assert plan.streamlet("z").retry == Retry(max_attempts=5, min_backoff=Duration(2 * SECOND))
@@ -194,16 +194,16 @@ def test_spark_settings_and_the_rest(app: Application) -> None:
     assert (archive.inlets[0].max_records, archive.inlets[0].starting, archive.group) == (100, "latest", "g")
     assert sensors.volume_mounts == {"tables": str(app.folder / "data")}
     assert (sensors.source_evolution, archive.source_evolution) == (False, True)
-    assert pickle.loads(pickle.dumps(plan)) == plan, "it is handed to other processes"
+    assert pickle.loads(pickle.dumps(plan)) == plan, "other processes receive the plan"
 
 
-def test_a_mount_without_a_folder_stays_where_it_is_declared(app: Application) -> None:
-    """That folder exists here."""
+def test_a_mount_has_its_declared_path_by_default(app: Application) -> None:
+    """The declared directory exists."""
     assert app.plan(TWO, ONE_TOPIC).streamlet("z").volume_mounts == {"tables": "/tmp"}
 
 
 def test_topic_settings(app: Application) -> None:
-    """The physical name, and what a channel wants to know; settings win over the blueprint."""
+    """A topic has its physical name and its channel's options; settings win over the blueprint."""
     topics = ONE_TOPIC.replace("readings {", "readings { topic { name = raw, partitions = 3, retention.ms = 5 },")
     arguments = ("flow.topics.readings.topic.partitions=7", 'flow.topics.readings.bootstrap.servers="a:1"')
     plan = app.plan(TWO, topics, arguments=arguments)
@@ -213,7 +213,7 @@ def test_topic_settings(app: Application) -> None:
 
 
 def test_the_report_is_the_same_each_time(app: Application) -> None:
-    """Nothing depends on the order of sets."""
+    """No finding depends on the order of sets."""
     text = ONE_TOPIC.replace("z.readings", "zz.readings").replace("a.in", "a.on")
     first, second = app.verify(TWO, text), app.verify(TWO, text)
     assert first.diagnostics == second.diagnostics

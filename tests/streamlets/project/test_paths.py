@@ -116,7 +116,7 @@ def test_descriptors_do_not_depend_on_the_machine(project: Path) -> None:
         ("folder=blueprint.conf", "`folder` is `{0}/blueprint.conf`, which is not a directory"),
         ("notes=incoming", "`notes` is `{0}/incoming`, which is not a file"),
         ("notes=blueprint.conf/notes", "`notes` is `{0}/blueprint.conf/notes`, and `{0}/blueprint.conf` is not a dir"),
-        ('notes=""', "cannot have this value"),
+        ('notes=""', "invalid value of the config parameter"),
     ],
 )
 def test_verification_checks_paths(project: Path, argument: str, message: str) -> None:

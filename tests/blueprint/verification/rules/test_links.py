@@ -1,4 +1,4 @@
-"""Missing connections: what is advised, and that one mistake gives one finding."""
+"""Unconnected ports: the suggested topic, and one finding for one mistake."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CATALOG = PaperCatalog(
 BLUEPRINT = "blueprint {{ streamlets {{ {streamlets} }}, topics {{ {topics} }} }}"
 
 
-def found(folder: Path, streamlets: str, topics: str) -> tuple[Diagnostic, ...]:
-    """The findings of a blueprint."""
+def findings(folder: Path, streamlets: str, topics: str) -> tuple[Diagnostic, ...]:
+    """Return the findings of a blueprint."""
     file = folder / "blueprint.conf"
     file.write_text(BLUEPRINT.format(streamlets=streamlets, topics=topics), encoding="utf-8")
     return verify(file, catalog=CATALOG, environment={}, working_directory=folder).diagnostics
@@ -30,23 +30,23 @@ JOINED = "first = app.Source, drain = app.Drain"
 TOPIC = "t { producers = [first.out], consumers = [drain.in] }"
 
 
-def test_a_streamlet_is_not_advised_to_feed_itself(tmp_path: Path) -> None:
-    """An outlet and an inlet of one streamlet are two mistakes, whatever their schemas are."""
+def test_no_topic_from_a_streamlet_to_itself_is_suggested(tmp_path: Path) -> None:
+    """An unconnected outlet and an unconnected inlet of one streamlet are two mistakes, even with equal schemas."""
     for name in ("Same", "Changed"):
-        findings = found(tmp_path, f"{JOINED}, step = app.{name}", TOPIC)
-        assert [each.code for each in findings] == ["port-unconnected", "port-unconnected"]
+        diagnostics = findings(tmp_path, f"{JOINED}, step = app.{name}", TOPIC)
+        assert [diagnostic.code for diagnostic in diagnostics] == ["port-unconnected", "port-unconnected"]
 
 
-def test_an_inlet_that_cannot_read_an_outlet_is_not_joined_to_it(tmp_path: Path) -> None:
-    """Two records of one name are not yet one contract."""
-    findings = found(tmp_path, f"{JOINED}, source = app.Source, sink = app.Sink", TOPIC)
-    assert [each.code for each in findings] == ["port-unconnected", "port-unconnected"]
-    (joined,) = found(tmp_path, f"{JOINED}, source = app.Source, step = app.Drain", TOPIC)
+def test_no_topic_between_incompatible_ports_is_suggested(tmp_path: Path) -> None:
+    """Equal names of records do not make their schemas compatible."""
+    diagnostics = findings(tmp_path, f"{JOINED}, source = app.Source, sink = app.Sink", TOPIC)
+    assert [diagnostic.code for diagnostic in diagnostics] == ["port-unconnected", "port-unconnected"]
+    (joined,) = findings(tmp_path, f"{JOINED}, source = app.Source, step = app.Drain", TOPIC)
     assert "source.out" in joined.help[0]
     assert "step.in" in joined.help[0]
 
 
 def test_an_outlet_among_the_consumers_is_one_finding(tmp_path: Path) -> None:
     """The topic has no producers because its producer is in the wrong list."""
-    (finding,) = found(tmp_path, JOINED, "t { consumers = [first.out, drain.in] }")
+    (finding,) = findings(tmp_path, JOINED, "t { consumers = [first.out, drain.in] }")
     assert finding.code == "wrong-direction"

@@ -1,4 +1,4 @@
-"""One mistake put into a right application gives exactly one finding, at its place."""
+"""A single mistake in a valid application has exactly one finding, at its place."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ blueprint {
 }
 """
 
-# What is replaced, by what, and the finding: its code, line and column.
+# The replaced text, its replacement, and code, line and column of the finding.
 MISTAKES = [
     # sections and keys
     ("blueprint {", "blueprnt {", "unknown-key", 1, 1),
@@ -125,13 +125,13 @@ MISTAKES = [
 
 
 def verified(text: str, folder: Path) -> Verification:
-    """The verification of a blueprint against the streamlets on paper."""
+    """Verify a blueprint with the streamlets on paper."""
     (folder / "blueprint.conf").write_text(text, encoding="utf-8")
     return verify("blueprint.conf", catalog=CATALOG, environment={}, working_directory=folder)
 
 
-def test_the_right_application_has_no_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before any mistake is put in there is nothing to be said, and there is a plan."""
+def test_the_valid_application_has_no_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a mistake, there is a plan."""
     monkeypatch.chdir(tmp_path)
     verification = verified(RIGHT, tmp_path)
     assert verification.diagnostics == ()
@@ -143,16 +143,16 @@ def test_the_right_application_has_no_findings(tmp_path: Path, monkeypatch: pyte
 def test_one_mistake_gives_one_finding(
     old: str, new: str, code: str, line: int, column: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exactly one finding, with the code of the mistake and the place where it was made."""
+    """There is exactly one finding, with the code of the mistake and its place."""
     monkeypatch.chdir(tmp_path)
     assert old in RIGHT
-    found = verified(RIGHT.replace(old, new, 1), tmp_path).diagnostics
-    told = [(each.code, each.primary.span.line, each.primary.span.column) for each in found if each.primary]
-    assert told == [(code, line, column)]
+    diagnostics = verified(RIGHT.replace(old, new, 1), tmp_path).diagnostics
+    primaries = [(diagnostic.code, diagnostic.primary) for diagnostic in diagnostics]
+    assert [(code, label.span.line, label.span.column) for code, label in primaries if label] == [(code, line, column)]
 
 
-def mended(text: str, fix: Fix) -> str:
-    """The text with the edits of a fix made, the last place first."""
+def fixed(text: str, fix: Fix) -> str:
+    """Return the text with the edits of a fix, the last one made first."""
     lines = text.split("\n")
     for edit in sorted(fix.edits, key=lambda edit: edit.span, reverse=True):
         span = edit.span
@@ -161,16 +161,16 @@ def mended(text: str, fix: Fix) -> str:
     return "\n".join(lines)
 
 
-def test_fixes_mend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a finding offers a fix, making it leaves nothing to be said; a dozen mistakes have one."""
+def test_fixes_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fix leaves no finding; a dozen mistakes have a fix."""
     monkeypatch.chdir(tmp_path)
     fixes = 0
     for old, new, code, *_ in MISTAKES:
         text = RIGHT.replace(old, new, 1)
-        (found,) = verified(text, tmp_path).diagnostics
-        if found.fix is not None:
+        (diagnostic,) = verified(text, tmp_path).diagnostics
+        if diagnostic.fix is not None:
             fixes += 1
-            assert verified(mended(text, found.fix), tmp_path).diagnostics == (), (code, new)
+            assert verified(fixed(text, diagnostic.fix), tmp_path).diagnostics == (), (code, new)
     assert fixes >= 12
 
 
@@ -191,12 +191,12 @@ blueprint {
 
 
 def test_the_wiring_of_1x_is_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fix of a `connections` section makes a blueprint of today, comments and layout kept."""
+    """The fix of a `connections` section makes a valid blueprint, with the same comments and layout."""
     monkeypatch.chdir(tmp_path)
-    (found,) = verified(OLD, tmp_path).diagnostics
-    assert found.code == "connections-section"
-    assert found.fix is not None
-    new = mended(OLD, found.fix)
+    (diagnostic,) = verified(OLD, tmp_path).diagnostics
+    assert diagnostic.code == "connections-section"
+    assert diagnostic.fix is not None
+    new = fixed(OLD, diagnostic.fix)
     assert verified(new, tmp_path).diagnostics == ()
     assert new.startswith(OLD.split("  connections")[0])
     assert "\n    means { producers = [means.means], consumers = [archive.in] }\n  }\n" in new
