@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 Point = Literal[
-    "after-data-files",  # the batch's files are written, nothing names them yet
-    "during-rename",  # a log entry stands under its temporary name, not yet under its own
+    "after-data-files",  # the files of the batch are written, and nothing refers to them yet
+    "during-rename",  # a log entry has its temporary name, not yet its own
     "after-manifest",  # the batch is decided, no topic has it
     "after-topic-commit",  # one topic has the batch, the next may not
     "before-spark-commit",  # all topics have the batch, Spark's checkpoint does not know
@@ -23,7 +23,7 @@ Point = Literal[
     "after-drop-commit",  # records have left the log, their files are still there
     "after-replay-decision",  # which dead letters are replayed is decided, no topic has them
     "after-append-file",  # records written without Spark are in a file that nothing names yet
-    "after-append-commit",  # the topic has them, whoever wrote them does not know
+    "after-append-commit",  # the topic has them, and their writer does not know it
 ]
 
 VARIABLE = "STREAMLETS_CRASH_AT"

@@ -25,7 +25,7 @@ add(made(Path(sys.argv[1])), 1, range(10))
 
 WITH_CHILD = """
 import subprocess, sys
-from streamlets.channels.crash import crash_point
+from streamlets.storage.crash import crash_point
 child = subprocess.Popen(["sleep", "600"])
 print(child.pid, flush=True)
 crash_point("after-manifest")
