@@ -56,14 +56,16 @@ class Running:
 
     def status(self) -> dict[str, Any]:
         """Return the status as another process reads it; {} before there is one."""
-        told = self.ledger.flow("status", str(self.ledger.blueprint), "--format", "json")
-        return json.loads(told.stdout)["ledger"] if told.stdout else {}
+        result = self.ledger.flow("status", str(self.ledger.blueprint), "--format", "json")
+        return json.loads(result.stdout)["ledger"] if result.stdout else {}
 
     def states(self) -> dict[str, str]:
         """Return the state of each streamlet in the status, or `silent` for all."""
-        found = self.status()
-        assert found["alive"], found
-        return {each["ref"]: "silent" if found["silent"] else each["state"] for each in found["streamlets"]}
+        status = self.status()
+        assert status["alive"], status
+        return {
+            streamlet["ref"]: "silent" if status["silent"] else streamlet["state"] for streamlet in status["streamlets"]
+        }
 
     def wait_until(self, reached: Callable[[], bool]) -> None:
         """Wait for a condition; raises like `Ledger.wait_until`."""
@@ -81,20 +83,22 @@ class Running:
 
     def _archived(self) -> int:
         """Return how many records the egress has written, according to the status."""
-        with contextlib.suppress(OSError, ValueError):  # a file may vanish, or be there by half
+        with contextlib.suppress(OSError, ValueError):  # A file may be deleted or incomplete.
             return int(ds.dataset(self.ledger.folder / "out", format="parquet").count_rows())
         return 0
 
     def workers(self) -> list[tuple[str, psutil.Process]]:
-        """Return the Python processes of Spark with their roles. Processes whose parent was killed continue as orphans,
-        so they are identified by their working directory."""
-        found = []
-        for each in psutil.process_iter():
+        """Return the Python processes of Spark with their roles.
+
+        Processes whose parent was killed continue as orphans, so they are identified by their working directory.
+        """
+        workers = []
+        for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                command = command_line(each)
-                if "pyspark." in command and "python" in each.name() and each.cwd() == str(self.ledger.folder):
-                    found.append((_role(each, command), each))
-        return found
+                command = command_line(process)
+                if "pyspark." in command and "python" in process.name() and process.cwd() == str(self.ledger.folder):
+                    workers.append((_role(process, command), process))
+        return workers
 
 
 def _role(process: psutil.Process, command: str) -> str:
@@ -119,16 +123,18 @@ def kill_workers(running: Running, dice: random.Random, times: int) -> Counter[s
 
 
 def _next_victim(running: Running, killed: Counter[str]) -> tuple[str, psutil.Process]:
-    """Return alternately a reader and another worker, of the role that was hit least. Readers always exist; the others
-    only while a batch needs them, so this waits for them for a while."""
+    """Return alternately a reader and another worker, of the role that was killed least often.
+
+    Readers always exist; other workers exist only while a batch needs them, so this waits for them for a while.
+    """
     deadline = time.monotonic() + _SEEN_WITHIN
     while True:
-        there = dict(running.workers())
-        others = sorted(there.keys() - {_READER}, key=lambda role: killed[role])
+        workers = dict(running.workers())
+        others = sorted(workers.keys() - {_READER}, key=lambda role: killed[role])
         if others and killed[_READER] > killed.total() - killed[_READER]:
-            return others[0], there[others[0]]
-        if _READER in there and (2 * killed[_READER] <= killed.total() or time.monotonic() > deadline):
-            return _READER, there[_READER]
+            return others[0], workers[others[0]]
+        if _READER in workers and (2 * killed[_READER] <= killed.total() or time.monotonic() > deadline):
+            return _READER, workers[_READER]
         time.sleep(0.05)
 
 
@@ -164,15 +170,15 @@ def read_only(running: Running) -> Iterator[None]:
 
 
 def outage(running: Running, accident: Callable[[Running], Any], seconds: float) -> Counter[str]:
-    """Feed the application during an accident; return the states that were reported meanwhile."""
-    told: Counter[str] = Counter()
+    """Feed the application during an accident; return the states that were reported."""
+    reported: Counter[str] = Counter()
     with accident(running):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             running.ledger.feed(1)
-            told.update(running.states().values())
+            reported.update(running.states().values())
             time.sleep(4)
-    return told
+    return reported
 
 
 def deleted_topic(running: Running) -> dict[str, str]:
@@ -182,7 +188,7 @@ def deleted_topic(running: Running) -> dict[str, str]:
 
     def failed() -> bool:
         states = running.states()
-        return {states[each] for each in ("double", "sums", "archive")} == {"failed"}
+        return {states[ref] for ref in ("double", "sums", "archive")} == {"failed"}
 
     running.wait_until(failed)
     return running.states()
@@ -235,15 +241,15 @@ def _all_of_it(running: Running, dice: random.Random, kills: int, seconds: float
     running.process.send_signal(signal.SIGTERM)
     code = running.process.wait()
     left = len(alive(members)) + len(running.workers())
-    found = differences(ledger.records(), expected(ledger.files))
-    print(f"drained: exit code {code}, {left} processes left; ledger of {ledger.files} files, lost and doubled {found}")
+    wrong = differences(ledger.records(), expected(ledger.files))
+    print(f"drained: exit code {code}, {left} processes left; ledger of {ledger.files} files, lost and doubled {wrong}")
     running.process = ledger.start(bounded=False, more=_MORE)
     running.settle()
     states = deleted_topic(running)
     running.process.send_signal(signal.SIGTERM)
     last = running.process.wait()
     print(f"a topic deleted: {states}; drained with exit code {last}")
-    return bool(code or left or any(map(any, found.values())) or last != 1)
+    return bool(code or left or any(map(any, wrong.values())) or last != 1)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.kill_ledger import Ledger, differences, expected
 from benchmarks.processes import alive, left_behind, started_by
 
-_GONE_WITHIN = 60.0
+_EXIT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ def drain(ledger: Ledger, dice: random.Random, *, backlog: bool) -> Drain:
         ledger.feed(1)  # a batch may or may not be running at the signal
         time.sleep(dice.uniform(0, 1.5))
     members = started_by(process.pid)
-    asked = time.time()
+    signalled = time.time()
     process.send_signal(signal.SIGTERM)
     code = process.wait()
     ended = time.time()
-    events = ledger.told()
+    events = ledger.run_events()
     stopped = max((e["time"] for e in events if e.get("state") == "stopped"), default=ended)
-    batches = [e["seconds"] for e in events if e["event"] == "unit-progressed" and e["time"] >= asked]
-    seconds, left = (stopped - asked, ended - asked), len(alive(members))
+    batches = [e["seconds"] for e in events if e["event"] == "unit-progressed" and e["time"] >= signalled]
+    seconds, left = (stopped - signalled, ended - signalled), len(alive(members))
     return Drain(backlog, max(batches, default=0.0), seconds, _uncommitted(ledger), left, code)
 
 
@@ -75,7 +75,7 @@ def _uncommitted(ledger: Ledger) -> tuple[str, ...]:
     )
 
 
-def gone_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
+def exited_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
     """Kill only the runner with SIGKILL while it works; return the seconds until all its processes have exited."""
     ledger.feed(20)
     process = ledger.start(bounded=False)
@@ -85,7 +85,7 @@ def gone_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
     process.kill()
     process.wait()
     killed = time.monotonic()
-    left = left_behind(members, _GONE_WITHIN)
+    left = left_behind(members, _EXIT_TIMEOUT)
     assert not left, left
     return time.monotonic() - killed
 
@@ -101,30 +101,33 @@ def main() -> None:
     dice = random.Random(options.seed)
     folder = Path(tempfile.mkdtemp(prefix="drains-"))
     ledger = Ledger(folder, options=("--isolation", options.isolation))
-    done = []
+    drains = []
     for number in range(options.drains):
-        one = drain(ledger, dice, backlog=number % 2 == 0)
-        done.append(one)
-        queries, process = one.seconds
+        result = drain(ledger, dice, backlog=number % 2 == 0)
+        drains.append(result)
+        queries, process = result.seconds
         print(
-            f"{number + 1:3} {'backlog' if one.backlog else 'idle   '}  queries down after {queries:5.2f} s, process "
-            f"after {process:5.2f} s; batch {one.batch:5.2f} s; exit code {one.code}, {one.left} processes left"
-            + "".join(f"; NOT COMMITTED {each}" for each in one.uncommitted),
+            f"{number + 1:3} {'backlog' if result.backlog else 'idle   '}  queries down after {queries:5.2f} s, "
+            f"process after {process:5.2f} s; batch {result.batch:5.2f} s; exit code {result.code}, "
+            f"{result.left} processes left" + "".join(f"; NOT COMMITTED {batch}" for batch in result.uncommitted),
             flush=True,
         )
-    kills = [gone_after_a_kill(ledger, dice) for _ in range(options.kills)]
+    kills = [exited_after_a_kill(ledger, dice) for _ in range(options.kills)]
     code = ledger.run()
     wrong = differences(ledger.records(), expected(ledger.files))
-    beyond = [one.seconds[0] - one.batch for one in done]
-    uncommitted = sum(len(one.uncommitted) for one in done)
-    print(f"{len(done)} drains: queries whose last batch is not committed: {uncommitted}")
+    beyond = [result.seconds[0] - result.batch for result in drains]
+    uncommitted = sum(len(result.uncommitted) for result in drains)
+    print(f"{len(drains)} drains: queries whose last batch is not committed: {uncommitted}")
     print(f"seconds beyond the running batch: median {sorted(beyond)[len(beyond) // 2]:.2f}, longest {max(beyond):.2f}")
-    print(f"process ended after: longest {max(one.seconds[1] for one in done):.2f} s")
-    print(f"processes left: {sum(one.left for one in done)}; exit codes {sorted({one.code for one in done})}")
+    print(f"process ended after: longest {max(result.seconds[1] for result in drains):.2f} s")
+    codes = sorted({result.code for result in drains})
+    print(f"processes left: {sum(result.left for result in drains)}; exit codes {codes}")
     print(f"runner killed {len(kills)} times: all its processes exited within {max(kills, default=0):.2f} s")
     print(f"ledger of {ledger.files} files, exit code {code}: lost and doubled {wrong}")
     shutil.rmtree(folder)
-    failed = uncommitted or any(one.left or one.code for one in done) or code or any(map(any, wrong.values()))
+    failed = (
+        uncommitted or any(result.left or result.code for result in drains) or code or any(map(any, wrong.values()))
+    )
     raise SystemExit(bool(failed))
 
 

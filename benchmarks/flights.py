@@ -75,20 +75,20 @@ def main() -> None:
     arguments.add_argument("--warm", action="store_true")
     arguments.add_argument("--round-of", choices=("plain", "ours"), help=argparse.SUPPRESS)
     arguments.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    given = arguments.parse_args()
-    if given.round_of:
-        one_round(given.round_of, given.folder, given.small)
+    options = arguments.parse_args()
+    if options.round_of:
+        run_round(options.round_of, options.folder, options.small)
         return
     with tempfile.TemporaryDirectory(prefix="flights-") as name:
         folder = Path(name)
-        data = january(folder / "data") if given.small else None
-        rounds = given.rounds or (1 if given.small else 3)
-        if not given.warm:
-            compare(lambda side, root: apart(side, root, folder, small=given.small), folder, rounds, given.parts)
+        data = january(folder / "data") if options.small else None
+        rounds = options.rounds or (1 if options.small else 3)
+        if not options.warm:
+            compare(lambda side, root: apart(side, root, folder, small=options.small), folder, rounds, options.parts)
             return
         spark = start(folder, data)
         try:
-            compare(lambda side, root: timed(side, spark, root), folder, rounds, given.parts)
+            compare(lambda side, root: timed(side, spark, root), folder, rounds, options.parts)
         finally:
             spark.stop()
 
@@ -110,7 +110,7 @@ def january(folder: Path) -> Path:
 
 def start(folder: Path, data: Path | None) -> Spark:
     """Start Spark as the runner does."""
-    path = tuple(str(each) for each in (data, APPLICATION) if each)
+    path = tuple(str(directory) for directory in (data, APPLICATION) if directory)
     sys.path.insert(0, str(APPLICATION))
     return launch.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
 
@@ -139,7 +139,7 @@ def apart(side: str, root: Path, folder: Path, *, small: bool) -> Round:
     return Round(**json.loads((root / "round.json").read_text()))
 
 
-def one_round(side: str, root: Path, small: bool) -> None:
+def run_round(side: str, root: Path, small: bool) -> None:
     """Run a round; the main function of its process."""
     root.mkdir()
     spark = start(root / "spark", Path(os.environ["FLIGHTS_DATA"]) if small else None)
@@ -154,7 +154,7 @@ def compare(run: Callable[[str, Path], Round], folder: Path, rounds: int, parts:
     sides = ("plain", "ours")
     done: dict[str, list[Round]] = {name: [] for name in sides}
     for number in range(rounds):
-        found = {}
+        frames = {}
         for name in sides if number % 2 == 0 else reversed(sides):
             root = folder / f"{name}-{number}"
             took = run(name, root)
@@ -166,9 +166,9 @@ def compare(run: Callable[[str, Path], Round], folder: Path, rounds: int, parts:
             )
             if parts:
                 print("   " + "  ".join(f"{part} {seconds:.1f}" for part, seconds in took.parts.items()), flush=True)
-            found[name] = results(root)
+            frames[name] = results(root)
             shutil.rmtree(root)
-        check(found["plain"], found["ours"])
+        check(frames["plain"], frames["ours"])
     for what, key in (("wall time", "wall"), ("processor time", "work")):
         plain_, ours_ = (min(getattr(took, key) for took in done[name]) for name in sides)
         print(f"{what}, best of {rounds}: plain {plain_:.2f} s, ours {ours_:.2f} s; ratio {ours_ / plain_:.2f}")
@@ -283,18 +283,18 @@ def _names(topic: str) -> list[str]:
 
 def _board(delays: DataFrame, _batch: int) -> None:
     """Print a batch like the board of the example."""
-    told = delays.withColumn("hour", F.date_format("hour", "yyyy-MM-dd HH:mm"))
-    worst = told.orderBy(told.arrival_delay.desc()).limit(5).collect()
+    printed = delays.withColumn("hour", F.date_format("hour", "yyyy-MM-dd HH:mm"))
+    worst = printed.orderBy(printed.arrival_delay.desc()).limit(5).collect()
     print(f"Worst hours: {len(worst)}")
 
 
 def results(root: Path) -> dict[str, pd.DataFrame]:
     """Return the results, sorted."""
-    found = {}
+    tables = {}
     for sink in SINKS:
         table = ds.dataset(root / sink, format="parquet", exclude_invalid_files=False).to_table().to_pandas()
-        found[sink] = table.sort_values(list(table.columns)[:5]).reset_index(drop=True)
-    return found
+        tables[sink] = table.sort_values(list(table.columns)[:5]).reset_index(drop=True)
+    return tables
 
 
 def check(plain_: dict[str, pd.DataFrame], ours_: dict[str, pd.DataFrame]) -> None:

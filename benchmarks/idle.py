@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
 
 class First(SparkStreamlet):
-    """Nothing, for ever: an empty folder."""
+    """Read nothing, forever: an empty directory."""
     out = AvroOutlet(schema="n bigint")
 
     class Logic(SparkStreamletLogic["First"]):
@@ -101,14 +101,14 @@ def main() -> None:
     time.sleep(options.settle)
     cores = cores_used(process.pid, options.measure)
     members = family(process.pid)
-    memory = sum(each.memory_info().rss for each in members) / 2**20
+    memory = sum(member.memory_info().rss for member in members) / 2**20
     print(f"{STREAMLETS} idle streamlets: {cores:.3f} cores, {len(members)} processes, {memory:,.0f} MiB", flush=True)
     print(f"stopped in {stop(process):.1f} s", flush=True)
     for cycle in range(options.cycles):
         process = start(folder)
         time.sleep(2)
         members = family(process.pid)
-        memory = sum(each.memory_info().rss for each in members) / 2**20
+        memory = sum(member.memory_info().rss for member in members) / 2**20
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
         count, took = len(members), stop(process)
         print(f"cycle {cycle + 1:2}: {count} processes, {memory:,.0f} MiB, state {size:.1f} MiB, stop {took:.1f} s",

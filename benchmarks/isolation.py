@@ -23,7 +23,7 @@ from benchmarks.processes import cores_used, cpu_seconds, events, family, java_p
 
 def memory(processes: list[psutil.Process]) -> float:
     """Return the memory of processes in MiB."""
-    return sum(each.memory_full_info().pss for each in processes) / 2**20
+    return sum(process.memory_full_info().pss for process in processes) / 2**20
 
 
 def heal(folder: Path, process: subprocess.Popen[bytes]) -> tuple[int, float]:
@@ -53,9 +53,9 @@ def measure(what: str, options: list[str], count: int, settle: float, seconds: f
     time.sleep(settle)
     cores = cores_used(process.pid, seconds)
     members = family(process.pid)
-    one = max(java_processes(members), key=lambda each: each.memory_info().rss)
+    largest = max(java_processes(members), key=lambda process: process.memory_info().rss)
     print(f"{what}: first up {came[0] - begun:.1f} s, all up {came[-1] - begun:.1f} s, {used:.0f} s of CPU time")
-    print(f"  {memory(members):,.0f} MiB, the largest Java process {memory([one]):,.0f}; {len(members)} processes, "
+    print(f"  {memory(members):,.0f} MiB, the largest Java process {memory([largest]):,.0f}; {len(members)} processes, "
           f"{len(java_processes(members))} of them Java; {cores:.3f} cores when idle")  # fmt: skip
     failed, took = heal(folder, process)
     print(f"  a Java process killed: {failed} of {count} streamlets failed, all up again after {took:.1f} s")

@@ -1,7 +1,7 @@
-"""Kills Spark's Java process under streamlets that hold objects of Spark: `python -m benchmarks.java_kills`.
+"""Kills Spark's Java process under streamlets that keep Spark objects: `python -m benchmarks.java_kills`.
 
-After each kill every streamlet must process records again, by itself: their modules hold functions, columns, schemas,
-broadcast variables, accumulators and tables that were created with the killed Java process.
+After each kill every streamlet must process records again, without intervention. Their modules keep functions, columns,
+schemas, broadcast variables, accumulators and tables that were created with the killed Java process.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _REPOSITORY = APPLICATION.parent.parent
 
 
 class Run:
-    """A run of the application, and what it reports.
+    """A run of the application, and its events.
 
     Arguments:
-        process: `flow run`; its events come as JSON lines.
+        process: `flow run` with `--format json`.
     """
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -43,11 +43,11 @@ class Run:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def java(self) -> list[psutil.Process]:
-        """Every Java process of the run."""
+        """Return the Java processes of the run."""
         return java_processes(started_by(self.process.pid))
 
     def kill_java(self) -> int:
-        """Kill every Java process; gives the number of events before."""
+        """Kill all Java processes of the run; return the number of events before."""
         before = len(self.events)
         for process in self.java():
             with suppress(psutil.NoSuchProcess):
@@ -55,17 +55,22 @@ class Run:
         return before
 
     def processing(self, since: int, patience: float, streamlets: frozenset[str] = STREAMLETS) -> frozenset[str]:
-        """Wait until streamlets have processed records; gives those that have not after `patience` seconds.
+        """Wait until streamlets have processed records.
 
         Arguments:
-            since: the number of events before those that count.
+            since: the number of earlier events, which are ignored.
+            patience: the maximum time in seconds.
+            streamlets: the names of the streamlets.
+
+        Returns:
+            The streamlets that have not processed any.
         """
         with self._changed:
             self._changed.wait_for(lambda: not self._idle(since, streamlets) or self._ended, patience)
             return self._idle(since, streamlets)
 
     def _idle(self, since: int, streamlets: frozenset[str]) -> frozenset[str]:
-        """Those without a batch that was begun and committed after they ran again."""
+        """Return the streamlets without a batch that was started and committed after their last start."""
         again: set[str] = set()
         busy: set[str] = set()
         for event in self.events[since:]:
@@ -89,7 +94,7 @@ class Run:
 
 @contextmanager
 def running(state: Path, *options: str) -> Iterator[Run]:
-    """A run of the application on a state directory of its own; it is stopped in the end."""
+    """Run the application on a state directory, and stop it at the end."""
     command = [sys.executable, "-m", "cli.main", "run", str(APPLICATION), "--format", "json", "--state-dir", str(state)]
     process = subprocess.Popen(
         [*command, *options], env={**os.environ, "PYTHONPATH": str(_REPOSITORY)}, stdout=subprocess.PIPE, text=True
@@ -111,24 +116,24 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--isolation", choices=["none", "process"], default="none")
     parser.add_argument("--patience", type=float, default=600.0, help="seconds until a streamlet counts as lost")
-    given = parser.parse_args()
-    healed = 0
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder), "--isolation", given.isolation) as run:
+    options = parser.parse_args()
+    recovered = 0
+    with tempfile.TemporaryDirectory() as directory, running(Path(directory), "--isolation", options.isolation) as run:
         since = 0
-        for kill in range(given.kills + 1):
+        for kill in range(options.kills + 1):
             began = time.monotonic()
-            idle = run.processing(since, given.patience)
+            idle = run.processing(since, options.patience)
             what = f"kill {kill}" if kill else "start"
             lost = ", ".join(sorted(idle)) or "none"
             print(f"{what}: {time.monotonic() - began:.1f} s, not processing: {lost}", flush=True)
             for event in run.events[since:]:
                 if event.get("streamlet") in idle and event.get("state") in ("backing-off", "failed"):
                     print(f"  {event['streamlet']}: {event['cause']} {event['frames']}")
-            healed += bool(kill) and not idle
-            if kill < given.kills:
+            recovered += bool(kill) and not idle
+            if kill < options.kills:
                 since = run.kill_java()
-    print(f"{healed} of {given.kills} kills: every streamlet processed again")
-    return 0 if healed == given.kills else 1
+    print(f"{recovered} of {options.kills} kills: every streamlet processed again")
+    return 0 if recovered == options.kills else 1
 
 
 if __name__ == "__main__":

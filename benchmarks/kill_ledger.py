@@ -94,7 +94,9 @@ class Ledger:
             text = "".join(json.dumps({"n": n}) + "\n" for n in range(self.files * BATCH, (self.files + 1) * BATCH))
             draft = self.folder / f"{self.files:06}.json"
             draft.write_text(text)
-            os.utime(draft, (1_600_000_000 + self.files, 1_600_000_000 + self.files))  # the source goes by age
+            os.utime(
+                draft, (1_600_000_000 + self.files, 1_600_000_000 + self.files)
+            )  # The source reads files in the order of their age.
             draft.rename(self.folder / "in" / draft.name)
             self.files += 1
 
@@ -137,13 +139,13 @@ class Ledger:
             command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
         )
 
-    def told(self) -> list[dict[str, Any]]:
+    def run_events(self) -> list[dict[str, Any]]:
         """Return the events of the current or last run."""
         return events(self.out, self.since)
 
     def up(self, *refs: str) -> bool:
         """Return whether the queries of the given streamlets (default: all) have been running in this run."""
-        running = {(e.get("streamlet"), e.get("query")) for e in self.told() if e.get("state") == "running"}
+        running = {(e.get("streamlet"), e.get("query")) for e in self.run_events() if e.get("state") == "running"}
         return all((ref, self.queries[ref]) in running for ref in refs or self.queries)
 
     def wait_until(
@@ -168,13 +170,13 @@ class Ledger:
     def records(self) -> dict[str, Counter[str]]:
         """Return how often each record is in each topic and in the Parquet files."""
         channel = DeltaChannel(self.home / "topics")
-        found: dict[str, Counter[str]] = {}
+        counts: dict[str, Counter[str]] = {}
         for topic in self.topics:
             resource = channel.topic(TopicPlan(topic, topic, "delta", True, (), (), {}))
-            found[topic] = Counter(as_text(row) for batch in resource.scan() for row in batch.to_pylist())
+            counts[topic] = Counter(as_text(row) for batch in resource.scan() for row in batch.to_pylist())
         rows = ds.dataset(self.folder / "out", format="parquet").to_table().to_pylist()
-        found["parquet"] = Counter(map(as_text, rows))
-        return found
+        counts["parquet"] = Counter(map(as_text, rows))
+        return counts
 
     def phase(self, wanted: str) -> str | None:
         """Return the batch of a streamlet that was started and not committed, and its phase; None if there is none."""
@@ -211,8 +213,11 @@ def _last(folder: Path) -> int:
 
 
 def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
-    """Start a run and kill it with SIGKILL while a batch is active, only the driver or also its children; return who
-    was killed and the phase, None if the run ended before."""
+    """Start a run and kill it with SIGKILL while a batch is active, either the driver alone or also its children.
+
+    Returns:
+        What was killed, and the phase of the batch; None if the run ended before.
+    """
     process = ledger.start()
     wanted = dice.choice([*ledger.queries])  # two new files make at least two batches of each
     # The batch may be left from an earlier kill; it belongs to this run only if the query has started.
@@ -229,27 +234,29 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
 
 
 def _kill_driver(process: subprocess.Popen[bytes], *, alone: bool) -> str:
-    for each in [] if alone else started_by(process.pid):
+    for child in [] if alone else started_by(process.pid):
         with suppress(psutil.NoSuchProcess):
-            each.kill()
+            child.kill()
     process.kill()
     process.wait()
     return "the driver" if alone else "all processes"
 
 
 def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -> Iterator[str]:
-    """Feed and kill repeatedly on the same state; yield what each round hit. A round that ended before its kill is
-    repeated."""
+    """Feed and kill repeatedly on the same state; yield what each round hit.
+
+    A round that ended before its kill is repeated.
+    """
     todo = [*points, *[""] * kills]
     dice.shuffle(todo)
     for point in todo:
         hit = False
         while not hit:
-            hit, told = one_round(ledger, point, dice)
-            yield told
+            hit, description = play_round(ledger, point, dice)
+            yield description
 
 
-def one_round(ledger: Ledger, point: str, dice: random.Random) -> tuple[bool, str]:
+def play_round(ledger: Ledger, point: str, dice: random.Random) -> tuple[bool, str]:
     """Feed, run and kill: at a crash point, or ("") with SIGKILL in a batch; return whether it was hit, and what."""
     ledger.feed(2)
     return _crash(ledger, point, dice.randrange(ledger.passages) + 1) if point else _kill(ledger, dice)
@@ -281,7 +288,7 @@ def expected(files: int) -> dict[str, Counter[str]]:
         "sums": [{"ten": ten, "count": 10, "total": 200 * ten + 90} for ten in tens],
         "parquet": [{"twice": 2 * n, "n": n} for n in numbers],
     }
-    return {name: Counter(map(as_text, those)) for name, those in rows.items()}
+    return {name: Counter(map(as_text, records)) for name, records in rows.items()}
 
 
 def main() -> None:
@@ -295,20 +302,20 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="ledger-"))
     disturbed, undisturbed = Ledger(folder / "disturbed"), Ledger(folder / "undisturbed")
     begun = time.monotonic()
-    for number, told in enumerate(
+    for number, description in enumerate(
         rounds(disturbed, list(POINTS) * options.each, options.kills, random.Random(options.seed)), start=1
     ):
-        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
+        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
     undisturbed.feed(disturbed.files)
     codes = disturbed.run(), undisturbed.run()
-    found = differences(disturbed.records(), undisturbed.records())
+    wrong = differences(disturbed.records(), undisturbed.records())
     assert undisturbed.records() == expected(disturbed.files), "the undisturbed run itself is wrong"
     print(f"exit codes of the last runs: {codes}; {disturbed.files * BATCH} records fed")
-    for name, (lost, doubled) in found.items():
+    for name, (lost, doubled) in wrong.items():
         print(f"{name:8} {lost} lost, {doubled} doubled")
     if not options.keep:
         shutil.rmtree(folder)
-    raise SystemExit(any(codes) or any(any(counts) for counts in found.values()))
+    raise SystemExit(any(codes) or any(any(counts) for counts in wrong.values()))
 
 
 if __name__ == "__main__":

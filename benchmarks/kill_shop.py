@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.kill_ledger import BATCH, POINTS, REPOSITORY, Ledger, as_text, differences, one_round
+from benchmarks.kill_ledger import BATCH, POINTS, REPOSITORY, Ledger, as_text, differences, play_round
 
 # The example without its failures, and without the egress that duplicates records.
 BLUEPRINT = '''\
@@ -78,11 +78,11 @@ class Shop(Ledger):
     def state(self, session: Any) -> dict[str, Counter[str]]:
         """Return the rows in the state of the processor and of both sides of the join."""
         checkpoints = self.home / "checkpoints"
-        found = {"state of once": _rows(session.read.format("statestore").load(str(checkpoints / "once" / "paid")))}
+        states = {"state of once": _rows(session.read.format("statestore").load(str(checkpoints / "once" / "paid")))}
         for side in ("left", "right"):
             reader = session.read.format("statestore").option("joinSide", side)
-            found[f"state of settle, {side}"] = _rows(reader.load(str(checkpoints / "settle" / "settled")))
-        return found
+            states[f"state of settle, {side}"] = _rows(reader.load(str(checkpoints / "settle" / "settled")))
+        return states
 
 
 def _rows(state: Any) -> Counter[str]:
@@ -108,7 +108,7 @@ def expected(orders: int) -> dict[str, Counter[str]]:
         "payments": map(paid, [*payers, *again]),
         "paid": map(paid, payers),
     }
-    return {name: Counter(map(as_text, those)) for name, those in rows.items()}
+    return {name: Counter(map(as_text, records)) for name, records in rows.items()}
 
 
 def settle_up(disturbed: Shop, undisturbed: Shop) -> bool:
@@ -119,11 +119,11 @@ def settle_up(disturbed: Shop, undisturbed: Shop) -> bool:
     got, wanted = _all(disturbed, undisturbed)
     truth = expected(disturbed.files * BATCH)
     assert {name: wanted[name] for name in truth} == truth, "the undisturbed run itself is wrong"
-    found = differences(got, wanted)
+    wrong = differences(got, wanted)
     print(f"exit codes of the last runs: {codes}; {disturbed.files * BATCH:,} orders made")
-    for name, (lost, doubled) in found.items():
+    for name, (lost, doubled) in wrong.items():
         print(f"{name:22} {wanted[name].total():7,} rows, {lost} lost, {doubled} doubled")
-    return not any(codes) and not any(any(counts) for counts in found.values())
+    return not any(codes) and not any(any(counts) for counts in wrong.values())
 
 
 def _all(*shops: Shop) -> list[dict[str, Counter[str]]]:
@@ -146,13 +146,13 @@ class Journal:
 
     Arguments:
         todo: the crash points of the remaining rounds, "" for a kill in a batch, in random order.
-        told: what each completed round hit.
+        hits: what each completed round hit.
         files: the number of files that were fed.
     """
 
     folder: Path
     todo: list[str]
-    told: list[str] = field(default_factory=list)
+    hits: list[str] = field(default_factory=list)
     files: int = 0
 
     @classmethod
@@ -165,7 +165,7 @@ class Journal:
         """Write the journal to its file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = self.folder / "journal.json.draft"
-        draft.write_text(json.dumps({"todo": self.todo, "told": self.told, "files": self.files}))
+        draft.write_text(json.dumps({"todo": self.todo, "hits": self.hits, "files": self.files}))
         draft.replace(self.folder / "journal.json")
 
 
@@ -175,18 +175,18 @@ def do_rounds(shop: Shop, journal: Journal, dice: random.Random, most: int) -> N
     for _ in range(most):
         if not journal.todo:
             return
-        hit, told = one_round(shop, journal.todo[-1], dice)
+        hit, description = play_round(shop, journal.todo[-1], dice)
         if hit:
             journal.todo.pop()
-        journal.told.append(told)
+        journal.hits.append(description)
         journal.files = shop.files
         journal.keep()
-        print(f"{len(journal.told):3} {time.monotonic() - begun:6.0f} s  {told}", flush=True)
+        print(f"{len(journal.hits):3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
 
 
-def _kind(told: str) -> str:
+def _kind(hit: str) -> str:
     """Return what a round hit, without numbers."""
-    return re.sub(r", passage \d+: killed|batch \d+: ", "", told)
+    return re.sub(r", passage \d+: killed|batch \d+: ", "", hit)
 
 
 def main() -> None:
@@ -206,7 +206,7 @@ def main() -> None:
     # Only the output of the undisturbed run matters, so its batches may be larger.
     disturbed = Shop(folder / "disturbed", files=journal.files)
     undisturbed = Shop(folder / "undisturbed", batch=20 * BATCH)
-    do_rounds(disturbed, journal, random.Random(options.seed * 1000 + len(journal.told)), options.rounds)
+    do_rounds(disturbed, journal, random.Random(options.seed * 1000 + len(journal.hits)), options.rounds)
     if journal.todo:
         print(f"{len(journal.todo)} rounds remain")
         if not options.compare:
@@ -214,7 +214,7 @@ def main() -> None:
     clean = settle_up(disturbed, undisturbed)
     journal.files = disturbed.files
     journal.keep()
-    print("hit:", dict(sorted(Counter(map(_kind, journal.told)).items())))
+    print("hit:", dict(sorted(Counter(map(_kind, journal.hits)).items())))
     if options.folder is None:
         shutil.rmtree(folder)
     raise SystemExit(not clean)

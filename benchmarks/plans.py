@@ -45,7 +45,7 @@ def _cpu(pid: int | None) -> float:
     return own + cpu_seconds([psutil.Process(pid)])
 
 
-def one_round() -> dict[str, tuple[float, float]]:
+def measure_round() -> dict[str, tuple[float, float]]:
     """Verify the shop in a new Spark, twice; the second time Spark is warm."""
     parts: dict[str, tuple[float, float]] = {}
     built = BuiltLogic()
@@ -79,14 +79,14 @@ def main() -> None:
     """Print the best time of each part; exit with 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as fresh:  # pyspark has one JVM a process
-        rounds = [fresh.apply(one_round) for _ in range(parser.parse_args().rounds)]
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as fresh:  # PySpark has one JVM per process.
+        rounds = [fresh.apply(measure_round) for _ in range(parser.parse_args().rounds)]
     print(f"12 streamlets, best of {len(rounds)}, load {os.getloadavg()[0]:.0f}")
     print(f"{'':24}{'wall':>9}{'CPU':>9}")
     for name in rounds[0]:
-        wall, cpu = min(each[name][0] for each in rounds), min(each[name][1] for each in rounds)
+        wall, cpu = min(result[name][0] for result in rounds), min(result[name][1] for result in rounds)
         print(f"{name:24}{wall:7.2f} s" + (f"{cpu:7.2f} s" if cpu else ""))
-    best = min(each["building, first time"][0] for each in rounds)
+    best = min(result["building, first time"][0] for result in rounds)
     print(f"in addition to the start of the session: {best:.2f} s (bar: {BAR:.0f})")
     if best > BAR:
         sys.exit("the bar is missed")

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 _POLL = 0.05
-_TOLD = 3000  # characters of a run's output that an error shows
+_SHOWN_OUTPUT = 3000  # characters of a run's output in an error
 
 
 def started_by(process: int) -> list[psutil.Process]:
@@ -42,13 +42,13 @@ def java_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
 def _name(process: psutil.Process) -> str:
     try:
         return process.name()
-    except psutil.Error:  # it has exited
+    except psutil.Error:  # It has exited.
         return ""
 
 
 def alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
     """Return the processes that have not exited; zombies have exited, too."""
-    return [each for each in processes if _is_alive(each)]
+    return [process for process in processes if _is_alive(process)]
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -70,14 +70,14 @@ def cpu_seconds(processes: Iterable[psutil.Process], *, ended: bool = False) -> 
     """Return the CPU time of processes.
 
     Arguments:
-        members: the processes.
+        processes: the processes.
         ended: whether to include children that have exited. Without it, the time of a process that exits between two
             calls is lost.
     """
     total = 0.0
-    for each in processes:
+    for process in processes:
         try:
-            times = each.cpu_times()
+            times = process.cpu_times()
         except psutil.NoSuchProcess:
             continue
         total += times.user + times.system + (times.children_user + times.children_system if ended else 0.0)
@@ -85,14 +85,19 @@ def cpu_seconds(processes: Iterable[psutil.Process], *, ended: bool = False) -> 
 
 
 def cores_used(process: int, seconds: float, every: float = 1.0) -> float:
-    """Cores that a process and all it has started use, over so many seconds; looked at `every` so many, so of one that
-    ends in between no more is missed than its last moments."""
-    before = {each: cpu_seconds([each]) for each in family(process)}
+    """Return how many cores a process and its descendants use on average.
+
+    Arguments:
+        process: its id.
+        seconds: how long to measure.
+        every: seconds between two samples; the time of a process that exits is missed only after its last sample.
+    """
+    before = {member: cpu_seconds([member]) for member in family(process)}
     used = dict(before)
     begun = time.monotonic()
     while (passed := time.monotonic() - begun) < seconds:
         time.sleep(min(every, seconds - passed))
-        used |= {each: max(used.get(each, 0.0), cpu_seconds([each])) for each in family(process)}
+        used |= {member: max(used.get(member, 0.0), cpu_seconds([member])) for member in family(process)}
     return (sum(used.values()) - sum(before.values())) / passed
 
 
@@ -122,11 +127,13 @@ def wait_until(
     """
     end = time.monotonic() + seconds
     while True:
-        ended = process.poll() is not None  # before looking: what it did last counts
+        ended = process.poll() is not None  # Before the condition: the last actions of the run count.
         if reached():
             return
         if ended:
-            raise RuntimeError(f"the run has ended with exit code {process.returncode}:\n{out.read_text()[-_TOLD:]}")
+            raise RuntimeError(
+                f"the run has ended with exit code {process.returncode}:\n{out.read_text()[-_SHOWN_OUTPUT:]}"
+            )
         if time.monotonic() > end:
-            raise RuntimeError(f"it is not so after {seconds:.0f} s:\n{out.read_text()[-_TOLD:]}")
+            raise RuntimeError(f"the condition is not true after {seconds:.0f} s:\n{out.read_text()[-_SHOWN_OUTPUT:]}")
         time.sleep(poll)

@@ -21,7 +21,7 @@ from streamlets.channels.delta.maintenance import SWEPT
 from streamlets.channels.delta.table import LOG, create_table, open_table
 
 BEGAN = time.time()
-ROUND = 20  # seconds from one look of the runner's maintenance to the next
+ROUND = 20  # seconds between two calls of the runner's maintenance
 
 
 class Hand:

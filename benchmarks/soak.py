@@ -62,6 +62,7 @@ class Next(SparkStreamlet):
             rows = self.read_stream(self.streamlet.incoming)
             return self.write_stream(rows.select(stumble("n").alias("n")), self.streamlet.out)
 '''
+_NO_PROCESS = "no such process"
 _SETTINGS = """
 flow.retry { min-backoff = 500 ms, max-backoff = 5 seconds, random-factor = 0.2, stable-period = 5 seconds }
 flow.trigger.processing-time = TRIGGER
@@ -94,7 +95,7 @@ class Sample:
 
 def sample(runner: psutil.Process, members: list[psutil.Process], minute: float) -> Sample:
     """Take a sample."""
-    jvm = next(each for each in members if "java" in each.name())
+    jvm = next(member for member in members if "java" in member.name())
     mib = 2**20
     return Sample(
         minute,
@@ -117,16 +118,16 @@ def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psut
         return ref
 
     def kill(word: str) -> Callable[[list[psutil.Process]], str]:
-        def one(members: list[psutil.Process]) -> str:
-            found = [each for each in members if word in command_line(each)]
-            if not found:
-                return "nobody there"
-            victim = dice.choice(found)
+        def kill_process(members: list[psutil.Process]) -> str:
+            candidates = [member for member in members if word in command_line(member)]
+            if not candidates:
+                return _NO_PROCESS
+            victim = dice.choice(candidates)
             with contextlib.suppress(psutil.NoSuchProcess):
                 victim.kill()
             return str(victim.pid)
 
-        return one
+        return kill_process
 
     return {
         "a streamlet raises": stone,
@@ -139,19 +140,19 @@ def ledger(folder: Path) -> str:
     """Describe the numbers in the last topic: count, lost, doubled."""
     state = next((folder / ".flow").iterdir())
     topic = DeltaChannel(state / "topics").topic(TopicPlan("last", "last", "delta", True, (), (), {}))
-    found: Counter[int] = Counter()
+    numbers: Counter[int] = Counter()
     for batch in topic.scan():
-        found.update(batch.column(0).to_pylist())
-    lost = max(found) + 1 - len(found)
-    return f"{len(found):,} numbers, {lost} lost, {found.total() - len(found)} doubled"
+        numbers.update(batch.column(0).to_pylist())
+    lost = max(numbers) + 1 - len(numbers)
+    return f"{len(numbers):,} numbers, {lost} lost, {numbers.total() - len(numbers)} doubled"
 
 
 def slope(samples: list[Sample], what: str) -> str:
     """Describe the growth of a measurement per hour over the second half, and its mean."""
     later = samples[len(samples) // 2 :]
-    values = [float(getattr(each, what)) for each in later]
-    line = statistics.linear_regression([each.minute for each in later], values)
-    return f"{what:16} mean {statistics.mean(values):9,.1f}   slope {line.slope * 60:+9.2f} an hour"
+    values = [float(getattr(sample, what)) for sample in later]
+    line = statistics.linear_regression([sample.minute for sample in later], values)
+    return f"{what:16} mean {statistics.mean(values):9,.1f}   slope {line.slope * 60:+9.2f} per hour"
 
 
 def main() -> None:
@@ -174,7 +175,7 @@ def main() -> None:
             samples.append(sample(runner, members, minute))
             kind = dice.choice(list(kinds))
             hit = kinds[kind](members)
-            done[kind] += hit != "nobody there"
+            done[kind] += hit != _NO_PROCESS
             last = samples[-1]
             print(f"{minute:5.1f} min  {last.runner_memory:5.0f} + {last.jvm_memory:5.0f} MiB  {last.processes:3.0f} "
                   f"processes  {kind}: {hit}", flush=True)  # fmt: skip
@@ -182,7 +183,7 @@ def main() -> None:
         if process.poll() is not None:
             print(f"THE RUNNER ENDED with {process.returncode}: see {folder}")
             return
-        time.sleep(3 * options.every)  # the last failure heals, the chain catches up
+        time.sleep(3 * options.every)  # The last failure is repaired, and the chain catches up.
     finally:
         took = stop(process)
     print(f"\n{done.total()} failures ({', '.join(f'{kind} {count}' for kind, count in done.items())})")

@@ -1,9 +1,9 @@
-"""Compares what `--plans --against` says of changes of stateful queries with what Spark does: `python -m
-benchmarks.state_changes`.
+"""Compares the findings of `--plans --against` about changes of stateful queries with what Spark does:
+`python -m benchmarks.state_changes`.
 
-Each query is run first. For each change the comparison is asked what it takes, and then the changed query is run on a
-copy of the checkpoint. No change that is called safe may be refused by Spark, and no query that is the same or
-compatible may be called a loss.
+Each query is run first. Each change is classed by the comparison, and then the changed query is run on a copy of the
+checkpoint. Spark must not refuse a change that is classed as safe, and a query that is the same or compatible must not
+be classed as a loss of state.
 """
 
 from __future__ import annotations
@@ -44,22 +44,35 @@ if TYPE_CHECKING:
 EVENT = "id long not null, at timestamp not null, key string not null, kind string not null, value double not null"
 _APP = "changes"
 
-Made = Callable[["DataFrame", "DataFrame"], "DataFrame"]
+Build = Callable[["DataFrame", "DataFrame"], "DataFrame"]
 Kind = Literal["same", "compatible", "other state"]
 
 
 @dataclass(frozen=True)
 class Version:
-    """A query: what it makes of events and of other events, in an output mode, under a name."""
+    """A query.
 
-    made: Made
+    Arguments:
+        build: returns the result from events and from other events.
+        mode: the output mode.
+        name: the name of the query.
+    """
+
+    build: Build
     mode: str = "append"
     name: str = "q"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A change: of which query, to what, and whether the state is still of use to it."""
+    """A change of a query.
+
+    Arguments:
+        what: a description of the change.
+        old: the name of the query.
+        new: the changed query.
+        kind: whether the changed query can use the old state.
+    """
 
     what: str
     old: str
@@ -69,19 +82,25 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a change: the worst class that the comparison gives, "" for no change, and what Spark refused."""
+    """The result of a change.
+
+    Arguments:
+        case: the change.
+        change_class: the worst class that the comparison reports; empty for no change.
+        refused: why Spark refuses it; empty if it does not.
+    """
 
     case: Case
-    said: str
+    change_class: str
     refused: str
 
     @property
     def wrong(self) -> str:
-        """What the comparison got wrong, empty when it is right."""
-        if self.refused and self.said in ("", ChangeClass.SAFE.value):
-            return "called safe, and Spark refuses it"
-        if self.case.kind != "other state" and self.said == ChangeClass.STATE_LOSS.value:
-            return "called a loss, and its state is of use"
+        """Return the error of the comparison; empty if it is correct."""
+        if self.refused and self.change_class in ("", ChangeClass.SAFE.value):
+            return "classed as safe, but Spark refuses it"
+        if self.case.kind != "other state" and self.change_class == ChangeClass.STATE_LOSS.value:
+            return "classed as a loss, but its state can be used"
         return ""
 
 
@@ -89,49 +108,49 @@ def _late(rows: DataFrame, delay: str = "10 seconds") -> DataFrame:
     return rows.withWatermark("at", delay)
 
 
-def _counts(length: str = "10 seconds", slide: str | None = None, delay: str = "10 seconds", key: str = "key") -> Made:
+def _counts(length: str = "10 seconds", slide: str | None = None, delay: str = "10 seconds", key: str = "key") -> Build:
     from pyspark.sql import functions as F
 
     return lambda rows, _: _late(rows, delay).groupBy(F.window("at", length, slide), key).agg(F.count("*").alias("n"))
 
 
-def _by(*keys: str, **columns: str) -> Made:
-    """Aggregates by name: `mean="avg(value)"`."""
+def _by(*keys: str, **columns: str) -> Build:
+    """Return a query with aggregates by name: `mean="avg(value)"`."""
     from pyspark.sql import functions as F
 
     return lambda rows, _: rows.groupBy(*keys).agg(*(F.expr(text).alias(name) for name, text in columns.items()))
 
 
-def _sessions(gap: str) -> Made:
+def _sessions(gap: str) -> Build:
     from pyspark.sql import functions as F
 
     return lambda rows, _: _late(rows).groupBy(F.session_window("at", gap), "key").agg(F.count("*").alias("n"))
 
 
-def _joined(columns: str = "value", span: str = "1 minute", how: str = "inner") -> Made:
+def _joined(columns: str = "value", span: str = "1 minute", how: str = "inner") -> Build:
     from pyspark.sql import functions as F
 
-    def made(rows: DataFrame, others: DataFrame) -> DataFrame:
+    def build(rows: DataFrame, others: DataFrame) -> DataFrame:
         near = F.expr(f"a.key = b.key AND b.at BETWEEN a.at AND a.at + INTERVAL {span}")
         return _late(rows).alias("a").join(_late(others).alias("b"), near, how).select("a.id", f"b.{columns}")
 
-    return made
+    return build
 
 
-def _once_and_counted(rows: DataFrame, _: DataFrame) -> DataFrame:
+def _deduplicate_and_count(rows: DataFrame, _: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     return _late(rows).dropDuplicates(["id", "at"]).groupBy(F.window("at", "10 seconds")).count()
 
 
-def _counted_and_once(rows: DataFrame, _: DataFrame) -> DataFrame:
+def _count_and_deduplicate(rows: DataFrame, _: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     return _late(rows).groupBy(F.window("at", "10 seconds")).count().dropDuplicates(["window"])
 
 
 def queries() -> dict[str, Version]:
-    """The queries that are changed, by name."""
+    """Return the queries that are changed, by name."""
     return {
         "counts": Version(_counts()),
         "mean": Version(_by("key", mean="avg(value)"), "update"),
@@ -140,18 +159,18 @@ def queries() -> dict[str, Version]:
         "within": Version(lambda rows, _: _late(rows).dropDuplicatesWithinWatermark(["id"])),
         "sessions": Version(_sessions("10 seconds")),
         "joined": Version(_joined()),
-        "two": Version(_once_and_counted),
+        "two": Version(_deduplicate_and_count),
         "first": Version(lambda rows, _: rows.limit(100)),
     }
 
 
 def cases() -> list[Case]:
-    """The changes, those of keys first."""
+    """Return the changes, those of keys first."""
     old = queries()
-    found = [Case("nothing", name, version, "same") for name, version in old.items()]
+    changes = [Case("nothing", name, version, "same") for name, version in old.items()]
 
-    def case(what: str, name: str, kind: Kind, made: Made, mode: str = "", query: str = "q") -> None:
-        found.append(Case(what, name, Version(made, mode or old[name].mode, query), kind))
+    def case(what: str, name: str, kind: Kind, build: Build, mode: str = "", query: str = "q") -> None:
+        changes.append(Case(what, name, Version(build, mode or old[name].mode, query), kind))
 
     mean = "avg(value)"
     case("key of another type", "mean", "other state", _by("id", mean=mean))
@@ -161,17 +180,20 @@ def cases() -> list[Case]:
         "key renamed before", "mean", "compatible",
         lambda rows, others: _by("k", mean=mean)(rows.withColumnRenamed("key", "k"), others),
     )  # fmt: skip
-    case("a key less", "counts", "other state", lambda rows, _: _once_less(rows))
+    case("a key less", "counts", "other state", lambda rows, _: _count_only(rows))
     case("another aggregate", "mean", "other state", _by("key", mean="max(value)"))
     case("an aggregate more", "mean", "other state", _by("key", mean=mean, n="count(*)"))
     case("minimum for maximum", "most", "other state", _by("key", most="min(value)"))
     case("result renamed", "mean", "compatible", _by("key", average=mean))
-    case("a filter before", "mean", "compatible", lambda r, o: old["mean"].made(r.where("value >= 0"), o))
+    case("a filter before", "mean", "compatible", lambda r, o: old["mean"].build(r.where("value >= 0"), o))
     case(
-        "a column after", "mean", "compatible", lambda r, o: old["mean"].made(r, o).selectExpr("*", "mean * 2 AS twice")
+        "a column after",
+        "mean",
+        "compatible",
+        lambda r, o: old["mean"].build(r, o).selectExpr("*", "mean * 2 AS twice"),
     )
-    case("update to complete", "mean", "compatible", old["mean"].made, "complete")
-    case("append to update", "counts", "compatible", old["counts"].made, "update")
+    case("update to complete", "mean", "compatible", old["mean"].build, "complete")
+    case("append to update", "counts", "compatible", old["counts"].build, "update")
     case("window length", "counts", "other state", _counts("1 minute"))
     case("sliding window", "counts", "other state", _counts("10 seconds", "5 seconds"))
     case("watermark", "counts", "compatible", _counts(delay="20 seconds"))
@@ -188,30 +210,30 @@ def cases() -> list[Case]:
     case("time range of a join", "joined", "compatible", _joined(span="2 minutes"))
     case("another column out of a join", "joined", "other state", _joined("kind"))
     case("inner to outer join", "joined", "compatible", _joined(how="leftOuter"))
-    case("operators in another order", "two", "other state", _counted_and_once)
-    case("an operator less", "two", "other state", lambda rows, _: _once_less(rows))
+    case("operators in another order", "two", "other state", _count_and_deduplicate)
+    case("an operator less", "two", "other state", lambda rows, _: _count_only(rows))
     case("another limit", "first", "compatible", lambda rows, _: rows.limit(200))
-    case("query renamed", "counts", "other state", old["counts"].made, query="r")
-    return found
+    case("query renamed", "counts", "other state", old["counts"].build, query="r")
+    return changes
 
 
-def _once_less(rows: DataFrame) -> DataFrame:
+def _count_only(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     return _late(rows).groupBy(F.window("at", "10 seconds")).count()
 
 
-def outcomes(spark: SparkSession, folder: Path, chosen: Iterable[Case]) -> Iterator[Outcome]:
-    """Ask about each change, and make it."""
-    ran: dict[str, Ran] = {}
-    for number, case in enumerate(chosen):
-        if case.old not in ran:
-            ran[case.old] = Ran(spark, folder / case.old, queries()[case.old])
-        yield Outcome(case, *ran[case.old].changed(case.new, str(number)))
+def outcomes(spark: SparkSession, folder: Path, selected: Iterable[Case]) -> Iterator[Outcome]:
+    """Compare and run each change; yield the results."""
+    applications: dict[str, Application] = {}
+    for number, case in enumerate(selected):
+        if case.old not in applications:
+            applications[case.old] = Application(spark, folder / case.old, queries()[case.old])
+        yield Outcome(case, *applications[case.old].change(case.new, str(number)))
 
 
-class Ran:
-    """A query that has run, its records in files beside its state, and more records there for those that continue."""
+class Application:
+    """An application whose only query has run; further records are in files for versions that continue."""
 
     def __init__(self, spark: SparkSession, folder: Path, version: Version) -> None:
         self._spark = spark
@@ -230,8 +252,16 @@ class Ran:
             state.checkpoints / "s" / version.name, verification.queries["s"][version.name].described.windows or ()
         )
 
-    def changed(self, version: Version, name: str) -> tuple[str, str]:
-        """Return what the comparison says of another version, and what Spark refuses on a copy of the state."""
+    def change(self, version: Version, name: str) -> tuple[str, str]:
+        """Compare another version, and run it on a copy of the state.
+
+        Arguments:
+            version: the other version.
+            name: the name of the copy.
+
+        Returns:
+            The worst class of the changes, empty for none, and why Spark refuses the version, empty if it does not.
+        """
         shutil.copytree(self._folder / "old", self._folder / name)
         state = StateDirectory(self._folder / name, _APP)
         older = deployed(state)
@@ -256,7 +286,7 @@ class Ran:
             pq.write_table(pa.Table.from_pylist(_events(batch)), file)
 
     def _run(self, version: Version, state: StateDirectory) -> str:
-        """Run a version to the end of its records; gives why Spark refuses it, empty when it does not."""
+        """Run a version until it has processed all records; return why Spark refuses it, empty if it does not."""
         from pyspark.errors import StreamingQueryException
 
         session = child_session(self._spark, SETTINGS)
@@ -277,7 +307,7 @@ class Ran:
 
 
 def _blueprint(folder: Path, version: Version) -> Path:
-    """A blueprint of the version, whose class is made on the way."""
+    """Write the blueprint of a version, and create its class."""
     globals()["Changing"] = _class(version)
     text = f"""
 blueprint {{
@@ -299,8 +329,8 @@ def _class(version: Version) -> type[SparkStreamlet]:
     class Logic(SparkStreamletLogic[Any]):
         def build_streaming_queries(self) -> Any:
             rows, others = self.read_stream(self.streamlet.events), self.read_stream(self.streamlet.others)
-            made = version.made(rows, others)
-            return self.query(version.name, made.writeStream.format("noop").outputMode(version.mode))
+            frame = version.build(rows, others)
+            return self.query(version.name, frame.writeStream.format("noop").outputMode(version.mode))
 
     inlets = {"events": AvroInlet(schema=EVENT), "others": AvroInlet(schema=EVENT)}
     return type("Changing", (SparkStreamlet,), {**inlets, "Logic": Logic, "__module__": "benchmarks.state_changes"})
@@ -315,8 +345,8 @@ def _events(batch: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print a row for each change; the exit code is 1 when the comparison was wrong once."""
-    from benchmarks import state_changes  # under its own name, for classes are found by it
+    """Print a row for each change; the exit code is 1 if the comparison was wrong."""
+    from benchmarks import state_changes  # Under its own name, by which Python finds the class.
     from streamlets.testkit import start_session
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -327,16 +357,16 @@ def main() -> None:
     wrong = 0
     count = 0
     try:
-        chosen = [case for case in state_changes.cases() if only in (None, case.old)]
-        for outcome in state_changes.outcomes(spark, folder, chosen):
+        selected = [case for case in state_changes.cases() if only in (None, case.old)]
+        for outcome in state_changes.outcomes(spark, folder, selected):
             case = outcome.case
             count, wrong = count + 1, wrong + bool(outcome.wrong)
-            print(f"| {case.old} | {case.what} | {case.kind} | {outcome.said or 'no change'} | "
+            print(f"| {case.old} | {case.what} | {case.kind} | {outcome.change_class or 'no change'} | "
                   f"{outcome.refused or 'runs'} | {outcome.wrong} |", flush=True)  # fmt: skip
     finally:
         spark.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{count} changes, {wrong} judged wrongly")
+    print(f"{count} changes, {wrong} classed wrongly")
     raise SystemExit(bool(wrong))
 
 

@@ -56,14 +56,14 @@ def main() -> None:
         for name in early:
             print(f"{name:28}{early[name]:10.3f}{late[name]:10.3f}{late[name] / early[name]:8.2f}")
         print(f"\none commit on the way, its maintenance included: {grown:.2f} ms")
-        together = [sum(m[k] for k in ("look, nothing new", "commit", "look, one commit new")) for m in (early, late)]
+        together = [sum(m[k] for k in ("poll, nothing new", "commit", "poll, one new commit")) for m in (early, late)]
         print(f"ratio {together[1] / together[0]:.2f} (looking for news and committing)")
     finally:
         shutil.rmtree(folder)
 
 
 def grow(topic: DeltaTopic, table: Table, number: int, until: int) -> int:
-    """Commit until the topic has that many, with maintenance as often as a run does; the next number."""
+    """Commit until the topic has `until` commits, with maintenance as often as in a run; return the next number."""
     while number < until:
         commit(table, number)
         number += 1
@@ -73,7 +73,7 @@ def grow(topic: DeltaTopic, table: Table, number: int, until: int) -> int:
 
 
 def commit(table: Table, number: int, clock: Callable[[], float] = time.time) -> None:
-    """One commit of one small file; they are all the same one, under names of their own."""
+    """Commit one small file; all of them are links to the same file."""
     file = table.path / "data" / "writer.q" / f"{number}.parquet"
     first = file.with_name("first")
     if not first.exists():
@@ -85,22 +85,22 @@ def commit(table: Table, number: int, clock: Callable[[], float] = time.time) ->
 
 
 def measure(topic: DeltaTopic, table: Table, number: int) -> dict[str, float]:
-    """Medians in milliseconds."""
+    """Return the medians in milliseconds."""
     log = TopicLog(topic.path)
     log.refresh()
-    took: dict[str, list[float]] = {"look, nothing new": [], "commit": [], "look, one commit new": []}
+    times: dict[str, list[float]] = {"poll, nothing new": [], "commit": [], "poll, one new commit": []}
     for sample in range(SAMPLES):
         for name, act in (
-            ("look, nothing new", log.refresh),
+            ("poll, nothing new", log.refresh),
             ("commit", lambda sample=sample: commit(table, number + sample)),
-            ("look, one commit new", log.refresh),
+            ("poll, one new commit", log.refresh),
         ):
             started = time.perf_counter()
             act()
-            took[name].append((time.perf_counter() - started) * 1000)
+            times[name].append((time.perf_counter() - started) * 1000)
         log.forget(log.end())
     end = log.end()
-    medians = {name: statistics.median(times) for name, times in took.items()}
+    medians = {name: statistics.median(samples) for name, samples in times.items()}
     return medians | {
         "restart of the writer": timed(lambda: open_table(table.path, files=False)),
         "restart of a reader": timed(lambda: TopicLog(topic.path, end).refresh()),
@@ -110,7 +110,7 @@ def measure(topic: DeltaTopic, table: Table, number: int) -> dict[str, float]:
 
 
 def timed(act: object) -> float:
-    """Milliseconds, the median of 5."""
+    """Return the median of five calls in milliseconds."""
     times = []
     for _ in range(5):
         started = time.perf_counter()

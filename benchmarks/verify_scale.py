@@ -117,11 +117,11 @@ from blueprint.verification.verify import verify
 from streamlets.project.catalog import ProjectCatalog
 import streamlets
 start = time.process_time()
-found = verify("blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=Path.cwd())
+verification = verify("blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=Path.cwd())
 took = time.process_time() - start
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-codes = sorted({each.code for each in found.diagnostics if each.severity == "error"})
-print(json.dumps([took, memory, codes, found.checked.streamlets, found.checked.pairs]))
+codes = sorted({finding.code for finding in verification.diagnostics if finding.severity == "error"})
+print(json.dumps([took, memory, codes, verification.checked.streamlets, verification.checked.pairs]))
 """
 
 
@@ -203,7 +203,7 @@ def timed(name, function):
 
 at = blueprint.verification.verify
 reading = "reading the blueprint"
-at.read_layers, at.resolve, at.load = (timed(reading, each) for each in (at.read_layers, at.resolve, at.load))
+at.read_layers, at.resolve, at.load = (timed(reading, function) for function in (at.read_layers, at.resolve, at.load))
 at.describe = timed("importing and describing streamlets and schemas", at.describe)
 at.RULES = tuple(timed("rules", lambda draft, rule=rule: list(rule(draft))) for rule in at.RULES)
 at.make_plan = timed("making the plan", at.make_plan)

@@ -20,7 +20,6 @@ COVERED = ("CONTRIBUTING.md", "README.md", "benchmarks", "blueprint", "cli", "do
 
 NOT_YET = (
     "README.md",
-    "benchmarks",
     "blueprint/comparison",
     "docs/checkpoints.md",
     "docs/diagnostics-json.md",

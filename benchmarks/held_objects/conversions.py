@@ -6,5 +6,5 @@ from pyspark.sql.types import LongType
 
 @F.udf(returnType=LongType())
 def thrice(n: int) -> int:
-    """Three times a number."""
+    """Return three times a number."""
     return 3 * n

@@ -1,6 +1,6 @@
-"""Streamlets whose module holds objects of Spark: functions, columns, schemas, broadcast variables, tables.
+"""Streamlets whose module keeps Spark objects: functions, columns, schemas, broadcast variables, tables.
 
-Columns, broadcast variables and frames cannot be made before there is a session, so authors keep them on first use.
+Columns, broadcast variables and tables cannot be created before there is a session, so they are kept on first use.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ twice = F.udf(lambda n: 2 * n, LongType())
 
 @F.udf(returnType=RECORD)
 def record(n: int) -> tuple[int, str]:
-    """A struct of a number and its label."""
+    """Return a struct of a number and its label."""
     return n, str(n)
 
 
 @pandas_udf(LongType())  # type: ignore[call-overload, untyped-decorator]
 def half(n: pd.Series) -> pd.Series:
-    """Half of a number, rounded down."""
+    """Return half of a number, rounded down."""
     return n // 2
 
 
 @functools.cache
 def even() -> Column:
-    """A condition that is made once."""
+    """Return a condition that is created once."""
     return F.col("n") % 2 == 0
 
 
@@ -48,14 +48,14 @@ _accumulators: dict[str, Accumulator[int]] = {}
 
 
 def names(session: SparkSession) -> Broadcast[dict[int, str]]:
-    """A broadcast variable that is made once."""
+    """Return a broadcast variable that is created once."""
     if "names" not in _broadcasts:
         _broadcasts["names"] = session.sparkContext.broadcast(NAMES)
     return _broadcasts["names"]
 
 
 def seen(session: SparkSession) -> Accumulator[int]:
-    """An accumulator that is made once."""
+    """Return an accumulator that is created once."""
     if "seen" not in _accumulators:
         _accumulators["seen"] = session.sparkContext.accumulator(0)
     return _accumulators["seen"]
@@ -63,23 +63,23 @@ def seen(session: SparkSession) -> Accumulator[int]:
 
 @functools.cache
 def lookup(session: SparkSession) -> DataFrame:
-    """A static table that is made once."""
+    """Return a static table that is created once."""
     return session.createDataFrame(list(NAMES.items()), "key bigint, name string")
 
 
 class Functions(SparkStreamlet):
-    """Functions made at module level, here and in a module of their own."""
+    """Functions created at module level, in this module and in another one."""
 
     numbers = AvroOutlet(schema=NUMBERS)
 
     class Logic(SparkStreamletLogic["Functions"]):
         def build_streaming_queries(self) -> Queries:
             rows = _numbers(self).select((twice("n") + half("n") + thrice("n")).alias("n"))
-            return self.write_stream(_known(rows), self.streamlet.numbers)
+            return self.write_stream(_not_null(rows), self.streamlet.numbers)
 
 
 class Columns(SparkStreamlet):
-    """Columns kept in a cached function and in an attribute of the class."""
+    """Columns in a cached function and in a class attribute."""
 
     numbers = AvroOutlet(schema=NUMBERS)
     odd: ClassVar[Column | None] = None
@@ -92,14 +92,14 @@ class Columns(SparkStreamlet):
 
 
 class Schemas(SparkStreamlet):
-    """A schema made at module level: of a function's result, and to parse by."""
+    """A schema created at module level, for the result of a function and for parsing."""
 
     numbers = AvroOutlet(schema=NUMBERS)
 
     class Logic(SparkStreamletLogic["Schemas"]):
         def build_streaming_queries(self) -> Queries:
             records = _numbers(self).select(F.from_json(F.to_json(record("n")), RECORD).alias("record"))
-            return self.write_stream(_known(records.select("record.n")), self.streamlet.numbers)
+            return self.write_stream(_not_null(records.select("record.n")), self.streamlet.numbers)
 
 
 class Shared(SparkStreamlet):
@@ -116,7 +116,7 @@ class Shared(SparkStreamlet):
                 return len(kept.value[n % 3])
 
             rows = _numbers(self).select(F.udf(length, LongType())("n").alias("n"))
-            return self.write_stream(_known(rows), self.streamlet.numbers)
+            return self.write_stream(_not_null(rows), self.streamlet.numbers)
 
 
 class Frames(SparkStreamlet):
@@ -132,10 +132,11 @@ class Frames(SparkStreamlet):
 
 
 def _numbers(logic: SparkStreamletLogic[Any]) -> DataFrame:
-    """Numbers, some a second."""
+    """Return a stream with five numbers per second."""
     rows = logic.source("ticks", format="rate", options={"rowsPerSecond": 5, "numPartitions": 1})
-    return _known(rows.select(F.col("value").alias("n")))
+    return _not_null(rows.select(F.col("value").alias("n")))
 
 
-def _known(rows: DataFrame) -> DataFrame:
+def _not_null(rows: DataFrame) -> DataFrame:
+    """Return rows whose column is not nullable."""
     return rows.select(F.coalesce("n", F.lit(0)).alias("n"))

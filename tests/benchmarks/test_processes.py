@@ -30,7 +30,7 @@ def test_waiting_ends_after_its_time(tmp_path: Path) -> None:
     out = tmp_path / "run.out"
     out.write_text("all is well\n")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        with pytest.raises(RuntimeError, match=r"(?s)not so after 0 s.*all is well"):
+        with pytest.raises(RuntimeError, match=r"(?s)condition is not true after 0 s.*all is well"):
             wait_until(process, out, lambda: False, seconds=0.1)
         process.kill()
 

@@ -22,5 +22,5 @@ def test_findings_match_what_spark_does(spark: SparkSession, tmp_path: Path) -> 
     selected = [case for case in cases() if (case.old, case.what) in EXPECTED]
     results = list(outcomes(spark, tmp_path, selected))
     assert [outcome.wrong for outcome in results] == ["", ""]
-    assert {(outcome.case.old, outcome.case.what): outcome.said for outcome in results} == EXPECTED
+    assert {(outcome.case.old, outcome.case.what): outcome.change_class for outcome in results} == EXPECTED
     assert [bool(outcome.refused) for outcome in results] == [False, True]

@@ -48,7 +48,7 @@ class Isolated:
 
     def told(self, streamlet: str, state: str) -> list[dict[str, Any]]:
         """The events of a streamlet's queries entering a state."""
-        events = [e for e in self.ledger.told() if e.get("streamlet") == streamlet and e.get("query")]
+        events = [e for e in self.ledger.run_events() if e.get("streamlet") == streamlet and e.get("query")]
         return [event for event in events if event.get("state") == state]
 
     def exact(self) -> bool:

@@ -20,7 +20,7 @@ APP = REPOSITORY / "tests" / "streamlets" / "runner" / "app" / "ledger.py"
 
 def _wait(ledger: Ledger, process: subprocess.Popen[bytes], state: str) -> None:
     """Wait until something has entered a state."""
-    ledger.wait_until(process, lambda: any(event.get("state") == state for event in ledger.told()))
+    ledger.wait_until(process, lambda: any(event.get("state") == state for event in ledger.run_events()))
 
 
 def _kill_readers(runner: int) -> None:
@@ -67,7 +67,7 @@ def test_failure_upgrade_and_drain(tmp_path: Path) -> None:
     assert endless.wait() == 0
     assert left_behind(members) == []
 
-    events = ledger.told()
+    events = ledger.run_events()
     (failed,) = [event for event in events if event.get("state") == "failed"]
     (line,) = [n for n, text in enumerate(APP.read_text().splitlines(), start=1) if "raise ValueError" in text]
     assert failed["streamlet"] == "double"
