@@ -1,1 +1,1 @@
-"""The output of commands: tables, Markdown, live views, quantities, errors, files."""
+"""The output of commands: tables, Markdown, live views, quantities, errors."""
