@@ -20,15 +20,15 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import psutil
 import pyarrow.dataset as ds
 
-from benchmarks.processes import events, started_by, wait_until
+from benchmarks.processes import events, killed_at_end, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
 from streamlets.storage.crash import VARIABLE
@@ -43,7 +43,7 @@ _FLOW = (sys.executable, "-c", "from cli.main import main; main()")
 
 @dataclass
 class Ledger:
-    """The application of the tests, in its own directory.
+    """The application of the tests, in its own directory. As a context manager, it leaves no run behind.
 
     Arguments:
         folder: the directory.
@@ -58,11 +58,18 @@ class Ledger:
     batch: int = BATCH
     options: Sequence[str] = ()
     since: int = field(default=0, init=False)
+    _runs: ExitStack = field(default_factory=ExitStack, init=False)
 
     topics: ClassVar[tuple[str, ...]] = ("numbers", "doubled", "sums")
     queries: ClassVar[dict[str, str]] = {"numbers": "out", "double": "out", "sums": "out", "archive": "sink"}
     passages: ClassVar[int] = 6  # of a crash point, at least, by all streamlets on the batches of two files
     modules: ClassVar[Path] = REPOSITORY / "tests" / "streamlets" / "runner" / "app"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._runs.close()
 
     @property
     def blueprint(self) -> Path:
@@ -126,7 +133,8 @@ class Ledger:
         environment = self._environment | {VARIABLE: crash_at}
         with self.out.open("ab") as out:
             self.since = out.tell()
-            return subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.folder)
+            process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.folder)
+        return self._runs.enter_context(killed_at_end(process))
 
     def run(self, crash_at: str = "") -> int:
         """Run to the end, or to the crash; return the exit code."""

@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
+
+_P = TypeVar("_P", bound="subprocess.Popen[Any]")
 
 _POLL = 0.05
 _SHOWN_OUTPUT = 3000  # characters of a run's output in an error
@@ -64,6 +67,20 @@ def left_behind(processes: Iterable[psutil.Process], seconds: float = 60.0) -> l
     while (left := alive(processes)) and time.monotonic() < end:
         time.sleep(_POLL)
     return left
+
+
+@contextmanager
+def killed_at_end(process: _P) -> Iterator[_P]:
+    """Kill a process that was started here, and all that it has started, at the end of the block unless it has exited:
+    a test that fails leaves nothing running."""
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            for member in family(process.pid):
+                with suppress(psutil.NoSuchProcess):
+                    member.kill()
+            process.wait()
 
 
 def cpu_seconds(processes: Iterable[psutil.Process], *, ended: bool = False) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from benchmarks.processes import java_processes
+from benchmarks.processes import java_processes, killed_at_end
 
 RESILIENCE = Path(__file__).resolve().parent.parent.parent / "examples" / "resilience"
 ORDERS = 160
@@ -73,8 +73,9 @@ def test_after_failures_only_the_appending_egress_has_duplicates(tmp_path: Path)
         stderr=(tmp_path / "stderr").open("w"),
         text=True,
     )
-    events = list(_events_with_a_kill(run))
-    assert run.wait() == 0, (events, (tmp_path / "stderr").read_text())
+    with killed_at_end(run):
+        events = list(_events_with_a_kill(run))
+        assert run.wait() == 0, (events, (tmp_path / "stderr").read_text())
     assert (tmp_path / "stderr").read_text() == ""
     failures = [event for event in events if event.get("state") == "backing-off"]
     assert {event["streamlet"] for event in failures} == {"settle", "lines"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import command_line, events, started_by, wait_until
+from benchmarks.processes import command_line, events, java_processes, killed_at_end, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
 
@@ -28,7 +28,7 @@ class Modest(SparkStreamlet):
 
     class Logic(SparkStreamletLogic):
         def build_streaming_queries(self):
-            ticks = self.source("ticks", format="rate", options={"rowsPerSecond": 10})
+            ticks = self.source("ticks", format="rate", options={"rowsPerSecond": 50})
             return self.write_stream(self.rows(ticks), self.streamlet.out)
 
         def rows(self, ticks):
@@ -85,23 +85,25 @@ def test_out_of_memory_in_one_driver_leaves_the_other_running(tmp_path: Path) ->
     command = [sys.executable, "-c", "from cli.main import main; main()", "run", str(tmp_path), "--format", "json"]
     with (tmp_path / "run.out").open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
+    with killed_at_end(process):
 
-    def until(reached: Callable[[], bool]) -> None:
-        wait_until(process, tmp_path / "run.out", reached, seconds=240.0, poll=0.2)
+        def until(reached: Callable[[], bool]) -> None:
+            wait_until(process, tmp_path / "run.out", reached, seconds=300.0, poll=0.2)
 
-    def ups(streamlet: str) -> int:
-        return sum(change[:2] == (streamlet, "running") for change in _changes(tmp_path))
+        def ups(streamlet: str) -> int:
+            return sum(change[:2] == (streamlet, "running") for change in _changes(tmp_path))
 
-    until(lambda: bool(ups("modest") and ups("greedy")))
-    modest = [each for each in started_by(process.pid) if command_line(each).endswith(" modest")]
-    modest += [each for each in modest[0].children() if "java" in each.name()]
-    (tmp_path / "hunger").touch()
-    until(lambda: not (tmp_path / "hunger").exists())
-    until(lambda: ups("greedy") == 2)
-    assert all(each.is_running() for each in modest)
-    until(lambda: len(_numbers(tmp_path, "large")) > 200)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait() == 0, (tmp_path / "run.out").read_text()
+        until(lambda: bool(ups("modest") and ups("greedy")))
+        modest = [each for each in started_by(process.pid) if command_line(each).endswith(" modest")]
+        modest += java_processes(modest[0].children())
+        (tmp_path / "hunger").touch()
+        until(lambda: not (tmp_path / "hunger").exists())
+        until(lambda: ups("greedy") > 1)
+        assert all(each.is_running() for each in modest)
+        before = len(_numbers(tmp_path, "large"))
+        until(lambda: len(_numbers(tmp_path, "large")) > before + 100)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0, (tmp_path / "run.out").read_text()
 
     causes = {(streamlet, cause) for streamlet, state, cause in _changes(tmp_path) if state == "backing-off"}
     why = "exit code 3, out of memory; see `spark.driver.memory` in `flow.runtimes.spark`"

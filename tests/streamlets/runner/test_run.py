@@ -6,11 +6,14 @@ import json
 import random
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
-from benchmarks.kill_ledger import REPOSITORY, Ledger, differences, expected, rounds
+from benchmarks.kill_ledger import POINTS, REPOSITORY, Ledger, differences, expected, rounds
 from benchmarks.processes import command_line, left_behind, started_by
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -27,16 +30,23 @@ def _kill_readers(runner: int) -> None:
     """Kill the Python processes that look for news in topics, one a query."""
     readers = [each for each in started_by(runner) if "python_streaming_source_runner" in command_line(each)]
     assert readers
-    for each in readers:
-        each.kill()
+    for reader in readers:
+        with suppress(psutil.NoSuchProcess):
+            reader.kill()
 
 
-def test_failure_upgrade_and_drain(tmp_path: Path) -> None:
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """The application; nothing of its runs is left after the test."""
+    with Ledger(tmp_path) as ledger:
+        yield ledger
+
+
+def test_failure_upgrade_and_drain(ledger: Ledger) -> None:
     """A streamlet that fails for good leaves the others running, its author's line told; a second run on the same state
     is refused. Other terminals see it degraded, pause a streamlet, and put a repaired version in its place, in the same
     process, with the pause in force. Python workers that are killed make it back off, no more. A signal drains it and
     leaves nothing behind; no record is lost or doubled."""
-    ledger = Ledger(tmp_path)
     ledger.feed(3)
     endless = ledger.start(bounded=False, more=("double.parameters.fail-at=250", "double.retry.max-attempts=0"))
     _wait(ledger, endless, "failed")
@@ -84,10 +94,14 @@ def test_failure_upgrade_and_drain(tmp_path: Path) -> None:
     assert (status.returncode, status.stdout.splitlines()[0][:22]) == (3, "ledger is not running;")
 
 
-def test_kills_lose_and_double_nothing(tmp_path: Path) -> None:
-    """Killed at a crash point and by `kill -9` in a batch, on one state without a pause, the ledger comes out exact."""
-    ledger = Ledger(tmp_path)
-    told = list(rounds(ledger, ["before-spark-commit"], 1, random.Random(7)))
+@pytest.mark.parametrize(
+    ("points", "kills"),
+    [(["before-spark-commit"], 0), pytest.param([*POINTS], 2, marks=pytest.mark.full)],
+    ids=["one", "many"],
+)
+def test_kills_lose_and_double_nothing(ledger: Ledger, points: list[str], kills: int) -> None:
+    """Killed at crash points and with SIGKILL in a batch, on one state without a pause, the ledger is exact."""
+    told = list(rounds(ledger, points, kills, random.Random(7)))
     assert ledger.run() == 0
     wanted = expected(ledger.files)
     assert differences(ledger.records(), wanted) == dict.fromkeys(wanted, (0, 0)), told
