@@ -42,5 +42,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the tests that take longest, so that no process is left alone with one at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Start with the tests that take longest, so that no process is left alone with one at the end. The other tests of
+    a file stay together, in their order: they share fixtures, and the tests before each of them are the same ones."""
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, item.get_closest_marker("spark") is None))
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

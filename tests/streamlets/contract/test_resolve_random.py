@@ -15,7 +15,7 @@ from tests.streamlets.contract.avro_values import fastavro_reads, plain
 from tests.streamlets.contract.schemas import readers, schemas, values
 
 
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_what_was_written_is_read_as_fastavro_reads_it(data: st.DataObject) -> None:
     """For compatible schemas, the values are the same as fastavro's, in the reader's Arrow schema."""

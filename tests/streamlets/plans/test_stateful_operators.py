@@ -19,8 +19,6 @@ from streamlets.runner.units.progress import progressed
 from streamlets.spark.plan_queries import described
 from streamlets.spark.plan_tree import plan_tree
 
-pytestmark = pytest.mark.xdist_group("stateful_operators")  # they share a fixture that costs seconds
-
 Stream = Callable[[], Any]
 UNIT = UnitId("shop", "out")
 _SCALA_ONLY = {"flatMapGroupsWithState", "transformWithStateExec", "StatefulStreamlineAggregate"}

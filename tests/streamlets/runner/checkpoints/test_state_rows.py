@@ -13,8 +13,6 @@ from streamlets.runner.events.model import UnitHeld, UnitId
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.xdist_group("state_rows")  # they share a fixture that costs seconds
-
 UNIT = UnitId("pairing", "pairs")
 
 
