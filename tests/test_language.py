@@ -21,12 +21,9 @@ COVERED = ("CONTRIBUTING.md", "README.md", "benchmarks", "blueprint", "cli", "do
 NOT_YET = (
     "README.md",
     "blueprint/comparison",
-    "docs/checkpoints.md",
     "docs/diagnostics-json.md",
     "docs/diagnostics.md",
-    "docs/exit-codes.md",
     "docs/streamlets.md",
-    "docs/supervision.md",
     "docs/topics.md",
     "docs/upgrades.md",
     "streamlets/channels",

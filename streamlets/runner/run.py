@@ -328,5 +328,5 @@ def _watch(
             status.write(time.time())
             supervisor.check()
             if seconds := clock_check.seconds():  # a query would wait that much longer for its trigger
-                supervisor.rouse(f"the clock was set back by {seconds:.0f} s")
+                supervisor.restart_running(f"the clock was set back by {seconds:.0f} s")
     return reason

@@ -38,9 +38,9 @@ def require_java() -> None:
     """
     java = _java()
     if java is None:
-        raise SessionError("Spark needs Java, and there is none on PATH and no JAVA_HOME", _INSTALL_JAVA)
+        raise SessionError("Spark needs Java: there is no `java` on PATH, and JAVA_HOME is not set", _INSTALL_JAVA)
     if not Path(java).is_file():
-        raise SessionError(f"JAVA_HOME is {os.environ['JAVA_HOME']}, but there is no {java}", _INSTALL_JAVA)
+        raise SessionError(f"JAVA_HOME is {os.environ['JAVA_HOME']}, but {java} does not exist", _INSTALL_JAVA)
 
 
 def launch_failure(code: int, log: Path) -> SessionError:

@@ -26,4 +26,4 @@ def test_streamlets_with_spark_objects_recover(tmp_path: Path) -> None:
         failed = {event["streamlet"] for event in run.events if event.get("state") == "backing-off"}
         assert failed == STREAMLETS
         causes = {event["cause"] for event in run.events if event.get("state") == "backing-off"}
-        assert causes == {"Spark's Java process is gone (killed by signal 9)"}
+        assert causes == {"Spark's Java process exited (killed by signal 9)"}

@@ -79,7 +79,8 @@ def test_after_failures_only_the_appending_egress_has_duplicates(tmp_path: Path)
     assert (tmp_path / "stderr").read_text() == ""
     failures = [event for event in events if event.get("state") == "backing-off"]
     assert {event["streamlet"] for event in failures} == {"settle", "lines"}
-    gone = [each["streamlet"] for each in failures if each["cause"].startswith("Spark's Java process is gone (killed")]
+    exit_cause = "Spark's Java process exited (killed"
+    gone = [event["streamlet"] for event in failures if event["cause"].startswith(exit_cause)]
     assert gone == ["settle"]
 
     rows = [tuple(record.values()) for record in parquet(out / "archive")]

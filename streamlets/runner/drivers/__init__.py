@@ -1,1 +1,1 @@
-"""Where the streamlets of a run are run: on one Spark in the runner, or in driver processes of their own."""
+"""The drivers of a run: one Spark for all streamlets in the runner, or driver processes."""

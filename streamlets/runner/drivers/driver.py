@@ -23,21 +23,21 @@ from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
 from streamlets.spark.settings import SessionPlan
 
-# Builds and starts at one time; more would only queue up in the JVM.
+# The number of concurrent builds and starts; more would only queue up in the JVM.
 _WORKERS = 4
 
 
 class Driver:
-    """The streamlets of a plan on one Spark of this process. It is there when this is made; no streamlet runs yet.
+    """The streamlets of a plan on a Spark of this process, which the constructor starts. No streamlet is started.
 
     Arguments:
-        plan: its streamlets are those that run here; the topics have been made.
-        session: what Spark is to be like.
-        bounded: whether everything works off what there is and ends.
+        plan: the application with the streamlets of this driver; its topics exist.
+        session: the settings of Spark.
+        bounded: whether all queries process all available data and end.
         report: takes the units' facts, from any thread.
         log: takes the full text of each failure, from any thread.
-        print_line: takes what Spark prints, line by line, and what sinks show, from any thread.
-        started: takes the number of Spark's Java process, each time that there is a new one.
+        print_line: takes each line that Spark prints or a sink shows, from any thread.
+        started: takes the id of Spark's Java process, each time one is started.
 
     Raises:
         SessionError: Spark cannot be started.
@@ -55,25 +55,25 @@ class Driver:
         print_line: Callable[[str], None],
         started: Callable[[int], None] = lambda java: None,
     ) -> None:
-        here = tuple(streamlet.ref for streamlet in plan.streamlets)
+        refs = tuple(streamlet.ref for streamlet in plan.streamlets)
         self._checkpoints = state.checkpoints
         self._report, self._log, self._workers = report, log, Workers(_WORKERS)
 
         starts = itertools.count()
 
         def start() -> Spark:
-            if next(starts):  # that it starts at first the run reports
-                report(Seen(SparkStarting(time.time(), here)))
+            if next(starts):  # the run itself reports the first start
+                report(Seen(SparkStarting(time.time(), refs)))
             spark = launch.start(session, print_line)
             started(spark.process.pid)
-            report(Seen(SparkUp(time.time(), here)))
+            report(Seen(SparkUp(time.time(), refs)))
             return spark
 
         project = project_at(plan.folder)
         packages = frozenset(streamlet.class_name.partition(".")[0] for streamlet in plan.streamlets)
         self._host = SparkHost(
             start,
-            lambda failure: report(Lost(failure, frozenset(here))),
+            lambda failure: report(Lost(failure, frozenset(refs))),
             session.jvm_log,
             renew=lambda: project.forget_modules(packages),
         )
@@ -91,7 +91,7 @@ class Driver:
                 checkpoints=state.checkpoints,
                 listener=listener,
                 bounded=bounded,
-                told=_teller(streamlet.ref, report),
+                report_repair=_repair_reporter(streamlet.ref, report),
                 print_line=print_line,
             )
             for streamlet in plan.streamlets
@@ -108,15 +108,15 @@ class Driver:
         return self._units
 
     def query(self, unit: UnitId) -> QueryUnit:
-        """The unit of a query that an earlier process of this driver had built."""
+        """Return the unit of a query that an earlier process of this driver had built."""
         site = self._sites[unit.streamlet]
         return QueryUnit(unit, site, site.plan.retry, self._workers, self._report, self._log)
 
     def held(self, rows: Mapping[UnitId, int | None]) -> Iterator[UnitHeld]:
-        """What the state of units still holds; nothing when Spark is gone.
+        """Yield the rows that remain in the state of units; nothing if Spark has exited.
 
         Arguments:
-            rows: for each unit how many rows it held after its last batch, None when that is not known.
+            rows: for each unit, the number of rows in state after its last batch; None if unknown.
         """
         if not self._host.alive:
             return
@@ -132,7 +132,7 @@ class Driver:
 
 
 def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | None) -> SessionPlan:
-    """What the Spark is to be like on which all streamlets of an application run.
+    """Return the settings of the Spark of an application.
 
     Arguments:
         master: Spark's master; None for this machine.
@@ -148,5 +148,5 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
     )
 
 
-def _teller(ref: str, report: Callable[[Fact], None]) -> Callable[[str, str], None]:
+def _repair_reporter(ref: str, report: Callable[[Fact], None]) -> Callable[[str, str], None]:
     return lambda query, what: report(Seen(CheckpointRepaired(time.time(), UnitId(ref, query), what)))

@@ -1,4 +1,4 @@
-"""Which streamlets share a driver process, and what each driver is to know: a part of the plan. Pure."""
+"""The groups of streamlets that share a driver process, each as a part of the plan; pure functions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets.spark.session import SessionError
 
-# What can be set for a session of Spark; all else is set for the whole process as it starts.
-_OF_A_SESSION = "spark.sql."
+# Settings with this prefix can be set for a session of Spark; all others apply to the whole process.
+_SESSION_PREFIX = "spark.sql."
 
 
 @dataclass(frozen=True, slots=True)
 class DriverPlan:
-    """A driver process: its name, and the application as far as it concerns it.
+    """A driver process: its name and its part of the application.
 
     Arguments:
-        plan: with its own streamlets only; their settings of the whole process are among the application's.
+        plan: the application with the streamlets of this driver, whose process-wide settings are those of the plan.
     """
 
     name: str
@@ -25,11 +25,12 @@ class DriverPlan:
 
 
 def driver_plans(plan: ApplicationPlan) -> tuple[DriverPlan, ...]:
-    """The drivers of an application: one for each group, and one for each streamlet that names none. A streamlet's
-    group is called as itself unless it says otherwise, so others may join it by its name.
+    """Return the drivers of an application: one for each group of streamlets.
+
+    Without a setting, the group of a streamlet has its name, so that others can join it.
 
     Raises:
-        SessionError: streamlets of a group want different values of a setting of the whole process.
+        SessionError: streamlets of a group have different values for a process-wide setting.
     """
     groups: dict[str, list[StreamletPlan]] = {}
     for streamlet in plan.streamlets:
@@ -37,35 +38,35 @@ def driver_plans(plan: ApplicationPlan) -> tuple[DriverPlan, ...]:
     return tuple(
         DriverPlan(name, replace(
             plan,
-            streamlets=tuple(replace(each, spark=session_settings(each.spark)) for each in those),
-            spark={**plan.spark, **_of_process(name, those)},
+            streamlets=tuple(replace(member, spark=session_settings(member.spark)) for member in members),
+            spark={**plan.spark, **_process_settings(name, members)},
         ))
-        for name, those in groups.items()
+        for name, members in groups.items()
     )  # fmt: skip
 
 
 def session_settings(spark: Mapping[str, str]) -> dict[str, str]:
-    """Of a streamlet's Spark settings those that its session gets when its driver gets the others."""
-    return {key: value for key, value in spark.items() if not _is_of_process(key)}
+    """Return the settings of a streamlet that are set for its session; its driver gets the others."""
+    return {key: value for key, value in spark.items() if not _is_process_setting(key)}
 
 
-def _is_of_process(key: str) -> bool:
-    return key.startswith("spark.") and not key.startswith(_OF_A_SESSION)
+def _is_process_setting(key: str) -> bool:
+    return key.startswith("spark.") and not key.startswith(_SESSION_PREFIX)
 
 
-def _of_process(name: str, streamlets: list[StreamletPlan]) -> Mapping[str, str]:
-    found: dict[str, tuple[str, str]] = {}
+def _process_settings(name: str, streamlets: list[StreamletPlan]) -> Mapping[str, str]:
+    settings: dict[str, tuple[str, str]] = {}
     for streamlet in streamlets:
         for key, value in streamlet.spark.items():
-            if not _is_of_process(key):
+            if not _is_process_setting(key):
                 continue
-            said, by = found.setdefault(key, (value, streamlet.ref))
-            if said != value:
+            first, ref = settings.setdefault(key, (value, streamlet.ref))
+            if first != value:
                 raise SessionError(
-                    f"the streamlets `{by}` and `{streamlet.ref}` share the driver `{name}` and set `{key}` to "
-                    f"{said} and {value}",
-                    "give both the same value, set it in `flow.runtimes.spark`, or part them: "
-                    f"`flow.streamlets.{streamlet.ref}.group`",
+                    f"the streamlets `{ref}` and `{streamlet.ref}` share the driver `{name}`, but set `{key}` to "
+                    f"{first} and {value}",
+                    "use the same value for both, set it in `flow.runtimes.spark`, or put them into different groups "
+                    f"with `flow.streamlets.{streamlet.ref}.group`",
                     setting=key,
                 )
-    return {key: value for key, (value, _) in found.items()}
+    return {key: value for key, (value, _) in settings.items()}

@@ -1,4 +1,4 @@
-"""How the streamlets of a run are kept apart: all on one Spark in the runner, or each group in a process of its own."""
+"""The isolation of streamlets: all on one Spark in the runner, or each group in a driver process."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ from streamlets.spark.java import require_java
 
 
 class Drivers(Protocol):
-    """Whatever runs the units of a run."""
+    """The drivers that run the units of a run."""
 
     @property
     def units(self) -> tuple[Unit, ...]:
         """A unit for each streamlet, producers first."""
 
     def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
-        """What the state of units still holds, as far as it can be told, given the rows that each held after its last
-        batch, where that is known."""
+        """Return the rows that remain in the state of units; see `Driver.held`."""
 
     def stop(self) -> None:
-        """End all there is of it, and wait for it."""
+        """Stop all drivers, and wait for their end."""
 
 
 class DriverProcesses:
@@ -53,22 +52,22 @@ class DriverProcesses:
         return self._units
 
     def begin(self, resting: Container[str]) -> None:
-        """Start the processes that have more than resting streamlets; the others start when one of theirs does."""
+        """Start the processes with a streamlet that is not resting; the others start with their first streamlet."""
         for process in self._processes:
             if any(ref not in resting for ref in process.refs):
                 process.begin()
 
     def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
-        """Asked of all at the same time; nothing of those that are not up."""
-        asked = [
+        """Return the rows that remain in the state of units, from all running processes concurrently."""
+        parts = [
             {id: count for id, count in rows.items() if id.streamlet in process.refs} for process in self._processes
         ]
         with ThreadPoolExecutor(max(1, len(self._processes))) as pool:
-            answers = pool.map(DriverProcess.held, self._processes, asked)
+            answers = pool.map(DriverProcess.held, self._processes, parts)
             yield from chain.from_iterable(answers)
 
     def stop(self) -> None:
-        """End all processes."""
+        """Stop all processes, and wait for their end."""
         for process in self._processes:
             process.end()
         for process in self._processes:
@@ -87,32 +86,34 @@ def drivers_of(
     log: Log,
     print_line: Callable[[str], None],
 ) -> Drivers:
-    """What runs the streamlets of a plan. One Spark for all is there when this returns; processes have begun to start.
+    """Return the drivers of a plan. A single Spark in the runner has started; driver processes are starting.
 
     Arguments:
         master: Spark's master; None for this machine.
-        bounded: whether everything works off what there is and ends.
-        resting: streamlets that are not to start yet.
-        report: takes the units' facts; log: the full text of failures; print_line: what Spark prints; from any thread.
+        bounded: whether all queries process all available data and end.
+        resting: the streamlets that are not started yet.
+        report: takes the units' facts, from any thread.
+        log: takes the full text of failures, from any thread.
+        print_line: takes each line that Spark prints, from any thread.
 
     Raises:
-        SessionError: Spark cannot be started, or streamlets of one driver want it to be different.
+        SessionError: Spark cannot be started, or streamlets of a driver have different process-wide settings.
     """
     if isolation == "none":
         session = session_plan(plan, state, master)
         return Driver(plan, state, session, bounded=bounded, report=report, log=log, print_line=print_line)
     require_java()
-    found = driver_plans(plan)
+    drivers_planned = driver_plans(plan)
     turn = threading.Semaphore(os.cpu_count() or 1)
     processes = []
-    for each in found:
-        session = session_plan(each.plan, state, master)
-        own = replace(
-            session, logs=session.logs / each.name, scratch=session.scratch / each.name, sparks=len(found),
-            application=f"{plan.name}.{each.name}",
+    for driver in drivers_planned:
+        session = session_plan(driver.plan, state, master)
+        session = replace(
+            session, logs=session.logs / driver.name, scratch=session.scratch / driver.name,
+            sparks=len(drivers_planned), application=f"{plan.name}.{driver.name}",
         )  # fmt: skip
-        assignment = Assignment(each.plan, state, own, bounded)
-        begin = partial(Process, PROGRAM, each.name, turn=turn)
+        assignment = Assignment(driver.plan, state, session, bounded)
+        begin = partial(Process, PROGRAM, driver.name, turn=turn)
         processes.append(DriverProcess(assignment, begin, report=report, log=log, print_line=print_line))
     drivers = DriverProcesses(tuple(processes), (streamlet.ref for streamlet in plan.streamlets))
     drivers.begin(resting)

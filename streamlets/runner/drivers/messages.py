@@ -1,6 +1,6 @@
-"""What the runner and a driver process tell each other: orders one way; facts, and what else is to be known, the other.
+"""The messages between the runner and a driver process: orders to the driver; facts and other reports to the runner.
 
-Of the facts, `Started`, `Progressed`, `Ended`, `Seen` and `Lost` cross as they are.
+The facts `Started`, `Progressed`, `Ended`, `Seen` and `Lost` are sent as they are.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from streamlets.spark.settings import SessionPlan
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The first message to a driver process: what it is for.
+    """The first message to a driver process: its part of the application.
 
     Arguments:
-        plan: the application with the streamlets that it is to run.
-        bounded: whether everything works off what there is and ends.
+        plan: the application with the streamlets of the driver.
+        bounded: whether all queries process all available data and end.
     """
 
     plan: ApplicationPlan
@@ -32,7 +32,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class StartUnit:
-    """Begin a run of a unit; of a query, too, that an earlier process of this driver had built."""
+    """Start a run of a unit, which may be a query that an earlier process of this driver had built."""
 
     unit: UnitId
     run: int
@@ -54,14 +54,14 @@ class StopUnit:
 
 @dataclass(frozen=True, slots=True)
 class CheckUnit:
-    """Look whether a unit is down though nobody told."""
+    """Check whether a unit has ended without a report."""
 
     unit: UnitId
 
 
 @dataclass(frozen=True, slots=True)
 class LocateBatch:
-    """Report where a unit's batch is that has been running since `since`."""
+    """Report where a unit's batch is, which has been running since `since`."""
 
     unit: UnitId
     batch: int
@@ -70,35 +70,35 @@ class LocateBatch:
 
 @dataclass(frozen=True, slots=True)
 class ReportHeld:
-    """Say what the state of units still holds, given the rows that each held after its last batch, where known; to be
-    answered by `Held`."""
+    """Report the rows that remain in the state of units with `Held`, given the number of rows in state after the last
+    batch of each, if known."""
 
     rows: Mapping[UnitId, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Stop Spark and end."""
+    """Stop Spark and exit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Up:
-    """Its Spark is there, also once more after another one died; `java` is its process."""
+class SparkReady:
+    """The driver's Spark is running; `java` is the id of its process."""
 
     java: int
 
 
 @dataclass(frozen=True, slots=True)
-class NotUp:
-    """Its Spark could not be started; the process ends. `text` is the failure in full."""
+class SparkFailed:
+    """The driver's Spark could not be started, and the driver exits. `text` is the full text of the failure."""
 
     failure: Failure
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A unit that another one turned out to have."""
+class QueryPart:
+    """A query of a unit that became its queries."""
 
     unit: UnitId
     retry: Retry
@@ -106,12 +106,12 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
-    """`Became`, as far as it can cross."""
+class UnitBecame:
+    """The fact `Became`, with the data of its parts in place of the units."""
 
     unit: UnitId
     run: int
-    parts: tuple[Part, ...]
+    parts: tuple[QueryPart, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`Process`: one life of a driver process: what it is sent, what it says and prints, and how it ends."""
+"""`Process`: an operating system process of a driver, with its messages, its output and its end."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
-from streamlets.runner.drivers.messages import Order, Up
+from streamlets.runner.drivers.messages import Order, SparkReady
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.supervision.facts import Lost
 from streamlets.runner.units.host import how_it_ended
 from streamlets.spark.output import forward
 
 PROGRAM = (sys.executable, "-P", "-u", "-m", "streamlets.runner.drivers.program")
-"""-P: what lies in the working folder is not taken for Python's own modules; -u: what is printed is seen at once."""
+"""The command of a driver process. -P: files in the working directory do not shadow modules of Python; -u: output is
+not buffered."""
 
-# Between the moment its end of the wire is closed and the moment the system reports the end of the process.
-_DYING = 1.0
-# How many lines of what it last complained about are kept.
-_WORDS = 100
+# Seconds between the end of the process's socket and the report of its exit by the system.
+_EXIT_PATIENCE = 1.0
+# How many lines of its standard error are kept.
+_ERROR_LINES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,16 @@ class ProcessEnd:
     """The end of a process.
 
     Arguments:
-        how: in words.
-        words: what it last wrote to its standard error.
+        how: the end in words, such as `exit code 1`.
+        errors: the last lines of its standard error.
     """
 
     how: str
-    words: str
+    errors: str
 
 
 class Begin(Protocol):
-    """Begins a life of a driver process."""
+    """Starts a process of a driver."""
 
     def __call__(
         self, *, hear: Callable[[object], None], gone: Callable[[ProcessEnd], None], print_line: Callable[[str], None]
@@ -55,19 +56,20 @@ class Begin(Protocol):
 
 
 class Process:
-    """A driver process, from its start to its end. Nothing here waits for it, unless it says so.
+    """A process of a driver, from its start to its end. Only `wait` waits for it.
 
     Arguments:
-        command: what to run; the wire's descriptor is added, and the name, for whoever lists processes.
-        name: of the driver.
-        turn: held from its first order, which has it start Spark, until that is there or is not to be: each start
-            keeps more than one core busy, so many at a time would only hold up the first.
-        hear: takes each message, in a thread that is the process's own.
-        gone: told once how it ended, in that thread, when its Java process is gone, too.
+        command: the command to run, without the arguments for the wire's file descriptor and the name, which is there
+            for lists of processes.
+        name: the name of the driver.
+        turn: held from the first order, with which the driver starts Spark, until Spark has started or failed. A start
+            uses more than one core, so many concurrent starts would only delay the first.
+        hear: takes each message, in a thread of the process's own.
+        gone: takes the end of the process, once and in that thread, after its Java process has exited, too.
         print_line: takes each line that it prints.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the process cannot be started.
     """
 
     def __init__(
@@ -97,11 +99,11 @@ class Process:
         self._turn = turn
         self._settled = threading.Event()
         self._java: int | None = None
-        self._words: deque[str] = deque(maxlen=_WORDS)
+        self._errors: deque[str] = deque(maxlen=_ERROR_LINES)
         self._over = threading.Event()
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        self._complaints = self._thread("complaints", partial(forward, self._process.stderr, self._complain))
+        self._error_reader = self._thread("errors", partial(forward, self._process.stderr, self._keep_error))
         self._thread("output", partial(forward, self._process.stdout, print_line))
         self._thread("orders", self._send_all)
         self._thread("facts", self._listen)
@@ -109,19 +111,19 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The id of the process."""
         return self._process.pid
 
     def send(self, order: Order) -> None:
-        """Have an order sent when it is its turn; orders to a dead process come to nothing, its end is told."""
+        """Queue an order. Orders to an exited process are ignored, as its end is reported."""
         self._orders.put(order)
 
     def kill(self) -> None:
-        """End it at once; how it ended is told as always."""
+        """Kill the process; its end is reported to `gone`."""
         self._process.kill()
 
     def wait(self, patience: float) -> bool:
-        """Wait so many seconds for its end; whether it has come, and has been told."""
+        """Wait for the process's end for so many seconds; return whether it has ended and that was reported."""
         return self._over.wait(patience)
 
     def _thread(self, what: str, run: Callable[[], None]) -> threading.Thread:
@@ -130,7 +132,7 @@ class Process:
         return thread
 
     def _send_all(self) -> None:
-        with suppress(OSError):  # it is dead: whoever listens hears of it
+        with suppress(OSError):  # the process has exited, which the listening thread reports
             with self._turn:
                 if (first := self._orders.get()) is not None:
                     self._wire.send(first)
@@ -139,49 +141,51 @@ class Process:
                 self._wire.send(order)
 
     def _listen(self) -> None:
-        why = ""
+        error_text = ""
         try:
             while (message := self._wire.receive()) is not None:
-                if isinstance(message, Up):
+                if isinstance(message, SparkReady):
                     self._java = message.java
                     self._settled.set()
                 elif isinstance(message, Lost):
                     self._java = None
                 self._hear(message)
-        except Exception as error:  # noqa: BLE001 - else its units would wait for ever for what it says
-            why = f"what it said made no sense: {error}"
+        except Exception as error:  # noqa: BLE001 - otherwise its units would wait for its reports for ever
+            error_text = f"invalid message: {error}"
             self._process.kill()
         self._settled.set()
-        code = self._ended()
-        if code and self._java is not None:  # else it has ended Java itself, and the number may be another process's
-            _end_java(self._java)
-        self._complaints.join(_DYING)
+        code = self._exit_code()
+        if code and self._java is not None:  # otherwise it has ended Java itself, and the id may be reused
+            _kill_java(self._java)
+        self._error_reader.join(_EXIT_PATIENCE)
         self._orders.put(None)
         self._wire.close()
-        self._gone(ProcessEnd(why or how_it_ended(code), "\n".join(self._words)))
+        self._gone(ProcessEnd(error_text or how_it_ended(code), "\n".join(self._errors)))
         self._over.set()
 
     def _watch(self) -> None:
         self._process.wait()
         self._wire.end()
 
-    def _ended(self) -> int:
+    def _exit_code(self) -> int:
         try:
-            return self._process.wait(_DYING)
+            return self._process.wait(_EXIT_PATIENCE)
         except subprocess.TimeoutExpired:  # it has only closed its end of the wire
             self._process.kill()
             return self._process.wait()
 
-    def _complain(self, line: str) -> None:
-        self._words.append(line)
-        sys.stderr.write(f"{line}\n")  # as if it had been written here: a live table makes room for it
+    def _keep_error(self, line: str) -> None:
+        self._errors.append(line)
+        sys.stderr.write(f"{line}\n")  # written by this process, a line does not destroy a live table
 
 
-def _end_java(process: int) -> None:
-    """See to it that the Java process of a dead driver is gone before another one goes on from its checkpoints. It
-    ends by itself, but may finish a batch first."""
-    end = time.monotonic() + _DYING
-    with suppress(ProcessLookupError, PermissionError):  # it leads a group of its own
+def _kill_java(process: int) -> None:
+    """Make sure that the Java process of an exited driver has exited before another one continues from its checkpoints.
+
+    It exits by itself, but may finish a batch first.
+    """
+    end = time.monotonic() + _EXIT_PATIENCE
+    with suppress(ProcessLookupError, PermissionError):  # it leads a process group
         os.killpg(process, signal.SIGKILL)
         while time.monotonic() < end and not _is_zombie(process):
             os.killpg(process, 0)
@@ -189,7 +193,7 @@ def _end_java(process: int) -> None:
 
 
 def _is_zombie(process: int) -> bool:
-    """Whether it is dead and only its parent has not asked for it; in a container nobody may."""
+    """Return whether a process has exited but was not reaped by its parent, which never happens in some containers."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (OSError, IndexError):

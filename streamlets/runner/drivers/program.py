@@ -1,7 +1,7 @@
-"""The program of a driver process: runs streamlets on a Spark of its own, as the runner at the other end tells it.
+"""The program of a driver process: runs streamlets on a Spark of its own, by orders of the runner.
 
-It ends when the runner does, however that ends: the wire is closed then, and Spark's Java process hangs on a pipe of
-this process.
+It exits when the runner exits for any reason, as that closes the wire. Spark's Java process exits with this process, as
+that closes its standard input.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from streamlets.runner.drivers.messages import (
     Held,
     LocateBatch,
     Logged,
-    NotUp,
-    Part,
-    Parted,
     Printed,
+    QueryPart,
     ReportHeld,
+    SparkFailed,
+    SparkReady,
     StartUnit,
     StopUnit,
-    Up,
+    UnitBecame,
 )
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
 from streamlets.runner.events.model import UnitId
@@ -41,20 +41,20 @@ from streamlets.spark.session import SessionError
 
 
 class Program:
-    """Carries orders out until it is told to end.
+    """Carries out the orders of the runner.
 
     Arguments:
-        tell: sends a message to the runner, from any thread.
-        driver: makes what runs the streamlets.
+        send: sends a message to the runner, from any thread.
+        driver: creates the driver.
 
     Raises:
         SessionError: Spark cannot be started.
     """
 
     def __init__(
-        self, assignment: Assignment, tell: Callable[[object], None], driver: Callable[..., Driver] = Driver
+        self, assignment: Assignment, send: Callable[[object], None], driver: Callable[..., Driver] = Driver
     ) -> None:
-        self._tell = tell
+        self._send = send
         self._lock = threading.Lock()
         self._driver = driver(
             assignment.plan,
@@ -62,14 +62,14 @@ class Program:
             assignment.session,
             bounded=assignment.bounded,
             report=self._report,
-            log=lambda unit, text: tell(Logged(unit, text)),
-            print_line=lambda line: tell(Printed(line)),
-            started=lambda java: tell(Up(java)),
+            log=lambda unit, text: send(Logged(unit, text)),
+            print_line=lambda line: send(Printed(line)),
+            started=lambda java: send(SparkReady(java)),
         )
         self._units: dict[UnitId, Unit] = {unit.id: unit for unit in self._driver.units}
 
     def carry_out(self, order: object) -> None:
-        """Do what the runner wants; nothing of it takes long but telling what state holds."""
+        """Carry out an order of the runner; only `ReportHeld` takes long."""
         match order:
             case StartUnit(unit, run):
                 self._unit(unit).start(run)
@@ -82,7 +82,7 @@ class Program:
             case LocateBatch(unit, batch, since):
                 self._unit(unit).locate(batch, since)
             case ReportHeld(rows):
-                self._tell(Held(tuple(self._driver.held(rows))))
+                self._send(Held(tuple(self._driver.held(rows))))
 
     def end(self) -> None:
         """Stop Spark."""
@@ -98,38 +98,38 @@ class Program:
         if isinstance(fact, Became):
             with self._lock:
                 self._units |= {part.id: part for part in fact.parts}
-            parts = tuple(Part(part.id, part.retry, part.bounded) for part in fact.parts)
-            self._tell(Parted(fact.unit, fact.run, parts))
+            parts = tuple(QueryPart(part.id, part.retry, part.bounded) for part in fact.parts)
+            self._send(UnitBecame(fact.unit, fact.run, parts))
         else:
-            self._tell(fact)
+            self._send(fact)
 
 
 def main() -> NoReturn:
-    """Run as a process of its own; the first argument is the number of the wire's descriptor."""
+    """Run as a driver process; the first argument is the number of the wire's file descriptor."""
     faulthandler.enable()
     wire, orders = Wire.of(int(sys.argv[1])), SimpleQueue[object]()
 
-    def tell(message: object) -> None:
+    def send(message: object) -> None:
         try:
             wire.send(message)
         except OSError:
-            os._exit(1)  # the runner is gone
+            os._exit(1)  # the runner has exited
         if isinstance(message, Lost):
-            os._exit(1)  # the author's code may hold objects of the Spark that is gone: a new process holds none
+            os._exit(1)  # the author's code may have objects of the exited Spark; a new process has none
 
     def listen() -> None:
         with contextlib.suppress(BrokenWireError):
             while (order := wire.receive()) is not None:
                 orders.put(order)
-        os._exit(1)  # the runner is gone, whatever this process is doing; nobody would hear of it
+        os._exit(1)  # the runner has exited, so that nothing can be reported
 
     threading.Thread(target=listen, name="orders", daemon=True).start()
     assignment = orders.get()
     assert isinstance(assignment, Assignment)
     try:
-        program = Program(assignment, tell)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the runner is to know
-        tell(NotUp(_failure(error), text_of(error)))
+        program = Program(assignment, send)
+    except BaseException as error:  # noqa: BLE001 - every error is reported to the runner
+        send(SparkFailed(_failure(error), text_of(error)))
         os._exit(1)
     while not isinstance(order := orders.get(), End):
         program.carry_out(order)
@@ -139,7 +139,7 @@ def main() -> NoReturn:
 
 def _failure(error: BaseException) -> Failure:
     if isinstance(error, SessionError):
-        return Failure(f"{error}; {error.help}", fatal="the next start would be with the same settings")
+        return Failure(f"{error}; {error.help}", fatal="the next start would have the same settings")
     return failure_of(error, building=False)
 
 

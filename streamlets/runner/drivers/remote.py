@@ -1,7 +1,7 @@
-"""`DriverProcess`: a driver in a process of its own, and `RemoteUnit`: a unit there, as the supervisor knows it.
+"""`DriverProcess`: a driver in a process of its own; `RemoteUnit`: a unit of it, for the supervisor.
 
-After the process died, the first of its units that is due has it started anew: so it is the units' back-off that limits
-how often.
+After the process has exited, the first of its units that is due starts it again, so that the units' back-off limits
+the restarts of the process.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from streamlets.runner.drivers.messages import (
     Held,
     LocateBatch,
     Logged,
-    NotUp,
     Order,
-    Parted,
     Printed,
     ReportHeld,
+    SparkFailed,
+    SparkReady,
     StartUnit,
     StopUnit,
-    Up,
+    UnitBecame,
 )
 from streamlets.runner.drivers.process import Begin, Process, ProcessEnd
 from streamlets.runner.events.model import SparkStarting, UnitHeld, UnitId
@@ -52,7 +52,7 @@ class RemoteUnit:
     driver: DriverProcess = field(repr=False, compare=False)
 
     def start(self, run: int) -> None:
-        """Begin; also brings up the driver when it is not there."""
+        """Start; also starts the driver process if it is not running."""
         self.driver.start(self.id, run)
 
     def drain(self) -> None:
@@ -64,20 +64,20 @@ class RemoteUnit:
         self.driver.stop_unit(self.id)
 
     def check(self) -> None:
-        """Have it looked at."""
+        """Have it check whether it has ended without a report."""
         self.driver.send(CheckUnit(self.id))
 
     def locate(self, batch: int, since: float) -> None:
-        """Have it found where its batch is."""
+        """Have it report where its batch is."""
         self.driver.send(LocateBatch(self.id, batch, since))
 
 
 class DriverProcess:
-    """A driver process of a run, over all its lives.
+    """A driver of a run in a process of its own, which is started again after it has exited.
 
     Arguments:
-        assignment: what it is for.
-        begin: begins a life of it; see `Process` for the arguments and what is raised.
+        assignment: its part of the application.
+        begin: starts a process; see `Process` for arguments and exceptions.
         report: takes its units' facts, from any thread.
         log: takes the full text of each failure, from any thread.
         print_line: takes each line that it prints, from any thread.
@@ -96,15 +96,15 @@ class DriverProcess:
         self._report, self._log, self._print = report, log, print_line
         self._lock = threading.RLock()
         self._process: Process | None = None
-        self._live: dict[UnitId, int] = {}  # the runs that began and whose end is not known
+        self._live: dict[UnitId, int] = {}  # the runs that were started and have not ended
         self._up = self._was_up = False
-        self._not_up: NotUp | None = None
+        self._spark_failed: SparkFailed | None = None
         self._ending = False
         self._held: SimpleQueue[tuple[UnitHeld, ...]] = SimpleQueue()
 
     @property
     def refs(self) -> frozenset[str]:
-        """Its streamlets."""
+        """The names of its streamlets."""
         return frozenset(streamlet.ref for streamlet in self._assignment.plan.streamlets)
 
     @property
@@ -112,34 +112,35 @@ class DriverProcess:
         """A unit for each of its streamlets, producers first."""
         bounded = self._assignment.bounded
         return tuple(
-            RemoteUnit(UnitId(each.ref, ""), each.retry, bounded, self) for each in self._assignment.plan.streamlets
+            RemoteUnit(UnitId(streamlet.ref, ""), streamlet.retry, bounded, self)
+            for streamlet in self._assignment.plan.streamlets
         )
 
     def begin(self) -> None:
-        """Have Spark started before a unit wants it. Whatever is wrong is told to the first one that does."""
+        """Start Spark before a unit needs it. The first unit that needs it reports an error."""
         with self._lock, suppress(OSError):
-            self._process = self._process or self._begun()
+            self._process = self._process or self._start_process()
 
     def start(self, unit: UnitId, run: int) -> None:
-        """Begin a unit's run, in a new process when there is none."""
+        """Start a run of a unit, in a new process if none is running."""
         with self._lock:
             self._live[unit] = run
             try:
                 if self._process is None:
-                    self._process = self._begun()
+                    self._process = self._start_process()
                 self._process.send(StartUnit(unit, run))
             except OSError as error:
                 del self._live[unit]
                 self._report(Ended(unit, run, Failure(f"its driver process cannot be started: {error}")))
 
     def send(self, order: Order) -> None:
-        """Give an order; to a process that is gone none is needed."""
+        """Send an order, unless the process has exited."""
         with self._lock:
             if self._process is not None:
                 self._process.send(order)
 
     def stop_unit(self, unit: UnitId) -> None:
-        """Have a unit end at once; before Spark is there it has ended already."""
+        """Have a unit end at once; as long as Spark is starting, it ends here."""
         with self._lock:
             self.send(StopUnit(unit))
             run = None if self._up else self._live.pop(unit, None)
@@ -147,7 +148,8 @@ class DriverProcess:
             self._report(Ended(unit, run))
 
     def held(self, rows: Mapping[UnitId, int | None], patience: float = _STOP_PATIENCE) -> tuple[UnitHeld, ...]:
-        """What its units still hold. Nothing when it is not up, or says nothing within `patience` seconds."""
+        """Return the rows that remain in the state of its units; () if Spark is not running, or without an answer
+        within `patience` seconds."""
         with self._lock:
             if self._process is None or not self._up:
                 return ()
@@ -156,11 +158,11 @@ class DriverProcess:
             self._process.send(ReportHeld(rows))
         try:
             return answer.get(timeout=patience)
-        except Empty:  # it hangs: the end of a run does not wait for what would only be told
+        except Empty:  # it hangs, and this is not worth a delay of the end of the run
             return ()
 
     def end(self) -> None:
-        """Have it stop Spark and end, for good; `wait` sees to it."""
+        """Have it stop Spark and exit, for good; `wait` waits for that."""
         with self._lock:
             self._ending = True
             if self._process is None:
@@ -171,15 +173,15 @@ class DriverProcess:
                 self._process.kill()
 
     def wait(self, patience: float = _STOP_PATIENCE) -> None:
-        """Wait for its end, then enforce it."""
+        """Wait for its exit; kill it after `patience` seconds."""
         process = self._process
         if process is not None and not process.wait(patience):
             process.kill()
             process.wait(patience)
 
-    def _begun(self) -> Process:
-        self._not_up = None
-        if self._was_up:  # that it starts at first the run reports
+    def _start_process(self) -> Process:
+        self._spark_failed = None
+        if self._was_up:  # the run itself reports the first start
             self._report(Seen(SparkStarting(time.time(), tuple(sorted(self.refs)))))
         process = self._begin(hear=self._hear, gone=self._gone, print_line=self._print)
         process.send(self._assignment)
@@ -194,11 +196,11 @@ class DriverProcess:
                 self._report(message)
             case Started() | Progressed() | Seen():
                 self._report(message)
-            case Parted(unit, run, parts):
+            case UnitBecame(unit, run, parts):
                 with self._lock:
                     self._live.pop(unit, None)
-                made = tuple(RemoteUnit(part.unit, part.retry, part.bounded, self) for part in parts)
-                self._report(Became(unit, run, made))
+                queries = tuple(RemoteUnit(part.unit, part.retry, part.bounded, self) for part in parts)
+                self._report(Became(unit, run, queries))
             case Lost():
                 with self._lock:
                     self._live.clear()
@@ -206,20 +208,20 @@ class DriverProcess:
             case Logged(unit, text):
                 self._log(unit, text)
             case Printed(line):
-                with suppress(OSError, ValueError):  # nobody sees it
+                with suppress(OSError, ValueError):  # the terminal is closed
                     self._print(line)
-            case Up():
+            case SparkReady():
                 with self._lock:
                     self._up = self._was_up = True
-            case NotUp():
-                self._not_up = message
+            case SparkFailed():
+                self._spark_failed = message
             case Held(events):
                 self._held.put(events)
 
-    def _gone(self, demise: ProcessEnd) -> None:
+    def _gone(self, end: ProcessEnd) -> None:
         shutil.rmtree(self._assignment.session.scratch, ignore_errors=True)
         with self._lock:
-            failure, text = self._why(demise), self._not_up.text if self._not_up else demise.words
+            failure, text = self._failure(end), self._spark_failed.text if self._spark_failed else end.errors
             live, self._live = self._live, {}
             self._process, self._up = None, False
             self._held.put(())
@@ -229,14 +231,14 @@ class DriverProcess:
             self._log(unit, f"{failure.cause}\n{text}".rstrip())
             self._report(Ended(unit, run, failure))
 
-    def _why(self, demise: ProcessEnd) -> Failure:
-        if self._not_up is not None:  # settings that were right once are right
-            return replace(self._not_up.failure, fatal="") if self._was_up else self._not_up.failure
+    def _failure(self, end: ProcessEnd) -> Failure:
+        if self._spark_failed is not None:  # after an earlier start the settings are known to be correct
+            return replace(self._spark_failed.failure, fatal="") if self._was_up else self._spark_failed.failure
         if self._up:
-            return Failure(f"its driver process is gone ({demise.how})")
-        said = demise.words.strip().rpartition("\n")[2]
+            return Failure(f"its driver process exited ({end.how})")
+        last_line = end.errors.strip().rpartition("\n")[2]
         logs = self._assignment.session.logs
         return Failure(
-            f"its driver process ended before Spark was there ({demise.how}{f': {said}' if said else ''}); "
+            f"its driver process exited before Spark had started ({end.how}{f': {last_line}' if last_line else ''}); "
             f"see run.log and {logs}"
         )

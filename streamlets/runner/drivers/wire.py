@@ -1,7 +1,7 @@
-"""`Wire`: whole messages between two processes. Both are of one release and one user, so a message is a pickled object.
+"""`Wire`: messages between two processes of the same release and user; a message is a pickled object.
 
-It is a pair of sockets that only these two have: neither the author's code, which may print what it likes, nor anything
-that a process starts writes to it, and it is closed for one as soon as the other is dead.
+A wire is a pair of sockets that only these two processes have: neither output of the author's code nor a child process
+can write to it, and one end is closed as soon as the process at the other end has exited.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import struct
 import threading
 from contextlib import suppress
 
-# Something that nothing else begins with, so that whatever strays onto the wire is not taken for a length.
+# The start of each message, so that stray bytes on the wire are not taken for a length.
 _MARK = b"\x9fflow"
 _HEAD = struct.Struct(f">{len(_MARK)}sQ")
-_LONGEST = 2**31
+_MAX_LENGTH = 2**31
 
 
 class BrokenWireError(Exception):
-    """What came is no message; nothing behind it can be trusted."""
+    """The received bytes are not a message, so that the following bytes cannot be read."""
 
 
 class Wire:
-    """One end.
+    """One end of a wire.
 
     Arguments:
         end: a connected socket.
@@ -36,57 +36,57 @@ class Wire:
 
     @classmethod
     def of(cls, descriptor: int) -> Wire:
-        """The end that a process was started with."""
+        """Return the end that a process was started with, from its file descriptor."""
         return cls(socket.socket(fileno=descriptor))
 
     def send(self, message: object) -> None:
-        """Send a message as a whole, from any thread; waits as long as the other end does not read.
+        """Send a message, from any thread; waits until the other end reads.
 
         Raises:
-            OSError: nobody is there to receive it.
+            OSError: the other end is closed.
         """
         body = pickle.dumps(message)
         with self._sending:
             self._end.sendall(_HEAD.pack(_MARK, len(body)) + body)
 
     def receive(self) -> object | None:
-        """The next message; None when the other end is closed.
+        """Return the next message; None when the other end is closed.
 
         Raises:
-            BrokenWireError: what came is no message.
+            BrokenWireError: the received bytes are not a message.
         """
         head = self._read(_HEAD.size)
         if len(head) < _HEAD.size:
             return None
         mark, length = _HEAD.unpack(head)
-        if mark != _MARK or length > _LONGEST:
-            raise BrokenWireError(f"{head!r} begins no message")
+        if mark != _MARK or length > _MAX_LENGTH:
+            raise BrokenWireError(f"{head!r} is not the start of a message")
         body = self._read(length)
         if len(body) < length:
-            return None  # it died in the middle of a sentence
+            return None  # the other process exited in the middle of a message
         try:
             return pickle.loads(body)  # type: ignore[no-any-return]
         except Exception as error:
             raise BrokenWireError(f"a message cannot be read: {error}") from error
 
     def end(self) -> None:
-        """No more is to come: `receive` gives what has, then None. The other process is dead, but one that it had
-        forked may hold its end open."""
+        """Receive no more: `receive` returns the messages that have arrived, then None. To be called when the other
+        process has exited, as a process that it had forked may keep its end open."""
         with suppress(OSError):
             self._end.shutdown(socket.SHUT_RD)
 
     def close(self) -> None:
-        """Close this end; a `receive` that waits gets None."""
+        """Close this end; a waiting `receive` returns None."""
         with suppress(OSError):  # the other end is closed already
             self._end.shutdown(socket.SHUT_RDWR)
         self._end.close()
 
     def _read(self, count: int) -> bytes:
-        """So many bytes; fewer when the other end is closed before."""
-        found = bytearray()
+        """Return so many bytes; fewer if the other end is closed before."""
+        data = bytearray()
         try:
-            while len(found) < count and (more := self._end.recv(min(count - len(found), 1 << 20))):
-                found += more
+            while len(data) < count and (more := self._end.recv(min(count - len(data), 1 << 20))):
+                data += more
         except OSError:
-            return b""  # closed while something of ours lay unread
-        return bytes(found)
+            return b""  # closed while it had unread data
+        return bytes(data)

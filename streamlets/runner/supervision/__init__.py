@@ -1,1 +1,1 @@
-"""Starts units, watches them, restarts them, stops them in order. No Spark."""
+"""Starts units, watches them, restarts them, and stops them in order; independent of Spark."""

@@ -1,4 +1,4 @@
-"""How long a failed unit waits before it is restarted, and when its failures are forgotten."""
+"""Back-off: how long a failed unit waits before its next restart, and when its failures are forgotten."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from blueprint.plan import Retry
 # 2^62 ns are 146 years: from here on the cap alone decides, and nothing overflows.
 _LARGEST_EXPONENT = 62
 
-# A bounded run is to end. A machine under load fails in many ways that pass, so what ends it is no progress.
+# A bounded run must end, but a machine under load has many transient failures: only a lack of progress is hopeless.
 _SAME_FAILURES = 4
 _ALL_FAILURES = 12
 
 
 def delay(retry: Retry, restarts: int, uniform: Callable[[], float]) -> float:
-    """Seconds to wait before the next restart.
+    """Return the seconds to wait before the next restart.
 
         min(max_backoff, min(max_backoff, min_backoff * 2^n) * (1 + U * random_factor))
 
-    PSTL's formula (Akka's back-off), with its maximum taken at its word: jitter never goes beyond it.
+    This is PSTL's formula (Akka's back-off), except that `max_backoff` also limits the jitter.
 
     Arguments:
-        restarts: n, the restarts made since the unit was last stable; 0 for the first failure.
+        restarts: n, the number of restarts since the unit was last stable; 0 for the first failure.
         uniform: draws U from [0, 1).
     """
     longest = retry.max_backoff.nanoseconds
@@ -34,16 +34,16 @@ def delay(retry: Retry, restarts: int, uniform: Callable[[], float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The memory of a unit's failures.
+    """The recent failures of a unit.
 
-    Failures are forgotten only when rows were processed *and* the unit then stayed up for the stable period. An empty
-    first batch, or one good batch before each failure, must not reset the count: such a unit would be restarted
-    at the shortest delay for ever.
+    Failures are forgotten only when rows were processed *and* the unit then kept running for the stable period. An
+    empty first batch, or a successful batch before each failure, must not reset the count: such a unit would be
+    restarted at the shortest delay for ever.
 
     Arguments:
-        restarts: made since the unit was last stable.
-        proved: when the present run first processed rows; None when it has not.
-        causes: of the last failures since rows were processed, as many as `hopeless` looks at.
+        restarts: the number of restarts since the unit was last stable.
+        proved: when the current run first processed rows; None if it has not.
+        causes: the causes of the last failures since rows were processed, as many as `hopeless` needs.
     """
 
     restarts: int = 0
@@ -51,35 +51,35 @@ class Attempts:
     causes: tuple[str, ...] = ()
 
     def processed(self, now: float, rows: int) -> Attempts:
-        """A batch of `rows` rows was finished."""
+        """Record that a batch of `rows` rows was finished."""
         if rows <= 0:
             return self
         return replace(self, proved=now if self.proved is None else self.proved, causes=())
 
     def failed(self, cause: str) -> Attempts:
-        """It ended, for this cause; neither numbers in it (of tasks, ports, processes) nor the lines below its first
-        (rows, say) make it another one."""
+        """Record a failure. Causes that differ only in numbers (of tasks, ports, processes) or below their first line
+        (such as rows) count as the same."""
         first = cause.partition("\n")[0]
         return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", first))[-_ALL_FAILURES:])
 
     @property
     def hopeless(self) -> bool:
-        """Whether a run that is to end should give up: the same failure four times, or twelve of any kind, since
-        rows were last processed."""
+        """Whether the unit of a bounded run should fail for good: the same failure four times, or twelve failures of
+        any kind, since rows were last processed."""
         return len(self.causes) >= _ALL_FAILURES or any(
             self.causes.count(cause) >= _SAME_FAILURES for cause in self.causes
         )
 
     def settled(self, retry: Retry, now: float) -> Attempts:
-        """The memory as of `now`: empty when the present run has become stable."""
+        """Return the attempts as of `now`, without restarts if the current run has become stable."""
         stable = self.proved is not None and now - self.proved >= retry.stable_period.seconds
         return replace(self, restarts=0) if stable else self
 
     def restarted(self) -> Attempts:
-        """One more restart is made."""
+        """Record a restart."""
         return Attempts(self.restarts + 1, causes=self.causes)
 
 
 def may_restart(retry: Retry, restarts: int) -> bool:
-    """Whether one more restart is allowed after `restarts` of them."""
+    """Return whether another restart is allowed after `restarts` restarts."""
     return retry.enabled and restarts < retry.max_attempts

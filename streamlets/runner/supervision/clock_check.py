@@ -1,28 +1,28 @@
-"""`ClockCheck`: notices that the machine's clock was set back, by which Spark's triggers wait."""
+"""Detects that the machine's clock was set back, which delays Spark's triggers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-# Less is what services do that keep clocks right, and costs a trigger no more than that.
-_NOTICED = 10.0
+# Seconds. Time services adjust the clock by less, which delays a trigger by no more than that.
+_THRESHOLD = 10.0
 
 
 class ClockCheck:
-    """Compares two clocks.
+    """Compares the wall clock with a monotonic clock.
 
     Arguments:
-        clock: seconds since the epoch, as the machine has them.
-        timer: seconds since whenever; nobody sets it.
+        clock: the wall clock, in seconds since the epoch.
+        timer: a monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float], timer: Callable[[], float]) -> None:
         self._clock = clock
         self._timer = timer
-        self._apart = clock() - timer()
+        self._difference = clock() - timer()
 
     def seconds(self) -> float:
-        """By how much the clock was set back since this was last asked; 0 when it was not, or too little to matter."""
-        apart = self._clock() - self._timer()
-        back, self._apart = self._apart - apart, apart
-        return back if back >= _NOTICED else 0.0
+        """Return by how many seconds the clock was set back since the last call; 0 if by less than ten."""
+        difference = self._clock() - self._timer()
+        seconds, self._difference = self._difference - difference, difference
+        return seconds if seconds >= _THRESHOLD else 0.0

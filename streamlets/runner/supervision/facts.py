@@ -1,4 +1,4 @@
-"""What the supervisor and its units tell each other: the interface of a unit, and the facts it answers with."""
+"""The interface between the supervisor and its units: calls to a unit, and the facts that it reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlets.spark.failure import Failure
 
 
 class Unit(Protocol):
-    """What is supervised. Nothing here blocks: answers come as facts that carry the number of the run."""
+    """A supervised unit. No call blocks: results are reported as facts with the number of the run."""
 
     @property
     def id(self) -> UnitId: ...
@@ -21,27 +21,27 @@ class Unit(Protocol):
 
     @property
     def bounded(self) -> bool:
-        """Whether a clean end is its completion; else a clean end nobody asked for is a failure."""
+        """Whether it completes by ending without a failure; otherwise an end without a request is a failure."""
 
     def start(self, run: int) -> None:
-        """Begin; to be answered by `Started`, `Became` or `Ended`."""
+        """Start; the unit reports `Started`, `Became` or `Ended`."""
 
     def drain(self) -> None:
-        """Begin no new batch, commit the running one, then end; to be answered by `Ended`."""
+        """Start no new batch, commit the running one, then end; the unit reports `Ended`."""
 
     def stop(self) -> None:
-        """End at once; to be answered by `Ended`."""
+        """End at once; the unit reports `Ended`."""
 
     def check(self) -> None:
-        """Look whether it is down though nobody told; if so, tell."""
+        """Check whether it has ended without a report; the unit reports `Ended` if so."""
 
     def locate(self, batch: int, since: float) -> None:
-        """Report where its batch is that has been running for too long; to be answered by `Seen` of a `BatchStuck`."""
+        """Locate a batch that has been running for too long; the unit reports `Seen` with a `BatchStuck`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A unit is up."""
+    """A unit is running."""
 
     unit: UnitId
     run: int
@@ -49,7 +49,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Became:
-    """A unit turned out to be several: from now on `parts` are supervised in its place, each for itself."""
+    """A unit consists of several: from now on `parts` are supervised in its place, each by itself."""
 
     unit: UnitId
     run: int
@@ -66,7 +66,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A unit is down, cleanly when there is no failure."""
+    """A unit has ended, without a failure if `failure` is None."""
 
     unit: UnitId
     run: int
@@ -75,27 +75,27 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Somebody wants the run to end in order.
+    """A request to stop the run gracefully.
 
     Arguments:
-        cause: who or what.
-        within: seconds until it is stopped at once; None leaves it to the run's own limit.
+        cause: who or what sent the request.
+        within: seconds until the run is stopped at once; None for the run's own limit.
     """
 
-    cause: str = "stopped as asked"
+    cause: str = "stopped on request"
     within: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StopNow:
-    """Somebody wants the run to end at once; `cause` says who or what."""
+    """A request to stop the run at once; `cause` is who or what sent it."""
 
-    cause: str = "stopped at once as asked"
+    cause: str = "stopped at once on request"
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What these streamlets live on is gone: whatever of them was up has failed for this reason."""
+    """The Spark of these streamlets has exited: all their started units have failed for this reason."""
 
     failure: Failure
     streamlets: frozenset[str]
@@ -112,7 +112,7 @@ class Overlong:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Something happened that no unit has a part in."""
+    """An event that does not change the state of any unit."""
 
     event: Event
 

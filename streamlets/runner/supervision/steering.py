@@ -1,4 +1,4 @@
-"""What somebody may do to a single streamlet while the others go on: pause it, resume it, restart it."""
+"""Control of a single streamlet while the others go on: pause, resume, restart."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from streamlets.runner.supervision.watched import Watched
 
 
 class Steering:
-    """Has streamlets go down and come up again. Each order gives why it is refused, empty when it is not.
+    """Pauses, resumes and restarts streamlets. Each of these returns the reason for a refusal, empty if carried out.
 
     Arguments:
-        drain_within: seconds after which a unit that is to go down is stopped at once; None for never.
+        drain_within: seconds after which a draining unit is stopped at once; None for never.
     """
 
     def __init__(self, roster: Roster, drain_within: float | None) -> None:
@@ -18,65 +18,65 @@ class Steering:
         self._drain_within = drain_within
 
     def pause(self, streamlet: str, cause: str) -> str:
-        """Drain a streamlet's queries and keep them down until it is resumed."""
-        if refused := self._refused(streamlet):
-            return refused
+        """Drain a streamlet's queries and keep them stopped until it is resumed."""
+        if refusal := self._refusal(streamlet):
+            return refusal
         units = self._roster.of(streamlet)
-        those = [watched for watched in units if watched.state not in ("completed", "failed")]
-        for watched in those:
+        active = [watched for watched in units if watched.state not in ("completed", "failed")]
+        for watched in active:
             watched.then, watched.because = "pause", cause
             if not watched.launched:
                 watched.pause(cause)
             elif watched.state == "running":
-                self.carry_on(watched)
-        return "" if those else f"`{streamlet}` has {units[0].state} already"
+                self.drain(watched)
+        return "" if active else f"`{streamlet}` has already {units[0].state}"
 
     def resume(self, streamlet: str, cause: str) -> str:
-        """Start again what was paused."""
-        if refused := self._refused(streamlet):
-            return refused
-        those = [watched for watched in self._roster.of(streamlet) if _is_held(watched)]
-        for watched in those:
-            self._begin_again(watched, cause)
-        return "" if those else f"`{streamlet}` is not paused"
+        """Start a paused streamlet again."""
+        if refusal := self._refusal(streamlet):
+            return refusal
+        paused = [watched for watched in self._roster.of(streamlet) if _is_paused(watched)]
+        for watched in paused:
+            self._restart(watched, cause)
+        return "" if paused else f"`{streamlet}` is not paused"
 
     def restart(self, streamlet: str, cause: str) -> str:
-        """Drain a streamlet's queries and start them anew, also when they have failed for good, completed, or wait for
-        their next attempt."""
-        if refused := self._refused(streamlet):
-            return refused
-        those = self._roster.of(streamlet)
-        if any(map(_is_held, those)):
+        """Drain a streamlet's queries and start them again; also if they have failed for good, have completed, or wait
+        for their next attempt."""
+        if refusal := self._refusal(streamlet):
+            return refusal
+        units = self._roster.of(streamlet)
+        if any(map(_is_paused, units)):
             return f"`{streamlet}` is paused: resume it"
-        for watched in those:
-            self._begin_again(watched, cause)
+        for watched in units:
+            self._restart(watched, cause)
         return ""
 
-    def rouse(self, cause: str) -> None:
-        """Have each unit that is up and not on its way down begin anew: what it waits for comes too late."""
+    def restart_running(self, cause: str) -> None:
+        """Restart each running unit that is not being drained or stopped."""
         for watched in self._roster:
             if watched.state == "running" and not watched.asked and not self._roster.ending:
-                self._begin_again(watched, cause)
+                self._restart(watched, cause)
 
-    def carry_on(self, watched: Watched) -> None:
-        """It is up: have it go down for what is wanted of it."""
-        watched.go_down(self._drain_within)
+    def drain(self, watched: Watched) -> None:
+        """Drain a running unit that is to be paused or restarted."""
+        watched.drain_for_request(self._drain_within)
 
-    def _refused(self, streamlet: str) -> str:
+    def _refusal(self, streamlet: str) -> str:
         if not self._roster.of(streamlet):
             return f"there is no streamlet `{streamlet}`"
         return "the run is ending" if self._roster.ending else ""
 
-    def _begin_again(self, watched: Watched, cause: str) -> None:
+    def _restart(self, watched: Watched, cause: str) -> None:
         watched.because = cause
         if not watched.launched:
-            watched.come_back(cause)
+            watched.start_again(cause)
         elif watched.state == "running":
             watched.then = "restart"
-            self.carry_on(watched)
+            self.drain(watched)
         else:
-            watched.then = None  # it is being started as it is
+            watched.then = None  # it is already being started
 
 
-def _is_held(watched: Watched) -> bool:
+def _is_paused(watched: Watched) -> bool:
     return watched.paused or watched.then == "pause"

@@ -1,4 +1,4 @@
-"""Starts units, watches them, restarts them and stops them in order. Knows only units and facts, nothing of Spark."""
+"""Starts units, watches them, restarts them and stops them in order; uses only units and facts, not Spark."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from streamlets.runner.supervision.steering import Steering
 from streamlets.runner.supervision.watched import Watched
 from streamlets.spark.failure import Failure
 
-_NOBODY_ASKED = "it ended although nobody asked it to"
-# A query that was told to stop at once and has not ended after so many seconds will not: Spark is stopped around it.
+_UNEXPECTED_END = "it ended without a request to stop"
+# A query that has not ended so many seconds after an immediate stop never will: it ends with Spark.
 _STOP_PATIENCE = 10.0
-# For so many seconds a drain asks consumers only once their producers are down, so that they still take what those
-# wrote last. Then all are asked: else a chain would take as long as all its running batches one after the other.
+# For so many seconds a drain waits for producers before it drains their consumers, which then still read the last
+# records. After that, all are drained: a chain would otherwise take as long as the sum of its running batches.
 _PRODUCERS_FIRST = 2.0
 
 
@@ -36,17 +36,17 @@ class Supervisor:
     """The state machine of a run.
 
     Arguments:
-        units: in topological order.
-        producers: for each streamlet those whose topics it reads.
-        in_order: start a streamlet only once its producers have ended, and give up what fails again and again without
-            progress (a bounded run, which is to end); else all start at once and only their settings give up.
-        clock: seconds since the epoch, the events' time; it may be set back.
-        timer: seconds since whenever, used for waiting; it only goes forward.
-        uniform: draws from [0, 1), for the jitter of each unit by itself.
+        units: the units in topological order.
+        producers: for each streamlet, the streamlets that write the topics it reads.
+        in_order: for a bounded run: start a streamlet only once its producers are over, and let a unit fail for good
+            that fails again and again without progress. Otherwise all start at once, and only settings limit restarts.
+        clock: the wall clock, in seconds since the epoch, for the time of events; it may be set back.
+        timer: a monotonic clock in seconds, for waiting.
+        uniform: draws from [0, 1), for the jitter of each unit.
         emit: takes the events.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
-        fail_fast: drain everything as soon as one unit has failed for good.
-        paused: streamlets that stay down until they are resumed, with the reason.
+        fail_fast: drain the run as soon as one unit has failed for good.
+        paused: the streamlets that stay stopped until they are resumed, with the cause.
     """
 
     def __init__(
@@ -80,18 +80,18 @@ class Supervisor:
                 watched.pause(paused[watched.unit.id.streamlet])
         for watched in self._roster:
             if not watched.paused:
-                waits = self._roster.held_up_by(watched)
-                watched.due = None if waits else timer()
-                watched.enter("starting", waiting=f"waiting for {', '.join(waits)}" if waits else "")
+                awaited = self._roster.awaited_producers(watched)
+                watched.due = None if awaited else timer()
+                watched.enter("starting", waiting=f"waiting for {', '.join(awaited)}" if awaited else "")
 
     @property
     def done(self) -> bool:
-        """Whether every unit is completed, stopped or failed for good, and none is to be resumed."""
+        """Whether every unit is over."""
         return all(map(self._roster.over, self._roster))
 
     @property
     def ending(self) -> bool:
-        """Whether the end was asked for."""
+        """Whether the run is being drained or stopped."""
         return self._roster.ending
 
     @property
@@ -105,14 +105,17 @@ class Supervisor:
         return tuple(watched.unit.id for watched in self._roster)
 
     def check(self) -> None:
-        """Have every unit that is up looked at."""
+        """Let every running unit check whether it has ended without a report."""
         for watched in self._roster:
             if watched.state == "running":
                 watched.unit.check()
 
     def tick(self) -> float | None:
-        """Start whatever is due and end what has had its time; seconds until there is more to do, None when only facts
-        can change anything."""
+        """Start the units that are due, and stop those whose drain takes too long.
+
+        Returns:
+            The seconds until the next call is needed; None if only a fact can change anything.
+        """
         now = self._timer()
         if self._deadline is not None and self._deadline <= now and not self.done:
             self._overdue()
@@ -130,7 +133,7 @@ class Supervisor:
         return max(0.0, min(waiting) - self._timer()) if waiting else None
 
     def handle(self, fact: Fact) -> None:
-        """Take a fact in. Facts about a run that is over are ignored."""
+        """Handle a fact. Facts about an earlier run of a unit are ignored."""
         match fact:
             case Started(unit, run) if watched := self._current(unit, run):
                 self._started(watched)
@@ -157,27 +160,26 @@ class Supervisor:
                 pass
 
     def pause(self, streamlet: str, cause: str) -> str:
-        """Drain a streamlet's queries and keep them down until it is resumed; why it cannot be, empty when it can."""
-        refused = self._steering.pause(streamlet, cause)
+        """Drain a streamlet's queries and keep them stopped until it is resumed; return the reason for a refusal."""
+        refusal = self._steering.pause(streamlet, cause)
         self._release()
-        return refused
+        return refusal
 
     def resume(self, streamlet: str, cause: str) -> str:
-        """Start again what was paused; why it cannot be, empty when it can."""
-        refused = self._steering.resume(streamlet, cause)
+        """Start a paused streamlet again; return the reason for a refusal."""
+        refusal = self._steering.resume(streamlet, cause)
         self._release()
-        return refused
-
-    def rouse(self, cause: str) -> None:
-        """Have all that is up begin anew; see `Steering.rouse`."""
-        self._steering.rouse(cause)
+        return refusal
 
     def restart(self, streamlet: str, cause: str) -> str:
-        """Drain a streamlet's queries and start them anew, also when they have failed for good, completed, or wait for
-        their next attempt; why it cannot be, empty when it can."""
-        refused = self._steering.restart(streamlet, cause)
+        """Drain a streamlet's queries and start them again, see `Steering.restart`; return the reason for a refusal."""
+        refusal = self._steering.restart(streamlet, cause)
         self._release()
-        return refused
+        return refusal
+
+    def restart_running(self, cause: str) -> None:
+        """Restart each running unit that is not being drained or stopped."""
+        self._steering.restart_running(cause)
 
     def _current(self, unit: UnitId, run: int) -> Watched | None:
         watched = self._roster.find(unit)
@@ -188,12 +190,12 @@ class Supervisor:
         if self.ending:
             self._drain()
         elif watched.then is not None:
-            self._steering.carry_on(watched)
+            self._steering.drain(watched)
 
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
-        new = [Watched(part, self._clock, self._timer, self._emit, due=self._timer()) for part in parts]
-        self._roster.replace(watched, new)
-        for part in new:
+        queries = [Watched(part, self._clock, self._timer, self._emit, due=self._timer()) for part in parts]
+        self._roster.replace(watched, queries)
+        for part in queries:
             if watched.then == "pause":
                 part.pause(watched.because)
             else:
@@ -206,7 +208,7 @@ class Supervisor:
         watched.attempts = watched.attempts.settled(watched.unit.retry, self._timer())
         asked = watched.asked or self.ending
         if watched.then is not None and not self.ending:
-            watched.turn(failure)
+            watched.carry_out_request(failure)
         elif failure is None and watched.unit.bounded and not watched.asked:
             watched.enter("completed")
         elif failure is None and asked:
@@ -214,29 +216,29 @@ class Supervisor:
         elif failure is not None and failure.fatal and not watched.asked:
             watched.enter("failed", failure.cause_with(failure.fatal), failure.frames)
         elif failure is not None and self.ending:
-            # The batch is replayed at the next start; a restart now would undo the stop.
+            # The batch is replayed at the next start; a restart now would delay the stop.
             watched.enter("stopped", f"its last batch failed: {failure.cause}", failure.frames)
         else:
-            self._retry(watched, failure or Failure(_NOBODY_ASKED))
+            self._retry(watched, failure or Failure(_UNEXPECTED_END))
         if watched.state == "failed" and self._fail_fast and not self.ending:
-            self._begin_drain(f"{watched.unit.id} failed for good, and --fail-fast is on", None)
+            self._begin_drain(f"{watched.unit.id} failed for good, and --fail-fast is set", None)
         self._release()
 
     def _retry(self, watched: Watched, failure: Failure) -> None:
-        """Have it wait for its next attempt, when there is to be one."""
+        """Let it wait for its next attempt, or fail for good if there is none."""
         watched.attempts = watched.attempts.failed(failure.cause)
-        tried, retry = watched.attempts.restarts, watched.unit.retry
-        given_up = self._in_order and watched.attempts.hopeless
-        if not given_up and may_restart(retry, tried):
-            wait = delay(retry, tried, self._uniform)
+        restarts, retry = watched.attempts.restarts, watched.unit.retry
+        hopeless = self._in_order and watched.attempts.hopeless
+        if not hopeless and may_restart(retry, restarts):
+            wait = delay(retry, restarts, self._uniform)
             watched.due = self._timer() + wait
             watched.enter("backing-off", failure.cause, failure.frames, wait)
         else:
-            told = f"given up after {tried} restart{'' if tried == 1 else 's'}" if tried else "restarts are off"
-            watched.enter("failed", failure.cause_with(told), failure.frames)
+            count = f"abandoned after {restarts} restart{'' if restarts == 1 else 's'}"
+            watched.enter("failed", failure.cause_with(count if restarts else "restarts are off"), failure.frames)
 
     def _release(self) -> None:
-        """Something is over: let those start, or drain, that waited for it."""
+        """Start, or drain, the units that waited for one that is over now."""
         if self.ending:
             self._drain()
             return
@@ -272,7 +274,7 @@ class Supervisor:
         for watched in self._roster:
             if not self._roster.over(watched):
                 watched.due, watched.launched = None, False
-                watched.enter("stopped", f"it did not end within {_STOP_PATIENCE:g} s of being told to")
+                watched.enter("stopped", f"it did not end within {_STOP_PATIENCE:g} s of the stop")
 
     def _stop(self, cause: str) -> None:
         if self._stopping:

@@ -1,4 +1,4 @@
-"""`Watched`: one unit under supervision: the state it is in, its present run, and what somebody wants of it."""
+"""`Watched`: a unit under supervision with its state, its current run, and requests to it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from streamlets.runner.supervision.facts import Unit
 from streamlets.spark.failure import Failure
 
 FINAL: frozenset[State] = frozenset({"stopped", "completed", "failed"})
-"""The states of a unit that is down and has no next attempt before it."""
+"""The states of a unit that has ended and will not be started again by itself."""
 
 
 @dataclass(slots=True)
 class Watched:
-    """A unit and what is known of it; each change of its state is told as an event.
+    """A unit under supervision; each change of its state is emitted as an event.
 
     Attributes:
-        run: the number of its present run, counted from 1.
-        launched: `start` was called and its end is not yet known.
-        asked: `drain` or `stop` was called in this run.
-        due: when to start it; None while it waits for others, is up, or is over.
-        attempts: the memory of its failures.
-        then: what becomes of it once it is down; because: why.
-        until: when its own drain has taken too long.
-        paused: it is down and stays down until it is resumed.
+        run: the number of its current run, counted from 1.
+        launched: whether `start` was called and its end has not been reported yet.
+        asked: whether `drain` or `stop` was called in this run.
+        due: when to start it; None while it waits for others, is running, or is over.
+        attempts: its recent failures.
+        then: the request that is carried out once it has ended.
+        because: the cause of that request.
+        until: when the drain for that request is aborted.
+        paused: whether it stays stopped until it is resumed.
         waiting: what it waits for while it is starting.
     """
 
@@ -49,7 +50,7 @@ class Watched:
 
     @property
     def waits(self) -> bool:
-        """Whether it is to start, and only others keep it from it."""
+        """Whether it is to start and waits for other units."""
         return self.state == "starting" and not self.launched and self.due is None
 
     def enter(
@@ -62,13 +63,13 @@ class Watched:
         paused: bool = False,
         waiting: str = "",
     ) -> None:
-        """Be in a state from now on; see `UnitChanged` for the arguments."""
+        """Enter a state; see `UnitChanged` for the arguments."""
         self.state, self.paused, self.waiting = state, paused, waiting
         restarts = self.attempts.restarts
         self.emit(UnitChanged(self.clock(), self.unit.id, state, cause, frames, wait, restarts, paused, waiting))
 
     def start(self) -> None:
-        """Begin its next run."""
+        """Start its next run."""
         self.due = None
         self.run += 1
         self.launched, self.asked = True, False
@@ -80,37 +81,37 @@ class Watched:
         self.unit.start(self.run)
 
     def drain(self) -> None:
-        """Ask it once to end after its running batch."""
+        """Have it end after its running batch, unless that was requested already."""
         if not self.asked:
             self.asked = True
             self.unit.drain()
 
     def stop(self) -> None:
-        """Ask it to end at once."""
+        """Have it end at once."""
         self.asked = True
         self.unit.stop()
 
-    def go_down(self, within: float | None) -> None:
-        """Have it drained for what somebody wants of it, within so many seconds."""
+    def drain_for_request(self, within: float | None) -> None:
+        """Drain it to carry out a request; after `within` seconds it is stopped at once."""
         if not self.asked:
             self.until = None if within is None else self.timer() + within
             self.enter("running", f"draining: {self.because}")
             self.drain()
 
-    def turn(self, failure: Failure | None) -> None:
-        """It is down as somebody wanted: do with it what they wanted."""
-        why = f"{self.because}; its last batch failed: {failure.cause}" if failure else self.because
+    def carry_out_request(self, failure: Failure | None) -> None:
+        """Pause it or start it again, now that it has ended."""
+        cause = f"{self.because}; its last batch failed: {failure.cause}" if failure else self.because
         if self.then == "pause":
-            self.pause(why, failure.frames if failure else ())
+            self.pause(cause, failure.frames if failure else ())
         else:
-            self.come_back(why)
+            self.start_again(cause)
 
     def pause(self, cause: str, frames: tuple[str, ...] = ()) -> None:
-        """Stay down, as it is, until somebody resumes it."""
+        """Keep it stopped until it is resumed."""
         self.then, self.due = None, None
         self.enter("stopped", cause, frames, paused=True)
 
-    def come_back(self, cause: str) -> None:
-        """Start anew as soon as nothing holds it up, its failures forgotten."""
+    def start_again(self, cause: str) -> None:
+        """Forget its failures, and start it as soon as it may start."""
         self.then, self.due, self.attempts = None, None, Attempts()
         self.enter("starting", cause)

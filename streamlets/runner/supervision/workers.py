@@ -1,4 +1,4 @@
-"""Threads for what may take long: building, starting, draining and stopping queries. They never hold up an exit."""
+"""Daemon threads for what may take long, such as building and starting queries; they do not delay an exit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Workers:
             threading.Thread(target=self._run, name=f"worker-{number}", daemon=True).start()
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Have something done; it must tell its own failures."""
+        """Call `work` in a worker; it must handle its own exceptions."""
         self._work.put(work)
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""`TopicBinding`: a streamlet's ports joined to its topics, for whoever runs the plan (the runner and the testkit)."""
+"""`TopicBinding`: a streamlet's ports joined to its topics, in the runner and in the testkit."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TopicBinding:
-    """The ports of one streamlet, joined to topics as its plan says.
+    """The ports of a streamlet, joined to topics as in its plan.
 
     Arguments:
-        plan: the streamlet's.
-        session: in which its sources are opened; the channels have prepared it.
-        topics: the resource of each topic that the plan names, by topic id, dead letters included.
-        channels: the channels those topics lie on, by name.
-        checkpoints: the application's folder of checkpoints; a query's is `<streamlet>/<query>` below it.
-        version: of the streamlet, noted in dead letters.
-        on_batch: told of each batch that a query of the streamlet brought to topics, or its sink to files.
-        print_line: shows text to the people who watch the run, from any thread.
+        plan: the plan of the streamlet.
+        session: the session that opens its sources; the channels have prepared it.
+        topics: the resource of each topic in the plan, by topic id, including dead letters.
+        channels: the channels that store these topics, by name.
+        checkpoints: the application's directory of checkpoints, with `<streamlet>/<query>` below it.
+        version: the version of the streamlet, stored in dead letters.
+        on_batch: takes each batch that a query of the streamlet wrote to topics, or its sink to files.
+        print_line: shows a line in the terminal of the run, from any thread.
     """
 
     plan: StreamletPlan
@@ -42,7 +42,7 @@ class TopicBinding:
     print_line: Callable[[str], None] = print
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
-        """A streaming DataFrame of the inlet's schema, its source called `name` (unnamed without source evolution).
+        """Return a streaming DataFrame with the inlet's schema. Its source has the name `name` with source evolution.
 
         Raises:
             StreamletError: no topic is joined to the inlet.
@@ -56,25 +56,25 @@ class TopicBinding:
     def write(
         self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
     ) -> DataStreamWriter:
-        """An unstarted writer that brings each outlet (by name) its rows.
+        """Return an unstarted writer that writes rows to each outlet (by name).
 
         Raises:
-            StreamletError: no topic is joined to an outlet, the outlets' topics lie on several channels, or the
-                columns of a single outlet's rows cannot be made its schema's.
+            StreamletError: no topic is joined to an outlet, the outlets' topics are on several channels, or the columns
+                of a single outlet's rows do not conform to its schema.
         """
         joined = tuple(self._branch(outlet, part) for outlet, part in branches.items())
         for branch in joined:
             if branch.rows is all_rows:
-                _fits(rows, branch.outlet)
-        carriers = sorted({branch.topic.plan.channel for branch in joined})
-        if len(carriers) > 1:
+                _require_conformance(rows, branch.outlet)
+        channels = sorted({branch.topic.plan.channel for branch in joined})
+        if len(channels) > 1:
             raise StreamletError(
-                f"the query `{query}` writes topics on several channels ({', '.join(carriers)}): "
+                f"the query `{query}` writes topics on several channels ({', '.join(channels)}): "
                 "write each in a query of its own with `write_stream`"
             )
         dead_letters = self.plan.dead_letters
         return (
-            self.channels[carriers[0]]
+            self.channels[channels[0]]
             .writer(
                 rows,
                 joined,
@@ -88,7 +88,7 @@ class TopicBinding:
         )
 
     def checkpoint_dir(self, name: str) -> str:
-        """The folder of the query `name`'s checkpoint."""
+        """Return the directory of a query's checkpoint."""
         return str(self.checkpoints / self.plan.ref / name)
 
     def _branch(self, outlet: str, rows: Callable[[DataFrame], DataFrame]) -> Branch:
@@ -98,7 +98,7 @@ class TopicBinding:
         raise StreamletError(f"no topic is joined to the outlet `{self.plan.ref}.{outlet}`")
 
 
-def _fits(rows: DataFrame, outlet: OutletPlan) -> None:
+def _require_conformance(rows: DataFrame, outlet: OutletPlan) -> None:
     from streamlets.contract import ContractError, conformance
 
     try:
@@ -108,7 +108,7 @@ def _fits(rows: DataFrame, outlet: OutletPlan) -> None:
 
 
 def context_of(binding: TopicBinding) -> SparkStreamletContext:
-    """What the logic of the binding's streamlet runs in."""
+    """Return the context of the logic of the binding's streamlet."""
     plan = binding.plan
     return SparkStreamletContext(
         session=binding.session,

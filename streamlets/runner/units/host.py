@@ -1,4 +1,4 @@
-"""`SparkHost`: the Spark that all units of a run live on, started again when its Java process is gone."""
+"""`SparkHost`: the Spark of all units of a driver, started again when its Java process has exited."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pathlib import Path
 from streamlets.spark.failure import Failure
 from streamlets.spark.session import SessionError, Spark
 
-# What a dying process says last: so many bytes at the end of its log, which may be long.
-_LAST_WORDS = 20_000
-# Between the moment its sockets close and the moment the system reports its end.
+# Bytes at the end of the log of an exited process, in which its last error is looked for.
+_LOG_END = 20_000
+# Seconds between the end of a process's sockets and the report of its exit by the system.
 _PATIENCE = 0.5
 
 
 class SparkGoneError(Exception):
-    """Spark's Java process is gone and could not be started again; the next attempt may succeed."""
+    """Spark's Java process has exited and could not be started again; the next attempt may succeed."""
 
 
 class SparkHost:
-    """Keeps one Spark running. Who needs it asks for it each time; while it is started again, all who ask wait.
+    """Keeps a Spark running. Users call `spark()` each time; while Spark is started again, all of them wait.
 
-    A unit that is restarted is who asks, so it is the units' back-off that limits how often Spark is started.
+    Restarted units call it, so the units' back-off limits how often Spark is started.
 
     Arguments:
-        start: starts Spark; also called in a worker, when there was one before.
-        lost: told why, once, from a thread of its own, when a Spark is gone that nobody stopped.
-        jvm_log: where its Java process complains.
-        renew: called after a Spark is gone, before the next one starts: objects of the old one are to be released.
+        start: starts Spark; later starts are called in a worker.
+        lost: takes the reason, once and in a thread of its own, when a Spark exits that was not stopped.
+        jvm_log: the file with the standard error of its Java process.
+        renew: called after a Spark has exited and before the next one starts, to release objects of the old one.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class SparkHost:
         self._spark = self._watched(start())
 
     def spark(self) -> Spark:
-        """The running Spark.
+        """Return the running Spark; start it again if it has exited.
 
         Raises:
-            SparkGoneError: the last one is gone, and another one does not start.
+            SparkGoneError: Spark has exited and cannot be started again.
         """
         with self._lock:
             if self._spark.process.poll() is not None and not self._stopping:
@@ -61,27 +61,28 @@ class SparkHost:
                 try:
                     self._spark = self._watched(self._start())
                 except (SessionError, OSError) as error:
-                    raise SparkGoneError(f"Spark's Java process is gone and does not start again: {error}") from error
+                    message = f"Spark's Java process exited and cannot be started again: {error}"
+                    raise SparkGoneError(message) from error
             return self._spark
 
     @property
     def alive(self) -> bool:
-        """Whether its process is there."""
+        """Whether Spark's Java process is running."""
         return self._spark.process.poll() is None
 
     def failure(self) -> Failure | None:
-        """Why nothing works just now: the process is gone. None when it is there.
+        """Return the exit of Spark's Java process as a failure; None if it is running.
 
-        To be asked by who met with an error, in a worker: the error itself speaks of sockets.
+        To be called in a worker after an error, as the error itself is only about a socket.
         """
         process = self._spark.process
         try:
-            return _gone(process.wait(_PATIENCE), self._log)
+            return _exit_failure(process.wait(_PATIENCE), self._log)
         except subprocess.TimeoutExpired:
             return None
 
     def stop(self) -> None:
-        """Stop it, for good."""
+        """Stop Spark, for good."""
         self._stopping = True
         self._spark.stop()
 
@@ -89,32 +90,32 @@ class SparkHost:
         def wait() -> None:
             code = spark.process.wait()
             if not self._stopping:
-                self._lost(_gone(code, self._log))
+                self._lost(_exit_failure(code, self._log))
 
         threading.Thread(target=wait, name="jvm-watch", daemon=True).start()
         return spark
 
 
 def how_it_ended(code: int) -> str:
-    """What a process's return code says, in words."""
+    """Return a process's return code in words."""
     return f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
 
 
-def _gone(code: int, log: Path) -> Failure:
-    why = how_it_ended(code)
-    if b"OutOfMemoryError" in _last_words(log) or code == OUT_OF_MEMORY:
-        why += ", out of memory; see `spark.driver.memory` in `flow.runtimes.spark`"
-    return Failure(f"Spark's Java process is gone ({why})")
+def _exit_failure(code: int, log: Path) -> Failure:
+    reason = how_it_ended(code)
+    if b"OutOfMemoryError" in _end_of(log) or code == OUT_OF_MEMORY:
+        reason += ", out of memory; increase `spark.driver.memory` in `flow.runtimes.spark`"
+    return Failure(f"Spark's Java process exited ({reason})")
 
 
-def _last_words(log: Path) -> bytes:
+def _end_of(log: Path) -> bytes:
     try:
         with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_WORDS))
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_END))
             return file.read()
     except OSError:
         return b""
 
 
 OUT_OF_MEMORY = 3
-"""The exit code of a Java process that ends because it is out of memory, as the session tells it to."""
+"""The exit code of a Java process that is out of memory, by the option `-XX:+ExitOnOutOfMemoryError`."""

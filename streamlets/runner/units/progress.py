@@ -1,4 +1,4 @@
-"""From Spark's progress report of a batch to the event. Pure: works on the report's JSON."""
+"""The event of a finished batch, from the JSON of Spark's progress report; a pure function."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def progressed(
     dead_letters: int = 0,
     backlog: Mapping[str, int] | None = None,
 ) -> UnitProgressed:
-    """The event of a finished batch.
+    """Return the event of a finished batch.
 
     Arguments:
-        report: what `StreamingQueryProgress.json` has.
-        output_mode: the query's; an aggregation holds its groups back only in `append`.
-        rows_in: as counted by positions; None takes Spark's count.
-        rows_out: as the channel told; when it told nothing, what Spark's sink says, under the sink's name.
+        report: the content of `StreamingQueryProgress.json`.
+        output_mode: the query's output mode; an aggregation holds its groups back only in `append`.
+        rows_in: the rows read, counted by positions; None for Spark's count.
+        rows_out: the rows written by outlet, as reported by the channel; if empty, the count of Spark's sink.
         backlog: records not yet read, by inlet.
     """
     operators = report.get("stateOperators") or []
@@ -53,7 +53,7 @@ def _rows_of_sources(report: Mapping[str, Any]) -> int:
 
 def _rows_of_sink(report: Mapping[str, Any]) -> dict[str, int]:
     rows = (report.get("sink") or {}).get("numOutputRows")
-    return {} if rows is None or rows < 0 else {"sink": int(rows)}  # Spark says -1 when it does not know
+    return {} if rows is None or rows < 0 else {"sink": int(rows)}  # -1 means unknown
 
 
 def _holds(operator: Mapping[str, Any], output_mode: str) -> bool:

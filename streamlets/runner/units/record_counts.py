@@ -1,7 +1,7 @@
-"""What a batch has read and what it has left, by the positions in its progress report.
+"""The records that a batch has read and those that remain, by the positions in its progress report.
 
-Spark counts the rows of a source as often as the batch is executed, and only as far as it is executed: a function of
-`foreachBatch` that asks for its rows twice doubles them, one that asks for the first few counts no others.
+Spark counts the rows of a source in each execution of the batch, and only as far as it is executed: a function of
+`foreachBatch` that uses its rows twice doubles the count, one that takes the first few rows counts only those.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from typing import Any
 from blueprint.plan import InletPlan
 from streamlets.channels.base import Position, TopicLostError, TopicResource
 
-_UNKNOWN = (TopicLostError, ValueError, KeyError, TypeError, OSError)  # the query itself will report it
+_UNKNOWN = (TopicLostError, ValueError, KeyError, TypeError, OSError)  # the query itself reports the error
 
 
 def rows_read(
     report: Mapping[str, Any], inlets: Iterable[InletPlan], topics: Mapping[str, TopicResource], executions: int = 1
 ) -> int:
-    """Records that a batch has read: of topics those between its positions, of other sources what Spark counted.
+    """Return the number of records that a batch has read.
+
+    For topics it is computed from the positions, for other sources it is Spark's count.
 
     Arguments:
-        report: what `StreamingQueryProgress.json` has.
-        inlets: of the query's streamlet; topics: by id.
-        executions: how often the batch's rows were executed.
+        report: the content of `StreamingQueryProgress.json`.
+        inlets: the inlets of the query's streamlet.
+        topics: the topics by id.
+        executions: how often the batch was executed.
     """
     inlets = tuple(inlets)
     return sum(_rows_of(report, source, inlets, topics, executions) for source in report.get("sources") or [])
@@ -34,17 +37,17 @@ def rows_read(
 def backlog(
     report: Mapping[str, Any], inlets: Iterable[InletPlan], topics: Mapping[str, TopicResource]
 ) -> dict[str, int]:
-    """Records not yet read after a batch, by inlet; the arguments are those of `rows_read`."""
+    """Return the number of records not yet read after a batch, by inlet; see `rows_read` for the arguments."""
     inlets = tuple(inlets)
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for source in report.get("sources") or []:
         end = _position(source.get("endOffset"))
-        left = tuple(inlet for inlet in inlets if inlet.name not in found)
-        inlet = _inlet(end, left, topics)
+        uncounted = tuple(inlet for inlet in inlets if inlet.name not in counts)
+        inlet = _inlet(end, uncounted, topics)
         if end is not None and inlet is not None:
             with suppress(*_UNKNOWN):
-                found[inlet.name] = topics[inlet.topic].lag(end, reader=f"{report.get('name')}.{inlet.name}").records
-    return found
+                counts[inlet.name] = topics[inlet.topic].lag(end, reader=f"{report.get('name')}.{inlet.name}").records
+    return counts
 
 
 def _rows_of(
@@ -65,7 +68,7 @@ def _rows_of(
 def _inlet(
     position: Position | None, inlets: tuple[InletPlan, ...], topics: Mapping[str, TopicResource]
 ) -> InletPlan | None:
-    """The inlet that a source reads; None for a source of the author's own."""
+    """Return the inlet that a source reads; None for a source of the author's own."""
     if position is None:
         return None
     return next((inlet for inlet in inlets if topics[inlet.topic].owns(position)), None)

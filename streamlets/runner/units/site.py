@@ -1,4 +1,4 @@
-"""`Site`: where one streamlet runs: its instance, its session, its ports joined to topics, and the building of it."""
+"""`Site`: a streamlet on a Spark, with its session and its ports joined to topics; builds and starts its queries."""
 
 from __future__ import annotations
 
@@ -31,26 +31,28 @@ if TYPE_CHECKING:
     from streamlets.spark.listener import QueryListener
 
 
-# Of a batch whose report Spark has dropped nobody asks what it brought: only so many are remembered.
-_REMEMBERED = 1000
+# What a batch wrote is never requested if Spark dropped its report, so only this many are kept.
+_KEPT_BATCHES = 1000
 
 
 class LoadError(Exception):
-    """The code is not what it was when it was verified: a class does not load, or a query is gone."""
+    """The code has changed since it was verified: a class does not load, or a query no longer exists."""
 
 
 class Site:
-    """One streamlet's place in a run. Its methods may be called from any worker; building is done one at a time.
+    """A streamlet in a run. Its methods may be called from any worker; only one builds at a time.
 
     Arguments:
-        application: the application's name; folder: where modules come from.
-        plan: the streamlet's.
-        host: the Spark it runs on; its session there is made anew when that one is.
-        topics: resource by topic id; channels: by name.
-        checkpoints: the application's folder of checkpoints.
-        bounded: whether every query works off what there is and ends, whatever else was asked for.
-        told: takes what was mended, by the query's name, from any thread.
-        print_line: takes text that a sink shows, from any thread.
+        application: the name of the application.
+        folder: the directory that modules are imported from.
+        plan: the plan of the streamlet.
+        host: the Spark that it runs on; a new Spark gets a new session.
+        topics: the topics by id.
+        channels: the channels by name.
+        checkpoints: the application's directory of checkpoints.
+        bounded: whether every query processes all available data and ends, whatever its trigger.
+        report_repair: takes the name of a query and a repair of its checkpoint, from any thread.
+        print_line: takes lines that a sink shows, from any thread.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Site:
         checkpoints: Path,
         listener: QueryListener,
         bounded: bool,
-        told: Callable[[str, str], None] = lambda query, what: None,
+        report_repair: Callable[[str, str], None] = lambda query, what: None,
         print_line: Callable[[str], None] = print,
         version: str = "",
     ) -> None:
@@ -79,20 +81,20 @@ class Site:
         self._topics = topics
         self._channels = channels
         self._checkpoints = checkpoints
-        self._told = told
+        self._report_repair = report_repair
         self._print_line = print_line
         self._version = version
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
         self.output_modes: dict[str, str] = {}
-        self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet asked for, oldest first
-        self._telling = threading.Lock()
+        self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet requested, oldest first
+        self._written_lock = threading.Lock()
 
     def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
-        """Make the logic and its queries anew, not started but for those that the author starts.
+        """Create the logic and build its queries; only queries that the author starts are running.
 
         Raises:
-            BaseException: whatever the author's code raises, or Spark of it; what it had started is stopped.
+            BaseException: the author's code failed; the queries that it had started are stopped.
         """
         from streamlets.project.loading import load_streamlet
         from streamlets.project.modules import project_at
@@ -105,18 +107,18 @@ class Site:
             streamlet = load_streamlet(self.plan.class_name, project_at(self._folder), lambda: ())
             if isinstance(streamlet, LoadFailure):
                 raise LoadError(streamlet.message)
-            with _stopping_what_was_started(self._context.session):
+            with _stopping_new_queries_on_failure(self._context.session):
                 return streamlet.create_logic(self._context).build()
 
     def start(self, write: StreamingWrite) -> StreamingQuery:
         """Start one query under its name, on its checkpoint, with its trigger.
 
         Raises:
-            DamagedCheckpointError: its checkpoint cannot be mended.
-            CheckpointMisfitError: it is no longer the query that its checkpoint is of.
+            DamagedCheckpointError: its checkpoint cannot be repaired.
+            CheckpointMisfitError: it is incompatible with its checkpoint.
         """
-        assert self._context is not None, "what is started was built"
-        self._look_at_checkpoint(write, self._context.session)
+        assert self._context is not None, "a query is built before it is started"
+        self._prepare_checkpoint(write, self._context.session)
         trigger = self.trigger(write)
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
@@ -129,40 +131,40 @@ class Site:
         return query
 
     def trigger(self, write: StreamingWrite) -> Trigger | None:
-        """When a query looks for news: command line, settings and blueprint, code; None is as fast as it goes."""
+        """Return a query's trigger: from the command line, settings and blueprint, or code; None for no pause."""
         if self.bounded:
             return AvailableNow()
         return self.plan.queries.get(write.query) or self.plan.trigger or write.trigger
 
     def written(self, query: str, batch: int) -> BatchWritten | None:
-        """What a finished batch brought to topics, as the channel told it."""
-        with self._telling:
+        """Return what a finished batch wrote to topics, as reported by the channel."""
+        with self._written_lock:
             return self._written.pop((query, batch), None)
 
     def backlog(self, report: Mapping[str, Any]) -> dict[str, int]:
-        """Records not yet read by inlet, from the positions in a progress report."""
+        """Return the number of records not yet read by inlet, from the positions in a progress report."""
         return backlog(report, self.plan.inlets, self._topics)
 
     def rows_read(self, report: Mapping[str, Any], executions: int) -> int:
-        """Records that a batch has read; see `record_counts.rows_read`."""
+        """Return the number of records that a batch has read; see `record_counts.rows_read`."""
         return rows_read(report, self.plan.inlets, self._topics, executions)
 
     @property
     def alive(self) -> bool:
-        """Whether Spark is there."""
+        """Whether Spark is running."""
         return self._host.alive
 
     def failure(self) -> Failure | None:
-        """Why nothing works just now, whatever an error says: Spark is gone; None when it is there."""
+        """Return the exit of Spark as a failure, which is the cause of any other error; None if it is running."""
         return self._host.failure()
 
-    def _look_at_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
-        """Before Spark meets it: damage is mended or refused, and so is what Spark could not carry over."""
+    def _prepare_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
+        """Repair damage before Spark reads the checkpoint, and refuse a query that is incompatible with it."""
         folder = self._checkpoints / self.plan.ref / write.query
         for what in repair(folder, may_have_written(write, self.plan.ref, self._channels.values())):
-            self._told(write.query, what)
+            self._report_repair(write.query, what)
         checkpoint = read_checkpoint(folder)
-        plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer does not tell
+        plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer has no public access to it
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
         with suppress(OSError):  # on a full disk Spark fails, too
             store_windows(checkpoint, plan)
@@ -172,7 +174,7 @@ class Site:
         if not self.plan.source_evolution:
             settings[SOURCE_EVOLUTION] = "false"
         session = spark.child(settings)
-        self._activate(session)  # first: Spark looks for sources of a name in the active session, too
+        self._activate(session)  # first: Spark also looks for named sources in the active session
         for channel in self._channels.values():
             channel.prepare(session)
         self.listener.attach(session)
@@ -188,14 +190,14 @@ class Site:
         )
 
     def _on_batch(self, written: BatchWritten) -> None:
-        with self._telling:
+        with self._written_lock:
             self._written[written.query, written.batch] = written
-            while len(self._written) > _REMEMBERED:
+            while len(self._written) > _KEPT_BATCHES:
                 del self._written[next(iter(self._written))]
 
     @staticmethod
     def _activate(session: SparkSession) -> None:
-        """`SparkSession.active()` in the author's code means the streamlet's own session."""
+        """Make the session the active one: `SparkSession.active()` in the author's code is the streamlet's session."""
         jvm: Any = session._jvm  # noqa: SLF001
         jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
 
@@ -203,25 +205,27 @@ class Site:
 def may_have_written(
     write: StreamingWrite, streamlet: str, channels: Iterable[Channel]
 ) -> Callable[[Checkpoint, int], bool]:
-    """Whether anything of a batch was written: channels know of theirs, sinks with a record too; of other sinks nobody
-    knows."""
+    """Return a function that returns whether a batch may have been written, partly or completely.
 
-    def asked(checkpoint: Checkpoint, batch: int) -> bool:
+    Channels know, and so do sinks with a record; for other sinks it is always possible.
+    """
+
+    def may_be_written(checkpoint: Checkpoint, batch: int) -> bool:
         if write.outlets:
             return any(channel.may_have_written(streamlet, write.query, checkpoint.id, batch) for channel in channels)
         return write.record is None or write.record.may_have_written(checkpoint.id, batch)
 
-    return asked
+    return may_be_written
 
 
 @contextmanager
-def _stopping_what_was_started(session: SparkSession) -> Iterator[None]:
-    """On a failure stop the queries begun meanwhile: nobody watches them, and they would be in the next start's way."""
+def _stopping_new_queries_on_failure(session: SparkSession) -> Iterator[None]:
+    """On a failure stop the queries started in the context, which are not watched and would block the next start."""
     before = {query.runId for query in session.streams.active}
     try:
         yield
     except BaseException:
-        with suppress(Exception):  # Spark may be gone; the failure is the one to tell
+        with suppress(Exception):  # Spark may have exited; the failure itself is reported
             for query in session.streams.active:
                 if query.runId not in before:
                     query.stop()
@@ -229,6 +233,6 @@ def _stopping_what_was_started(session: SparkSession) -> Iterator[None]:
 
 
 def _output_mode(query: StreamingQuery) -> str:
-    """`append`, `update` or `complete`; the handle does not say it, the execution behind it does."""
+    """Return `append`, `update` or `complete`, which only the query's execution knows, not its handle."""
     execution: Any = query._jsq  # noqa: SLF001
     return str(execution.streamingQuery().outputMode()).lower()

@@ -1,4 +1,4 @@
-"""Where a batch is that does not end: in the author's code in this process, else in Spark."""
+"""The stack frames of a stuck batch: in the author's code in this process, or else in Spark."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ if TYPE_CHECKING:
 
 _MOST_FRAMES = 12
 _MODULE = re.compile(r"^\s*(?:at )?(?:[\w.]+(?:@[^/]+)?//?)?")
-# What every thread of Java waits in, what calls it, and what stands between two lines of Scala.
+# Frames that are in every stack: what threads wait in, what calls them, and what Scala inserts between two calls.
 _PLUMBING = re.compile(r"(?:java|jdk|sun|scala|py4j)\.|.*\$(?:\$Lambda|anonfun)|.*\bSQLExecution\$")
 
 
 def authors_frames(thread: int | None, users: Callable[[str], bool] = is_users) -> tuple[str, ...]:
-    """Places in the author's code at which a thread of this process is, outermost first; () when it is in none.
+    """Return the frames of a thread that are in the author's code, outermost first.
 
     Arguments:
-        thread: its identifier; None when no thread has called on behalf of the query.
-        users: tells of a file whether it is the author's.
+        thread: the identifier of the thread; None when no thread has called on behalf of the query.
+        users: returns whether a file is the author's.
     """
-    frame = sys._current_frames().get(thread) if thread is not None else None  # noqa: SLF001 - the way to ask for it
+    frame = sys._current_frames().get(thread) if thread is not None else None  # noqa: SLF001 - the documented way
     if frame is None:
         return ()
     stack = traceback.extract_stack(frame)
-    return tuple(place_of(each.filename, each.lineno or 0, each.name) for each in stack if users(each.filename))
+    return tuple(place_of(entry.filename, entry.lineno or 0, entry.name) for entry in stack if users(entry.filename))
 
 
 def sparks_frames(query: StreamingQuery) -> tuple[str, ...]:
-    """Where Spark is with a query's batch, innermost first: in a task of it on this machine, else in the query's own
-    thread; without what is the same in every stack."""
+    """Return the frames of Spark in a query's batch, innermost first, without those that are in every stack.
+
+    They are from a task of the query on this machine, or else from the thread of the query.
+    """
     from pyspark import SparkContext
 
     context: Any = SparkContext._active_spark_context  # noqa: SLF001
@@ -44,14 +46,14 @@ def sparks_frames(query: StreamingQuery) -> tuple[str, ...]:
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(str(query.runId))]
     stages = {f" in stage {stage}." for job in jobs if job is not None for stage in job.stageIds}
     threads = utils.getThreadDump()
-    tasks = [each for each in threads if any(stage in each.threadName() for stage in stages)]
+    tasks = [thread for thread in threads if any(stage in thread.threadName() for stage in stages)]
     if tasks:
-        return _shown(str(tasks[0].toString()))
-    thread = query._jsq.streamingQuery().queryExecutionThread()  # noqa: SLF001 - the handle has no more than `stop`
+        return _frames(str(tasks[0].toString()))
+    thread = query._jsq.streamingQuery().queryExecutionThread()  # noqa: SLF001 - the handle has no public way
     dump = utils.getThreadDumpForThread(thread.getId())
-    return _shown(str(dump.get().toString())) if dump.isDefined() else ()
+    return _frames(str(dump.get().toString())) if dump.isDefined() else ()
 
 
-def _shown(stack: str) -> tuple[str, ...]:
+def _frames(stack: str) -> tuple[str, ...]:
     lines = (_MODULE.sub("", line) for line in stack.splitlines() if line.endswith(")") and line[:1] != '"')
     return tuple(line for line in lines if not _PLUMBING.match(line))[:_MOST_FRAMES]

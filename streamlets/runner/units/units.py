@@ -1,4 +1,4 @@
-"""The units of a run on Spark: a streamlet until its queries are known, then each of its queries by itself."""
+"""The units of a run on Spark: a streamlet until its queries are known, then each of its queries."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 Log = Callable[[UnitId, str], None]
 """Takes the full text of a failure."""
 
-_NO_QUERIES = Failure("`build_streaming_queries` gave no query", fatal="there is nothing to run")
+_NO_QUERIES = Failure("`build_streaming_queries` returned no queries", fatal="there is nothing to run")
 
 
 @dataclass(slots=True)
-class _Up:
-    """A query of the present run, kept here: asking the JVM for its id fails when the JVM is gone."""
+class _StartedQuery:
+    """A query of the current run with its data, which cannot be read from the JVM once that has exited."""
 
     query: StreamingQuery
     name: str
-    batch: int = -1  # the last one that was reported
+    batch: int = -1  # the last batch that was reported
     alive: bool = True
     seen_down: bool = False
 
 
 class _SparkUnit:
-    """What the two kinds of units share: the queries of the present run, and how they end."""
+    """The common part of both kinds of units: the queries of the current run, and how they end."""
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log
@@ -57,16 +57,16 @@ class _SparkUnit:
         self._log = log
         self._lock = threading.Lock()
         self._run = 0
-        self._queries: dict[str, _Up] = {}  # by run id
+        self._queries: dict[str, _StartedQuery] = {}  # by run id
         self._stopping = False
 
     def start(self, run: int) -> None:
-        """Begin in a worker."""
+        """Start in a worker."""
         self._run, self._queries, self._stopping = run, {}, False
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
-        """Let each query end after its running batch."""
+        """Have each query end after its running batch."""
         self._end_in_thread(drain)
 
     def stop(self) -> None:
@@ -74,31 +74,32 @@ class _SparkUnit:
         self._end_in_thread(_stop)
 
     def check(self) -> None:
-        """Look whether a query is down whose end was not told: Spark drops events when its bus is slow."""
+        """Check whether a query has ended without a report: Spark drops events when its bus is slow."""
         if not self._site.alive:
-            return  # that is told to all
-        for run_id, up in list(self._queries.items()):
+            return  # the exit of Spark is reported as `Lost`
+        for run_id, started in list(self._queries.items()):
             try:
-                if not up.alive or not is_down(up.query):
+                if not started.alive or not is_down(started.query):
                     continue
-            except Exception:  # noqa: BLE001 - Spark has gone meanwhile, which is told to all
+            except Exception:  # noqa: BLE001 - Spark has just exited, which is reported as `Lost`
                 return
-            if up.seen_down:  # for the second time: the event had its chance
-                error = up.query.exception()
+            if started.seen_down:  # for the second time: the event would have arrived by now
+                error = started.query.exception()
                 self._over(run_id, self._run, str(error) if error else None)
                 self._site.listener.release(run_id)
-            up.seen_down = True
+            started.seen_down = True
 
     def locate(self, batch: int, since: float) -> None:
-        """In a thread of its own: Spark may not answer."""
+        """Report where a batch is, in a thread of its own as Spark may not answer."""
 
         def work() -> None:
-            now, up = time.time(), [(run_id, up.query) for run_id, up in list(self._queries.items()) if up.alive]
-            frames = tuple(at for run_id, _ in up for at in authors_frames(self._site.listener.thread(run_id)))
+            now = time.time()
+            queries = [(run_id, started.query) for run_id, started in list(self._queries.items()) if started.alive]
+            frames = tuple(at for run_id, _ in queries for at in authors_frames(self._site.listener.thread(run_id)))
             stack: tuple[str, ...] = ()
             if not frames:
-                with contextlib.suppress(Exception):  # Spark may be gone, which is told to all
-                    stack = tuple(at for _, query in up for at in sparks_frames(query))
+                with contextlib.suppress(Exception):  # Spark may have exited, which is reported as `Lost`
+                    stack = tuple(at for _, query in queries for at in sparks_frames(query))
             self._report(Seen(BatchStuck(now, self.id, batch, since, now - since, frames, stack)))
 
         threading.Thread(target=work, name=f"locate-{self.id}", daemon=True).start()
@@ -107,7 +108,7 @@ class _SparkUnit:
         raise NotImplementedError
 
     def _guarded(self, run: int, work: Callable[[], None]) -> None:
-        """Do what starts queries; whatever it raises ends the run."""
+        """Call a function that starts queries; any exception ends the run."""
         try:
             if self._stopping:
                 self._report(Ended(self.id, run))
@@ -116,25 +117,26 @@ class _SparkUnit:
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
             self._log(self.id, text_of(error))
             failure = self._site.failure() or failure_of(error, building=True)
-            for up in list(self._queries.values()):
-                with contextlib.suppress(Exception):  # the failure above is the one to tell
-                    up.query.stop()
+            for started in list(self._queries.values()):
+                with contextlib.suppress(Exception):  # the failure above is reported
+                    started.query.stop()
             self._report(Ended(self.id, run, failure))
 
     def _watch(self, query: StreamingQuery, run: int, name: str) -> None:
-        run_id, up = str(query.runId), _Up(query, name)
+        run_id, started = str(query.runId), _StartedQuery(query, name)
         with self._lock:
-            self._queries[run_id] = up
+            self._queries[run_id] = started
         self._site.listener.claim(
-            run_id, Claim(lambda report: self._progress(report, run, up), lambda text: self._over(run_id, run, text))
+            run_id,
+            Claim(lambda report: self._progress(report, run, started), lambda text: self._over(run_id, run, text)),
         )
 
-    def _progress(self, report: Mapping[str, Any], run: int, up: _Up) -> None:
-        batch, name = int(report["batchId"]), up.name
+    def _progress(self, report: Mapping[str, Any], run: int, started: _StartedQuery) -> None:
+        batch, name = int(report["batchId"]), started.name
         with self._lock:
-            if batch <= up.batch:
+            if batch <= started.batch:
                 return
-            up.batch = batch
+            started.batch = batch
         written = self._site.written(name, batch) or BatchWritten(self.id.streamlet, name, batch, {})
         event = progressed(
             report,
@@ -150,14 +152,14 @@ class _SparkUnit:
 
     def _over(self, run_id: str, run: int, text: str | None) -> None:
         with self._lock:
-            up = self._queries.get(run_id)
-            if run != self._run or up is None or not up.alive:
+            started = self._queries.get(run_id)
+            if run != self._run or started is None or not started.alive:
                 return
-            up.alive = False
+            started.alive = False
         try:
-            for report in reports_after(up.query, up.batch):
-                self._progress(report, run, up)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with the counts, the end is told
+            for report in reports_after(started.query, started.batch):
+                self._progress(report, run, started)
+        except Exception as error:  # noqa: BLE001 - an error in the counts must not hide the end
             self._log(self.id, text_of(error))
         failure = None
         if text is not None:
@@ -169,23 +171,23 @@ class _SparkUnit:
         self._report(Ended(self.id, run, failure))
 
     def _end_in_thread(self, end: Callable[[StreamingQuery], None]) -> None:
-        """In a thread of its own: the workers may be busy building."""
+        """End all queries in a thread of its own, as the workers may be busy building."""
         self._stopping = True
-        queries = self._queries  # of this run, even if the thread gets its turn in the next one
+        queries = self._queries  # of this run, even if the thread starts during the next one
         threading.Thread(target=lambda: self._end_all(end, queries), name=f"end-{self.id}", daemon=True).start()
 
-    def _end_all(self, end: Callable[[StreamingQuery], None], queries: dict[str, _Up]) -> None:
-        for run_id, up in list(queries.items()):
+    def _end_all(self, end: Callable[[StreamingQuery], None], queries: dict[str, _StartedQuery]) -> None:
+        for run_id, started in list(queries.items()):
             try:
-                end(up.query)
-            except Exception as error:  # noqa: BLE001 - Spark could not stop it in time, or is gone
+                end(started.query)
+            except Exception as error:  # noqa: BLE001 - Spark could not stop it in time, or has exited
                 self._log(self.id, text_of(error))
                 self._over(run_id, self._run, f"it could not be stopped: {error}")
 
 
 class QueryUnit(_SparkUnit):
-    """One query. Its first run takes what was built, where it is given; each later one builds the streamlet anew and
-    takes the query of the same name."""
+    """A query as a unit. Its first run starts the query that was built, if given; each later run builds the streamlet
+    again and starts the query with the same name."""
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log,
@@ -199,7 +201,7 @@ class QueryUnit(_SparkUnit):
         def work() -> None:
             write, self._write = self._write or self._built(), None
             self._watch(self._site.start(write), run, write.query)
-            stop = self._stopping  # asked while it started; what is asked once it is up finds its query
+            stop = self._stopping  # requested while it was starting; a later request finds the query
             self._report(Started(self.id, run))
             if stop:
                 self._end_all(_stop, self._queries)
@@ -210,25 +212,27 @@ class QueryUnit(_SparkUnit):
         for item in self._site.build():
             if isinstance(item, StreamingWrite) and item.query == self.id.query:
                 return item
-        raise LoadError(f"`build_streaming_queries` gave no query `{self.id.query}` this time: give the same names")
+        raise LoadError(
+            f"`build_streaming_queries` did not return the query `{self.id.query}` again: use the same names each time"
+        )
 
 
 class StreamletUnit(_SparkUnit):
-    """A streamlet whose queries are not known yet. It becomes its queries, or, when the author started some himself,
-    stays one unit: they start, fail and stop together."""
+    """A streamlet whose queries are not known yet. It becomes its queries. If the author has started some of them, it
+    stays one unit: the queries start, fail and stop together."""
 
     _first_failure: Failure | None = None
     _ended = 0
-    _started: int | None = None  # unknown while some are being started: then no end is the last one
+    _started: int | None = None  # None while they are being started, when no end is the last one
 
     def start(self, run: int) -> None:
-        """Begin in a worker."""
+        """Start in a worker."""
         self._first_failure, self._ended, self._started = None, 0, None
         super().start(run)
 
     @property
     def bounded(self) -> bool:
-        """Queries that the author started end by themselves only in a bounded run."""
+        """Whether its queries end by themselves: those that the author started do so only in a bounded run."""
         return self._site.bounded
 
     def _begin(self, run: int) -> None:
@@ -264,7 +268,7 @@ class StreamletUnit(_SparkUnit):
         elif stop:
             self._end_all(_stop, queries)
         elif self._site.bounded:
-            self._workers.submit(lambda: self._end_all(_work_off, queries))
+            self._workers.submit(lambda: self._end_all(_process_all, queries))
 
     def _query_over(self, run: int, failure: Failure | None) -> None:
         with self._lock:
@@ -275,7 +279,7 @@ class StreamletUnit(_SparkUnit):
             all_ended = self._ended == self._started
         if all_ended:
             self._report(Ended(self.id, run, self._first_failure))
-        elif not self._stopping and (failure is not None or not self._site.bounded):  # else the others are ending, too
+        elif not self._stopping and (failure is not None or not self._site.bounded):  # otherwise the others end, too
             self.stop()
 
 
@@ -283,8 +287,8 @@ def _stop(query: StreamingQuery) -> None:
     query.stop()
 
 
-def _work_off(query: StreamingQuery) -> None:
-    """The end of a bounded run for a query whose trigger is the author's: all there is, then stop."""
+def _process_all(query: StreamingQuery) -> None:
+    """Process all available data, then stop: the bounded run of a query that the author started with a trigger."""
     if query.isActive:
         query.processAllAvailable()
         query.stop()

@@ -94,7 +94,7 @@ class Run:
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Supervise until something is so."""
-        supervise(self.supervisor, self.inbox, reached, seconds=PATIENCE, told=self.events)
+        supervise(self.supervisor, self.inbox, reached, seconds=PATIENCE, details=self.events)
 
     def progress_after(self, event: Event) -> bool:
         """Whether a batch with rows was finished after an event."""
@@ -131,6 +131,6 @@ def test_a_query_runs_again_after_its_source_died_and_after_somebody_stopped_it(
     (query,) = run.site._context.session.streams.active
     query.stop()
     run.until(lambda: len(run.changes("backing-off")) == 2)
-    assert run.changes("backing-off")[1].cause == "it ended although nobody asked it to"
+    assert run.changes("backing-off")[1].cause == "it ended without a request to stop"
     run.until(lambda: len(run.changes("running")) == 3 and run.progress_after(run.changes("running")[2]))
     assert not run.changes("failed")

@@ -90,8 +90,8 @@ def test_a_crash_in_one_driver_leaves_the_other_running(run: Isolated) -> None:
     run.until(run.exact)
     causes = {ref: tuple(event["cause"] for event in run.told(ref, "backing-off")) for ref in (*HEAD, *TAIL)}
     assert causes == {
-        **dict.fromkeys(HEAD, ("Spark's Java process is gone (killed by signal 9)",)),
-        **dict.fromkeys(TAIL, ("its driver process is gone (killed by signal 9)",)),
+        **dict.fromkeys(HEAD, ("Spark's Java process exited (killed by signal 9)",)),
+        **dict.fromkeys(TAIL, ("its driver process exited (killed by signal 9)",)),
     }
     members = started_by(run.process.pid)
     run.process.send_signal(signal.SIGTERM)

@@ -106,8 +106,8 @@ def test_out_of_memory_in_one_driver_leaves_the_other_running(tmp_path: Path) ->
         assert process.wait() == 0, (tmp_path / "run.out").read_text()
 
     causes = {(streamlet, cause) for streamlet, state, cause in _changes(tmp_path) if state == "backing-off"}
-    why = "exit code 3, out of memory; see `spark.driver.memory` in `flow.runtimes.spark`"
-    assert causes == {("greedy", f"Spark's Java process is gone ({why})")}
+    why = "exit code 3, out of memory; increase `spark.driver.memory` in `flow.runtimes.spark`"
+    assert causes == {("greedy", f"Spark's Java process exited ({why})")}
     for topic in ("plain", "large"):
         found = _numbers(tmp_path, topic)
         assert found == Counter(range(len(found))), topic

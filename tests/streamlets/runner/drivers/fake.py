@@ -1,4 +1,4 @@
-"""A driver process without Spark: keeps to the protocol or breaks it, as its units' names and its argument say."""
+"""A driver process without Spark. It follows the protocol or breaks it, by the names of its units and its argument."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from streamlets.runner.drivers.messages import (
     Held,
     LocateBatch,
     Logged,
-    NotUp,
-    Part,
-    Parted,
     Printed,
+    QueryPart,
     ReportHeld,
+    SparkFailed,
+    SparkReady,
     StartUnit,
     StopUnit,
-    Up,
+    UnitBecame,
 )
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.events.model import BatchStuck, UnitHeld, UnitId, UnitProgressed
@@ -32,14 +32,14 @@ from streamlets.spark.failure import Failure
 
 
 class FakeDriver:
-    """What is asked of it, it says it has done."""
+    """A driver that reports to have carried out its orders."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
         self.runs: dict[UnitId, int] = {}
 
     def start(self, unit: UnitId, run: int) -> None:
-        """Begin, or do what the unit's name says."""
+        """Report a start, or do what the name of the unit is."""
         self.runs[unit] = run
         match unit.streamlet:
             case "killed" if run == 1:
@@ -52,21 +52,21 @@ class FakeDriver:
             case "garbage" if run == 1:
                 self.wire._end.sendall(b"Traceback (most recent call last): and so on, for ever and ever")
             case "split" if not unit.query:
-                parts = tuple(Part(UnitId("split", name), Retry(max_attempts=5), False) for name in ("x", "y"))
-                self.wire.send(Parted(unit, run, parts))
+                parts = tuple(QueryPart(UnitId("split", name), Retry(max_attempts=5), False) for name in ("x", "y"))
+                self.wire.send(UnitBecame(unit, run, parts))
             case "failing" if run == 1:
                 self.wire.send(Logged(unit, "all of it"))
                 self.wire.send(Ended(unit, run, Failure("it broke")))
             case "lost" if run == 1:
                 self.wire.send(Started(unit, run))
-                self.wire.send(Lost(Failure("Java is gone"), frozenset(unit.streamlet for unit in self.runs)))
+                self.wire.send(Lost(Failure("Java exited"), frozenset(unit.streamlet for unit in self.runs)))
             case _:
                 print(f"{unit} prints")
                 self.wire.send(Started(unit, run))
                 self.wire.send(Progressed(run, UnitProgressed(time.time(), unit, run, 10)))
 
     def drain(self, unit: UnitId) -> None:
-        """End, or do what the unit's name says."""
+        """Report an end, or do what the name of the unit is."""
         match unit.streamlet:
             case "dies-draining":
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -76,7 +76,7 @@ class FakeDriver:
                 self.wire.send(Ended(unit, self.runs[unit]))
 
     def carry_out(self, order: object) -> None:
-        """What the runner wants."""
+        """Carry out an order of the runner."""
         match order:
             case StartUnit(unit, run):
                 self.start(unit, run)
@@ -91,7 +91,7 @@ class FakeDriver:
 
 
 def main() -> None:
-    """Be a driver process."""
+    """Run as a driver process."""
     how, descriptor, name = sys.argv[1:]
     wire = Wire.of(int(descriptor))
     assignment = wire.receive()
@@ -100,12 +100,14 @@ def main() -> None:
     if how == "breaks":
         raise ModuleNotFoundError("No module named 'pandas'")
     if how == "refused":
-        wire.send(NotUp(Failure("Spark refuses spark.x", fatal="it is wrong"), "SessionError: Spark refuses spark.x"))
+        wire.send(
+            SparkFailed(Failure("Spark refuses spark.x", fatal="it is wrong"), "SessionError: Spark refuses spark.x")
+        )
         return
     while how == "hangs":
         time.sleep(1)
-    java = subprocess.Popen(["sleep", "1000"], start_new_session=True)  # unlike Java it would not end by itself
-    wire.send(Up(java.pid))
+    java = subprocess.Popen(["sleep", "1000"], start_new_session=True)  # unlike Java, it does not exit by itself
+    wire.send(SparkReady(java.pid))
     driver = FakeDriver(wire)
     while (order := wire.receive()) is not None and not isinstance(order, End):
         driver.carry_out(order)

@@ -1,4 +1,4 @@
-"""Two drivers under a supervisor, whatever happens to them in whatever order. Neither processes nor time are real."""
+"""Two drivers under a supervisor with events in any order, without real processes and with a clock set by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
-from streamlets.runner.drivers.messages import Assignment, Order, Part, Parted, StartUnit, Up
+from streamlets.runner.drivers.messages import Assignment, Order, QueryPart, SparkReady, StartUnit, UnitBecame
 from streamlets.runner.drivers.process import ProcessEnd
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import Event, UnitChanged, UnitId
@@ -27,7 +27,7 @@ from tests.random_examples import examples
 
 
 class Life:
-    """A life of a driver process, as far as the runner sees it."""
+    """A process of a driver, as seen by the runner."""
 
     def __init__(
         self, *, hear: Callable[[object], None], gone: Callable[[ProcessEnd], None], print_line: Callable[[str], None]
@@ -37,33 +37,33 @@ class Life:
         self.started: set[UnitId] = set()
         self.up = False
         self.dead = False
-        self.orders = -1  # the first one is what it is for
+        self.orders = -1  # the first one is the assignment
 
     def send(self, order: Order) -> None:
-        """A unit must be over before it is started again."""
+        """Take an order; a unit must be over before it is started again."""
         assert not self.dead
         self.orders += 1
         assert isinstance(order, Assignment) is (self.orders == 0)
         if isinstance(order, StartUnit):
-            assert order.unit not in self.live, f"{order.unit} is started while it is up"
+            assert order.unit not in self.live, f"{order.unit} is started while it is running"
             self.live[order.unit] = order.run
 
     def kill(self) -> None:
-        """Its end is told."""
+        """End the process."""
         self.die()
 
     def wait(self, patience: float) -> bool:
-        """It takes no time."""
+        """Return whether it has ended."""
         return self.dead
 
     def die(self) -> None:
-        """From now on nobody sends it anything."""
+        """End the process; it must get no more orders."""
         self.dead = True
         self.gone(ProcessEnd("killed by signal 9", ""))
 
 
 class Drivers(RuleBasedStateMachine):
-    """One driver of the streamlets `a` and `b`, one of `c`."""
+    """A driver of the streamlets `a` and `b`, and a driver of `c`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,8 +72,8 @@ class Drivers(RuleBasedStateMachine):
         self.events: list[Event] = []
         self.lives: list[Life] = []
         self.ending = False
-        folder = Path(tempfile.gettempdir(), "streamlets-no-such-folder")
-        self.drivers = [self._driver(folder, "ab"), self._driver(folder, "c")]
+        directory = Path(tempfile.gettempdir(), "streamlets-no-such-directory")
+        self.drivers = [self._driver(directory, "ab"), self._driver(directory, "c")]
         units = [unit for driver in self.drivers for unit in driver.units]
         self.supervisor = Supervisor(
             units, {}, in_order=False, clock=lambda: self.now, timer=lambda: self.now, uniform=lambda: 0.0,
@@ -96,31 +96,31 @@ class Drivers(RuleBasedStateMachine):
         )
 
     def supervise(self) -> None:
-        """What was told is heard before anything is done."""
+        """Handle all facts, then do what is due."""
         while not self.inbox.empty():
             self.supervisor.handle(self.inbox.get())
         self.supervisor.tick()
 
-    def those(self, *, up: bool | None = None, live: bool = False) -> list[Life]:
-        """Lives that go on."""
+    def processes(self, *, up: bool | None = None, live: bool = False) -> list[Life]:
+        """Return the processes that have not ended."""
         return [
             life
             for life in self.lives
             if not life.dead and (up is None or life.up is up) and (not live or any(life.live))
         ]
 
-    @precondition(lambda self: self.those(up=False))
+    @precondition(lambda self: self.processes(up=False))
     @rule(data=st.data())
     def spark_comes_up(self, data: st.DataObject) -> None:
-        life = data.draw(st.sampled_from(self.those(up=False)))
+        life = data.draw(st.sampled_from(self.processes(up=False)))
         life.up = True
-        life.hear(Up(1))
+        life.hear(SparkReady(1))
         self.supervise()
 
-    @precondition(lambda self: self.those(up=True, live=True))
+    @precondition(lambda self: self.processes(up=True, live=True))
     @rule(data=st.data())
     def a_unit_comes_up(self, data: st.DataObject) -> None:
-        life = data.draw(st.sampled_from(self.those(up=True, live=True)))
+        life = data.draw(st.sampled_from(self.processes(up=True, live=True)))
         unit = data.draw(st.sampled_from(sorted(life.live, key=str)))
         run = life.live[unit]
         if unit.query or data.draw(st.booleans()):
@@ -129,33 +129,33 @@ class Drivers(RuleBasedStateMachine):
                 life.hear(Started(unit, run))
         elif unit not in life.started:
             del life.live[unit]
-            parts = tuple(Part(UnitId(unit.streamlet, name), Retry(), False) for name in "xy")
-            life.hear(Parted(unit, run, parts))
+            parts = tuple(QueryPart(UnitId(unit.streamlet, name), Retry(), False) for name in "xy")
+            life.hear(UnitBecame(unit, run, parts))
         self.supervise()
 
-    @precondition(lambda self: self.those(up=True, live=True))
+    @precondition(lambda self: self.processes(up=True, live=True))
     @rule(data=st.data(), failure=st.sampled_from([None, Failure("it broke"), Failure("wrong", fatal="for good")]))
     def a_unit_ends(self, data: st.DataObject, failure: Failure | None) -> None:
-        life = data.draw(st.sampled_from(self.those(up=True, live=True)))
+        life = data.draw(st.sampled_from(self.processes(up=True, live=True)))
         unit = data.draw(st.sampled_from(sorted(life.live, key=str)))
         life.started.discard(unit)
         life.hear(Ended(unit, life.live.pop(unit), failure))
         self.supervise()
 
-    @precondition(lambda self: self.those(up=True))
+    @precondition(lambda self: self.processes(up=True))
     @rule(data=st.data())
     def java_dies(self, data: st.DataObject) -> None:
-        life = data.draw(st.sampled_from(self.those(up=True)))
+        life = data.draw(st.sampled_from(self.processes(up=True)))
         streamlets = frozenset(unit.streamlet for unit in life.live)
         life.live.clear()
         life.started.clear()
-        life.hear(Lost(Failure("Java is gone"), streamlets))
+        life.hear(Lost(Failure("Java exited"), streamlets))
         self.supervise()
 
-    @precondition(lambda self: self.those())
+    @precondition(lambda self: self.processes())
     @rule(data=st.data())
     def a_process_dies(self, data: st.DataObject) -> None:
-        data.draw(st.sampled_from(self.those())).die()
+        data.draw(st.sampled_from(self.processes())).die()
         self.supervise()
 
     @rule(seconds=st.floats(0, 100))
@@ -164,37 +164,37 @@ class Drivers(RuleBasedStateMachine):
         self.supervise()
 
     @rule(fact=st.sampled_from([Drain(), StopNow()]))
-    def the_end_is_asked(self, fact: Fact) -> None:
+    def an_end_is_requested(self, fact: Fact) -> None:
         self.inbox.put(fact)
         self.ending = True
         self.supervise()
 
     @invariant()
-    def each_driver_has_one_life_at_a_time(self) -> None:
-        """A new process is begun only when the one before is gone."""
-        assert len(self.those()) <= len(self.drivers)
+    def each_driver_has_one_process_at_a_time(self) -> None:
+        """A new process is started only when the one before has ended."""
+        assert len(self.processes()) <= len(self.drivers)
 
     @invariant()
     def something_is_awaited_until_done(self) -> None:
-        """Until the run is over, a unit lives in some process, or something is due."""
+        """Until the run is over, a unit is in some process, or something is due."""
         if not self.supervisor.done:
-            assert any(life.live for life in self.those()) or self.supervisor.tick() is not None
+            assert any(life.live for life in self.processes()) or self.supervisor.tick() is not None
 
     @invariant()
-    def what_runs_lives_in_a_process(self) -> None:
-        """A unit that is said to run has been started in a process that is there."""
+    def running_units_are_in_a_process(self) -> None:
+        """A running unit has been started in a process that has not ended."""
         last = {event.unit: event.state for event in self.events if isinstance(event, UnitChanged)}
-        alive = set(itertools.chain.from_iterable(life.live for life in self.those()))
+        alive = set(itertools.chain.from_iterable(life.live for life in self.processes()))
         running = {unit for unit, state in last.items() if state == "running"}
         assert running <= alive
 
     def teardown(self) -> None:
-        """The end of a run ends all processes."""
+        """All processes end with the run."""
         for driver in self.drivers:
             driver.end()
-        for life in self.those():
+        for life in self.processes():
             life.die()
-        assert self.those() == []
+        assert self.processes() == []
 
 
 TestDrivers = Drivers.TestCase

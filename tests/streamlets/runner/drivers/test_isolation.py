@@ -1,4 +1,4 @@
-"""How the streamlets of a plan are spread over drivers. Nothing is started here: all are resting."""
+"""The streamlets of a plan are distributed over drivers. None is started here: all are resting."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _drivers(folder: Path, groups: dict[str, str | None]) -> DriverProcesses:
 
 @pytest.mark.spark  # looks for Java
 def test_units_keep_the_order_of_the_plan(tmp_path: Path) -> None:
-    """However they are grouped; the end of drivers that never began is quick, and they hold nothing."""
+    """Independent of the groups. Drivers that were never started are stopped at once, and have no rows in state."""
     drivers = _drivers(tmp_path, {"a": None, "b": "io", "c": None, "d": "io"})
     assert [str(unit.id) for unit in drivers.units] == ["a", "b", "c", "d"]
     assert all(unit.bounded for unit in drivers.units)
@@ -39,8 +39,8 @@ def test_units_keep_the_order_of_the_plan(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark  # looks for Java
-def test_each_driver_has_folders_and_a_share_of_its_own(tmp_path: Path) -> None:
-    """Logs and temporary files by the driver's name, Spark's name tells which part of the application it is."""
+def test_each_driver_has_its_own_directories_and_share_of_the_memory(tmp_path: Path) -> None:
+    """The directories of logs and temporary files, and the name in Spark, contain the name of the driver."""
     drivers = _drivers(tmp_path, {"a": None, "b": "io"})
     sessions = [process._assignment.session for process in drivers._processes]
     assert [session.application for session in sessions] == ["app.a", "app.io"]
@@ -49,8 +49,8 @@ def test_each_driver_has_folders_and_a_share_of_its_own(tmp_path: Path) -> None:
     assert {(session.sparks, session.master) for session in sessions} == {(2, "local[1]")}
 
 
-def test_without_java_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said once, and not by each driver."""
+def test_no_driver_is_started_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is raised once, not reported by each driver."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SessionError, match="Spark needs Java"):

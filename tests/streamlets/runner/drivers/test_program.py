@@ -20,14 +20,14 @@ from streamlets.runner.drivers.messages import (
     DrainUnit,
     Held,
     Logged,
-    NotUp,
-    Part,
-    Parted,
     Printed,
+    QueryPart,
     ReportHeld,
+    SparkFailed,
+    SparkReady,
     StartUnit,
     StopUnit,
-    Up,
+    UnitBecame,
 )
 from streamlets.runner.drivers.process import PROGRAM
 from streamlets.runner.drivers.program import Program
@@ -40,7 +40,7 @@ from tests.streamlets.runner.supervision.bench import Fake, unit_id
 
 
 class FakeDriver:
-    """Streamlets `a` and `b` on no Spark."""
+    """A driver of the streamlets `a` and `b` without Spark."""
 
     def __init__(
         self, plan: ApplicationPlan, state: StateDirectory, session: SessionPlan, *, report: Callable[[Fact], None],
@@ -53,16 +53,16 @@ class FakeDriver:
         started(4711)
 
     def query(self, unit: UnitId) -> Fake:
-        """A query that an earlier process had."""
+        """Return the unit of a query that an earlier process had built."""
         self.made[unit] = Fake(unit)
         return self.made[unit]
 
     def held(self, rows: Mapping[UnitId, int | None]) -> Iterator[UnitHeld]:
-        """A row for each."""
+        """Yield a row for each unit."""
         yield from (UnitHeld(0.0, unit, "join", 1) for unit in rows)
 
     def stop(self) -> None:
-        """Nothing is there to stop."""
+        """Do nothing."""
 
 
 def _assignment(folder: Path) -> Assignment:
@@ -71,20 +71,20 @@ def _assignment(folder: Path) -> Assignment:
 
 
 @pytest.fixture
-def told() -> list[object]:
-    """What the runner hears."""
+def messages() -> list[object]:
+    """The messages that the runner receives."""
     return []
 
 
 @pytest.fixture
-def program(told: list[object], tmp_path: Path) -> Any:
-    """One over the fake driver; all that it tells must be able to cross."""
-    made: Any = FakeDriver
-    return Program(_assignment(tmp_path), lambda message: told.append(pickle.loads(pickle.dumps(message))), made)
+def program(messages: list[object], tmp_path: Path) -> Any:
+    """A program with the fake driver, whose messages are pickled."""
+    driver: Any = FakeDriver
+    return Program(_assignment(tmp_path), lambda message: messages.append(pickle.loads(pickle.dumps(message))), driver)
 
 
-def test_orders_reach_the_unit_they_name(program: Any, told: list[object]) -> None:
-    """Also a query that this process never built; its parts, once a streamlet became them, are the ones it has."""
+def test_orders_reach_their_unit(program: Any, messages: list[object]) -> None:
+    """Also a query that this process has not built, and the queries that a streamlet became."""
     a, b = (unit.id for unit in program._driver.units)
     earlier = UnitId("a", "out")
     for order in (StartUnit(a, 1), DrainUnit(a), StopUnit(b), CheckUnit(b), StartUnit(earlier, 7), CheckUnit(earlier)):
@@ -95,17 +95,17 @@ def test_orders_reach_the_unit_they_name(program: Any, told: list[object]) -> No
     program._driver.report(Became(b, 1, (part,)))
     program.carry_out(StartUnit(part.id, 2))
     assert part.calls == ["start"]
-    assert told == [Up(4711), Parted(b, 1, (Part(part.id, Retry(max_attempts=3), True),))]
+    assert messages == [SparkReady(4711), UnitBecame(b, 1, (QueryPart(part.id, Retry(max_attempts=3), True),))]
 
 
-def test_what_units_tell_reaches_the_runner(program: Any, told: list[object]) -> None:
-    """Facts as they are, failures in full, prints, and what state holds when asked."""
+def test_reports_of_units_reach_the_runner(program: Any, messages: list[object]) -> None:
+    """Facts, full texts of failures, printed lines, and on request the rows in state."""
     a = UnitId("a", "")
     program._driver.report(Started(a, 3))
     program._driver.log(a, "all of it")
     program._driver.print_line("a line")
     program.carry_out(ReportHeld({a: None}))
-    assert told[1:] == [
+    assert messages[1:] == [
         Started(a, 3),
         Logged(a, "all of it"),
         Printed("a line"),
@@ -115,7 +115,7 @@ def test_what_units_tell_reaches_the_runner(program: Any, told: list[object]) ->
 
 @pytest.fixture
 def started() -> Iterator[tuple[subprocess.Popen[bytes], Wire]]:
-    """The real program in a process, on a machine without Java."""
+    """The real program in a process without Java."""
     ours, its = socket.socketpair()
     environment = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"} | {"PATH": "/nowhere"}
     with its:
@@ -129,20 +129,22 @@ def started() -> Iterator[tuple[subprocess.Popen[bytes], Wire]]:
     process.wait()
 
 
-def test_a_driver_says_why_spark_does_not_start(started: tuple[subprocess.Popen[bytes], Wire], tmp_path: Path) -> None:
-    """The cause with its remedy, and that no restart helps."""
+def test_a_driver_reports_why_spark_does_not_start(
+    started: tuple[subprocess.Popen[bytes], Wire], tmp_path: Path
+) -> None:
+    """The failure has the cause with help, and is fatal."""
     process, wire = started
     wire.send(_assignment(tmp_path))
-    told = wire.receive()
-    assert isinstance(told, NotUp)
-    assert told.failure.cause.startswith("Spark needs Java, and there is none on PATH and no JAVA_HOME; install a Java")
-    assert told.failure.fatal
-    assert "SessionError" in told.text
+    message = wire.receive()
+    assert isinstance(message, SparkFailed)
+    assert message.failure.cause.startswith("Spark needs Java: there is no `java` on PATH, and JAVA_HOME is not set; ")
+    assert message.failure.fatal
+    assert "SessionError" in message.text
     assert process.wait() == 1
 
 
-def test_a_driver_without_a_runner_ends(started: tuple[subprocess.Popen[bytes], Wire]) -> None:
-    """Whatever it is doing, and whether or not it has been told what for."""
+def test_a_driver_without_a_runner_exits(started: tuple[subprocess.Popen[bytes], Wire]) -> None:
+    """Also before its assignment."""
     process, wire = started
     wire.close()
     assert process.wait() == 1

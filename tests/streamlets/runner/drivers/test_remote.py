@@ -1,4 +1,4 @@
-"""Units in driver processes under a supervisor, whatever becomes of the process. Here it is one without Spark."""
+"""Units in driver processes without Spark under a supervisor, through failures of the processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATIENCE = 300.0
 
 
 class Run:
-    """Drivers of some streamlets each under one supervisor."""
+    """Drivers of streamlets under a supervisor."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Run:
         self._supervisor: Supervisor | None = None
 
     def driver(self, *refs: str, how: str = "up", retry: Retry | None = None) -> DriverProcess:
-        """One more driver; `how` it starts."""
+        """Add a driver of some streamlets; `how` is the argument of its program."""
         retry = retry or Retry(min_backoff=Duration(10**7))
         descriptor: Any = None
         streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, retry, {}, {}, {}) for ref in refs)
@@ -65,27 +65,29 @@ class Run:
 
     @property
     def supervisor(self) -> Supervisor:
-        """Over all that there is by now."""
+        """The supervisor of all drivers added so far."""
         if self._supervisor is None:
             units = [unit for driver in self.drivers for unit in driver.units]
             self._supervisor = real_time(units, self.events.append)
         return self._supervisor
 
     def until(self, reached: Callable[[], bool]) -> None:
-        """Supervise until something is so."""
-        supervise(self.supervisor, self.inbox, reached, seconds=PATIENCE, told=(self.events, self.logged))
+        """Supervise until a condition is reached."""
+        supervise(self.supervisor, self.inbox, reached, seconds=PATIENCE, details=(self.events, self.logged))
 
     def states(self, unit: str) -> list[str]:
-        """What a unit has been, one after another."""
-        return [e.state for e in self.events if isinstance(e, UnitChanged) and str(e.unit) == unit]
+        """Return the states of a unit, in order."""
+        return [change.state for change in self._changes(unit)]
 
     def causes(self, unit: str, state: str) -> list[str]:
-        """Why it entered a state."""
-        found = [e for e in self.events if isinstance(e, UnitChanged) and str(e.unit) == unit and e.state == state]
-        return [e.cause for e in found]
+        """Return the cause of each change of a unit to a state."""
+        return [change.cause for change in self._changes(unit) if change.state == state]
+
+    def _changes(self, unit: str) -> list[UnitChanged]:
+        return [event for event in self.events if isinstance(event, UnitChanged) and str(event.unit) == unit]
 
     def up(self, *units: str) -> None:
-        """Supervise until these run."""
+        """Supervise until some units are running."""
         self.until(lambda: all(self.states(unit)[-1:] == ["running"] for unit in units))
 
     def process(self, name: str, after: int = 0) -> int:
@@ -101,20 +103,20 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """A run whose processes are gone in the end."""
-    made = Run(tmp_path)
-    yield made
-    for driver in made.drivers:
+    """A run, all of whose processes must have exited in the end."""
+    run = Run(tmp_path)
+    yield run
+    for driver in run.drivers:
         driver.end()
-    for driver in made.drivers:
+    for driver in run.drivers:
         driver.wait(PATIENCE)
     children = psutil.Process().children()
     assert [child for child in children if str(FAKE) in command_line(child)] == []
 
 
-def test_units_elsewhere_are_supervised_like_units_here(run: Run) -> None:
-    """They start, become their queries with their own options, tell batches, prints and failures, are restarted by
-    their settings, say where a batch is, drain, and say what their state holds."""
+def test_units_in_other_processes_are_supervised_like_local_units(run: Run) -> None:
+    """They start, become their queries with their own options, report batches, printed lines and failures, are
+    restarted by their settings, report where a batch is and the rows in state, and drain."""
     run.driver("a", "split", "failing")
     run.up("a", "split.x", "split.y", "failing")
     assert run.states("failing") == ["starting", "backing-off", "starting", "running"]
@@ -131,9 +133,9 @@ def test_units_elsewhere_are_supervised_like_units_here(run: Run) -> None:
     assert {run.states(unit)[-1] for unit in ("a", "split.x", "split.y", "failing")} == {"stopped"}
 
 
-def test_a_driver_that_is_killed_takes_its_own_units_along_and_no_others(run: Run) -> None:
-    """Each of its units has failed, its queries too, and the first that is due has it started anew; the others keep
-    their process; its Java process is gone before, and what it left behind."""
+def test_the_kill_of_a_driver_affects_only_its_own_units(run: Run) -> None:
+    """All its units and queries have failed, and the first one that is due starts the process again; other drivers keep
+    their process. Before that its Java process has exited, and its temporary files are deleted."""
     run.driver("a", "split")
     run.driver("other")
     run.up("a", "split.x", "split.y", "other")
@@ -143,8 +145,8 @@ def test_a_driver_that_is_killed_takes_its_own_units_along_and_no_others(run: Ru
     psutil.Process(before).kill()
     run.until(lambda: run.states("a")[-3:] == ["backing-off", "starting", "running"])
     run.up("split.x", "split.y")
-    gone = "its driver process is gone (killed by signal 9)"
-    assert run.causes("a", "backing-off") == run.causes("split.y", "backing-off") == [gone]
+    cause = "its driver process exited (killed by signal 9)"
+    assert run.causes("a", "backing-off") == run.causes("split.y", "backing-off") == [cause]
     assert run.states("other") == ["starting", "running"]
     assert run.process("a", after=before)
     assert run.process("other") == other
@@ -153,26 +155,26 @@ def test_a_driver_that_is_killed_takes_its_own_units_along_and_no_others(run: Ru
 
 
 def test_a_driver_that_dies_while_a_unit_starts(run: Run) -> None:
-    """Whatever was being started has failed with it, and starts again."""
+    """The unit that was being started has failed with it, and starts again."""
     run.driver("killed", "a")
     run.up("killed", "a")
     assert run.states("killed") == ["starting", "backing-off", "starting", "running"]
 
 
 def test_a_driver_that_dies_while_it_is_drained_is_not_started_again(run: Run) -> None:
-    """Its units are stopped, and say what they did not finish."""
+    """Its units are stopped, with the failure of their last batch as the cause."""
     run.driver("dies-draining", "a")
     run.up("dies-draining", "a")
     run.supervisor.handle(Drain())
     run.until(lambda: run.supervisor.done)
     assert run.causes("dies-draining", "stopped") == [
-        "its last batch failed: its driver process is gone (killed by signal 9)"
+        "its last batch failed: its driver process exited (killed by signal 9)"
     ]
 
 
 def test_a_drain_without_an_answer_becomes_a_stop(run: Run) -> None:
-    """After its time the drain gives running batches up, wherever they run; an answer that would only be told is not
-    waited for without end."""
+    """After the limit of the drain, running batches are aborted. The wait for a report of rows in state is limited,
+    too."""
     driver = run.driver("stubborn")
     run.up("stubborn")
     assert driver.held({UnitId("stubborn", ""): None}, patience=0.1) == ()
@@ -183,15 +185,15 @@ def test_a_drain_without_an_answer_becomes_a_stop(run: Run) -> None:
 
 
 def test_noise_on_the_wire_ends_the_driver(run: Run) -> None:
-    """A driver that cannot be understood is killed and started anew."""
+    """A driver with invalid messages is killed and started again."""
     run.driver("garbage", "a")
     run.up("garbage", "a")
     (cause,) = run.causes("garbage", "backing-off")
-    assert cause.startswith("its driver process is gone (what it said made no sense")
+    assert cause.startswith("its driver process exited (invalid message")
 
 
-def test_a_driver_whose_fork_lives_on_is_dead(run: Run) -> None:
-    """A process that the author's code has forked holds the wire open; the driver's end is heard all the same."""
+def test_the_exit_of_a_driver_is_noticed_although_its_fork_is_running(run: Run) -> None:
+    """A process that the author's code has forked keeps the wire open."""
     run.driver("forks")
     run.up("forks")
     driver = psutil.Process(run.process("forks"))
@@ -203,39 +205,39 @@ def test_a_driver_whose_fork_lives_on_is_dead(run: Run) -> None:
     run.up("forks")
 
 
-def test_a_driver_whose_java_died_is_left_alone(run: Run) -> None:
-    """It starts Java again by itself: only its units have failed."""
+def test_a_driver_that_reports_the_loss_of_java_keeps_running(run: Run) -> None:
+    """Only its units have failed, and are started again in the same process."""
     run.driver("lost")
     run.driver("a")
-    run.until(lambda: run.causes("lost", "backing-off") == ["Java is gone"])
+    run.until(lambda: run.causes("lost", "backing-off") == ["Java exited"])
     run.up("lost", "a")
     assert run.states("a") == ["starting", "running"]
     run.process("lost")
     assert len([line for line in run.printed if line.startswith("lost is driver")]) == 1
 
 
-def test_a_driver_that_does_not_come_up_says_why(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
-    """It is tried again as the settings say; the last line it complained with is the cause, the rest is in the log."""
+def test_a_driver_that_does_not_start_is_a_failure_with_the_reason(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is started again by the settings; the last line of its standard error is the cause, the rest is logged."""
     run.driver("a", how="breaks", retry=Retry(max_attempts=1, min_backoff=Duration(10**7)))
     run.until(lambda: run.supervisor.done)
     assert run.states("a") == ["starting", "backing-off", "starting", "failed"]
     (cause,) = run.causes("a", "backing-off")
-    said = "its driver process ended before Spark was there (exit code 1: ModuleNotFoundError: No module named "
-    assert cause == f"{said}'pandas'); see run.log and {run.folder / 'logs' / 'a'}"
+    start = "its driver process exited before Spark had started (exit code 1: ModuleNotFoundError: No module named "
+    assert cause == f"{start}'pandas'); see run.log and {run.folder / 'logs' / 'a'}"
     assert "Traceback" in run.logged[0][1]
     assert "ModuleNotFoundError" in capfd.readouterr().err
 
 
 def test_settings_that_spark_refuses_fail_for_good(run: Run) -> None:
-    """When it has never been up, no restart helps."""
+    """If Spark has never started, no restart helps."""
     run.driver("a", "b", how="refused")
     run.until(lambda: run.supervisor.done)
     assert run.states("a") == run.states("b") == ["starting", "failed"]
     assert run.causes("b", "failed") == ["Spark refuses spark.x (it is wrong)"]
 
 
-def test_a_driver_that_hangs_as_it_starts_holds_nobody_up(run: Run) -> None:
-    """A stop at once ends its units and its process; nothing is held by it."""
+def test_a_driver_that_hangs_while_it_starts_does_not_delay_the_end(run: Run) -> None:
+    """An immediate stop ends its units and its process; it has no rows in state."""
     driver = run.driver("a", how="hangs")
     run.until(lambda: any("is driver" in line for line in run.printed))
     run.supervisor.handle(StopNow())
@@ -244,8 +246,8 @@ def test_a_driver_that_hangs_as_it_starts_holds_nobody_up(run: Run) -> None:
     assert driver.held({UnitId("a", ""): 1}) == ()
 
 
-def test_few_start_at_a_time(run: Run) -> None:
-    """Whoever waits for its turn gets it when one before it is up, or died."""
+def test_the_number_of_concurrent_starts_is_limited(run: Run) -> None:
+    """The next one starts when one before it has started or exited."""
     run.turn = threading.Semaphore(1)
     run.driver("hanging", how="hangs")
     run.driver("a")
@@ -256,8 +258,8 @@ def test_few_start_at_a_time(run: Run) -> None:
     run.up("a", "b")
 
 
-def test_a_program_that_is_not_there(run: Run) -> None:
-    """The unit has failed as after any failure."""
+def test_a_program_that_does_not_exist(run: Run) -> None:
+    """It is a failure of the unit like any other."""
     run.python = "/no/such/python"
     run.driver("a", retry=Retry(enabled=False))
     run.until(lambda: run.supervisor.done)

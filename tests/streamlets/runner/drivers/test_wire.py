@@ -1,4 +1,4 @@
-"""Messages between the runner and its drivers: whole or not at all."""
+"""Messages between the runner and its drivers arrive completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def _pair() -> tuple[Wire, socket.socket]:
 
 
 def test_messages_arrive_whole_and_in_order() -> None:
-    """Also when they are longer than what a socket holds, and several threads send at a time."""
+    """Also if they are longer than the buffer of a socket, and several threads send at the same time."""
     here, end = _pair()
-    there, found = Wire(end), []
+    there, received = Wire(end), []
     messages = [Logged(UnitId("a", "x"), letter * 1_000_000) for letter in "abcd"]
     senders = [threading.Thread(target=here.send, args=(message,)) for message in messages]
     for sender in senders:
@@ -29,8 +29,8 @@ def test_messages_arrive_whole_and_in_order() -> None:
     for _ in messages:
         message = there.receive()
         assert isinstance(message, Logged)
-        found.append(message)
-    assert sorted(found, key=lambda each: each.text) == messages
+        received.append(message)
+    assert sorted(received, key=lambda message: message.text) == messages
     here.send(StartUnit(UnitId("a", ""), 1))
     assert there.receive() == StartUnit(UnitId("a", ""), 1)
     here.close()
@@ -38,13 +38,13 @@ def test_messages_arrive_whole_and_in_order() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20])
-def test_a_death_in_the_middle_of_a_message_is_an_end(cut: int) -> None:
-    """What was only begun is not heard."""
+def test_an_exit_in_the_middle_of_a_message_closes_the_wire(cut: int) -> None:
+    """The incomplete message is dropped."""
     here, end = _pair()
-    here.send("a whole message")
-    begun = end.recv(1000)
+    here.send("a complete message")
+    message = end.recv(1000)
     here, end = _pair()
-    end.sendall(begun[:cut])
+    end.sendall(message[:cut])
     end.close()
     assert here.receive() is None
 
@@ -52,16 +52,16 @@ def test_a_death_in_the_middle_of_a_message_is_an_end(cut: int) -> None:
 @pytest.mark.parametrize(
     "noise", [b"print() of somebody's\n", b"\x9fflow" + b"\xff" * 8, b"\x9fflow" + (3).to_bytes(8, "big") + b"abc"]
 )
-def test_what_is_no_message_is_refused(noise: bytes) -> None:
-    """Whatever strays onto the wire is never taken for a message, nor waited for."""
+def test_stray_bytes_are_an_error(noise: bytes) -> None:
+    """They are not taken for a message, and no further bytes are awaited."""
     here, end = _pair()
     end.sendall(noise)
     with pytest.raises(BrokenWireError):
         here.receive()
 
 
-def test_nothing_that_is_started_inherits_the_wire() -> None:
-    """Else it would hold the wire open when its process is dead."""
+def test_child_processes_do_not_inherit_the_wire() -> None:
+    """They would otherwise keep the wire open after the exit of the driver."""
     _, end = _pair()
     end.set_inheritable(True)
     Wire.of(end.detach())

@@ -13,7 +13,7 @@ STORY: list[Event] = [
     RunStarted(0.0, "plant", ("mean",)),
     UnitProgressed(1.0, UNIT, 0, 10),
     UnitChanged(2.0, UNIT, "backing-off", "ValueError: bad", ("plant.py:3 in mean", "plant.py:9 in each"), 1.0),
-    UnitChanged(3.0, UNIT, "failed", "ValueError: bad (given up after 1 restart)"),
+    UnitChanged(3.0, UNIT, "failed", "ValueError: bad (abandoned after 1 restart)"),
     RunEnded(4.0, 1, "failed for good: mean.out"),
 ]
 TEXT = "Traceback ...\nValueError: bad"
@@ -37,7 +37,7 @@ def test_lines_show_the_users_frames_first(tmp_path: Path) -> None:
         "  at plant.py:3 in mean",
         "  at plant.py:9 in each",
         "  ValueError: bad",
-        "1970-01-01T00:00:03.000+00:00 mean.out: failed: ValueError: bad (given up after 1 restart)",
+        "1970-01-01T00:00:03.000+00:00 mean.out: failed: ValueError: bad (abandoned after 1 restart)",
         "1970-01-01T00:00:04.000+00:00 ended: failed for good: mean.out (exit code 1)",
     ]
     assert lines[-3].endswith(" mean.out: the failure in full")

@@ -1,4 +1,4 @@
-"""A supervisor over units that only note what they are asked for, with time in hand; and one in real time."""
+"""A supervisor over fake units that record their calls, with a clock set by hand; and a supervisor in real time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BROKEN = Failure("it broke")
 
 @dataclass
 class Fake:
-    """A unit that does nothing but note what it is asked for. Two runs of it at one time are an error."""
+    """A unit that only records its calls. Two concurrent runs of it are an error."""
 
     id: UnitId
     retry: Retry = field(default_factory=Retry)
@@ -29,7 +29,7 @@ class Fake:
     up: bool = False
 
     def start(self, run: int) -> None:
-        assert not self.up, f"{self.id} is started while it is up"
+        assert not self.up, f"{self.id} is started while it is running"
         self.run, self.up = run, True
         self.calls.append("start")
 
@@ -47,13 +47,13 @@ class Fake:
 
 
 def unit_id(name: str) -> UnitId:
-    """The unit of a name such as `a` (a streamlet) or `a.x` (a query)."""
+    """Return the unit id of a name such as `a` (a streamlet) or `a.x` (a query)."""
     streamlet, _, query = name.partition(".")
     return UnitId(streamlet, query)
 
 
 class Bench:
-    """A supervisor over fake units, `a` reading nothing, `b` reading `a`, and so on, with time in hand."""
+    """A supervisor over fake units with a clock set by hand; `b` reads `a`, `c` reads `b`, and so on."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Bench:
         paused: Mapping[str, str] | None = None,
     ) -> None:
         self.now = 1000.0
-        self.set_back = 0.0  # by how much the clock, not time itself
+        self.set_back = 0.0  # seconds by which the wall clock was set back
         self.events: list[Event] = []
         self.units = {ref: Fake(unit_id(ref), retry or Retry(), bounded) for ref in refs}
         chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
@@ -110,7 +110,7 @@ class Bench:
 
 
 def real_time(units: Iterable[Unit], emit: Callable[[Event], None]) -> Supervisor:
-    """A supervisor over units that take their time; none waits for another."""
+    """Return a supervisor in real time; its units do not wait for each other."""
     return Supervisor(
         units,
         {},
@@ -123,12 +123,12 @@ def real_time(units: Iterable[Unit], emit: Callable[[Event], None]) -> Superviso
 
 
 def supervise(
-    supervisor: Supervisor, inbox: SimpleQueue[Fact], reached: Callable[[], bool], *, seconds: float, told: object
+    supervisor: Supervisor, inbox: SimpleQueue[Fact], reached: Callable[[], bool], *, seconds: float, details: object
 ) -> None:
-    """Supervise until something is so; when it is not after so many seconds, `told` says what was instead."""
+    """Supervise until a condition is reached; fail after so many seconds and show `details`."""
     end = time.monotonic() + seconds
     while not reached():
-        assert time.monotonic() < end, told
+        assert time.monotonic() < end, details
         due = supervisor.tick()
         try:
             supervisor.handle(inbox.get(timeout=0.2 if due is None else min(0.2, due)))

@@ -1,4 +1,4 @@
-"""Back-off: the formula, its bounds, and what makes a unit's failures forgotten."""
+"""Back-off: the formula, its bounds, and when failures are forgotten."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_published_jitter_rows() -> None:
     """With a factor of 0.1 the draws 0.23, 0.32 and 0.235 give 1.023, 2.064 and 4.094 seconds."""
     retry = _retry(1, 3600, 0.1)
     draws = iter((0.23, 0.32, 0.235))
-    found = [round(delay(retry, n, draws.__next__), 3) for n in range(3)]
-    assert found == [1.023, 2.064, 4.094]
+    delays = [round(delay(retry, n, draws.__next__), 3) for n in range(3)]
+    assert delays == [1.023, 2.064, 4.094]
 
 
 @given(
@@ -42,28 +42,28 @@ def test_published_jitter_rows() -> None:
 def test_delay_stays_between_base_and_maximum(
     least: float, extra: float, factor: float, restarts: int, u: float
 ) -> None:
-    """The wait is never below the base nor above the maximum, whatever the jitter."""
+    """With any jitter the delay is at least the base and at most the maximum."""
     retry = _retry(least, least + extra, factor)
     most = retry.max_backoff.seconds
     base = min(most, retry.min_backoff.seconds * 2.0 ** min(restarts, 100))
-    found = delay(retry, restarts, lambda: u)
-    assert base * (1 - 1e-9) <= found <= min(most, base * (1 + factor)) * (1 + 1e-9)
+    wait = delay(retry, restarts, lambda: u)
+    assert base * (1 - 1e-9) <= wait <= min(most, base * (1 + factor)) * (1 + 1e-9)
 
 
 def test_failures_are_forgotten_after_rows_and_the_stable_period() -> None:
-    """Rows, and then the stable period, reset the count; its length runs from the first rows of this run."""
+    """Rows, and then the stable period, reset the count; the period starts with the first rows of the run."""
     up = Attempts(restarts=5).processed(100.0, 3).processed(130.0, 3)
     assert up.settled(Retry(), 159.9).restarts == 5
     assert up.settled(Retry(), 160.0).restarts == 0
 
 
 def test_empty_batches_never_reset() -> None:
-    """A query that only ever finishes empty batches keeps its count."""
+    """A query with only empty batches keeps its count."""
     assert Attempts(restarts=5).processed(0.0, 0).settled(Retry(), 10**6).restarts == 5
 
 
 def test_a_flapping_unit_keeps_its_count() -> None:
-    """Rows of an earlier run do not count for the present one."""
+    """Rows of an earlier run do not count for the current one."""
     flapping = Attempts()
     for start in range(0, 1000, 10):
         flapping = flapping.processed(float(start), 1).settled(Retry(), start + 5.0).restarted()
@@ -71,7 +71,7 @@ def test_a_flapping_unit_keeps_its_count() -> None:
 
 
 def test_limits() -> None:
-    """No restart when they are off or used up; none at all with `max-attempts = 0`."""
+    """There is no restart when restarts are off or used up, nor with `max-attempts = 0`."""
     assert may_restart(Retry(), 2**30)
     assert not may_restart(Retry(enabled=False), 0)
     assert may_restart(Retry(max_attempts=3), 2)
@@ -80,7 +80,7 @@ def test_limits() -> None:
 
 
 def test_the_same_failure_without_progress_is_hopeless() -> None:
-    """The fourth of the same failures is one too many, also where only a number in it differs; rows begin anew."""
+    """The fourth of the same failures is, also if only a number in it differs; rows reset the count."""
     attempts = Attempts()
     for task in (17, 18, 19):
         attempts = attempts.failed(f"task {task} failed").restarted()
@@ -91,7 +91,7 @@ def test_the_same_failure_without_progress_is_hopeless() -> None:
 
 
 def test_many_kinds_of_failures_without_progress_are_hopeless() -> None:
-    """A run that is to end does not go on for ever, however its failures differ."""
+    """A bounded run ends, however its failures differ."""
     attempts = Attempts()
     for n in range(12):
         assert not attempts.hopeless
@@ -99,8 +99,8 @@ def test_many_kinds_of_failures_without_progress_are_hopeless() -> None:
     assert attempts.hopeless
 
 
-def test_failures_without_end_are_not_all_remembered() -> None:
-    """A unit that fails for weeks costs no more than one that failed a dozen times."""
+def test_only_the_last_failures_are_kept() -> None:
+    """A unit that fails for weeks needs no more memory than one that failed a dozen times."""
     attempts = Attempts()
     for n in range(1000):
         attempts = attempts.failed(chr(0x4E00 + n)).restarted()

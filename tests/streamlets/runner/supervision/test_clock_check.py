@@ -1,21 +1,21 @@
-"""Whether the machine's clock was set back is told by comparing it with one that nobody sets."""
+"""A clock that was set back is detected by comparison with a monotonic clock."""
 
 from __future__ import annotations
 
 from streamlets.runner.supervision.clock_check import ClockCheck
 
 
-def test_setting_the_clock_back_is_told_once() -> None:
-    """Back by an hour is told once, by a second not at all, and forward or time that passes neither."""
+def test_setting_the_clock_back_is_reported_once() -> None:
+    """By an hour it is reported once, by a second not at all; passing time or a clock set forward is not reported."""
     time = {"clock": 1000.0, "timer": 5.0}
-    watch = ClockCheck(lambda: time["clock"], lambda: time["timer"])
-    assert watch.seconds() == 0
+    check = ClockCheck(lambda: time["clock"], lambda: time["timer"])
+    assert check.seconds() == 0
     time.update(clock=1100.0, timer=105.0)
-    assert watch.seconds() == 0
+    assert check.seconds() == 0
     time["clock"] -= 3600
-    assert watch.seconds() == 3600
-    assert watch.seconds() == 0
+    assert check.seconds() == 3600
+    assert check.seconds() == 0
     time["clock"] += 7200
-    assert watch.seconds() == 0
+    assert check.seconds() == 0
     time["clock"] -= 1
-    assert watch.seconds() == 0
+    assert check.seconds() == 0

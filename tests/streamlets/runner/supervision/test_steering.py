@@ -18,8 +18,8 @@ from tests.random_examples import examples
 from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake, unit_id
 
 
-def test_pause_drains_and_holds_down_until_resume() -> None:
-    """A paused streamlet finishes its batch, is `stopped` and paused with the reason, and starts again when resumed."""
+def test_pause_drains_a_streamlet_until_it_is_resumed() -> None:
+    """A paused streamlet finishes its batch, is `stopped` and paused with the cause, and starts again when resumed."""
     bench = Bench("ab")
     bench.started("a")
     bench.started("b")
@@ -39,8 +39,8 @@ def test_pause_drains_and_holds_down_until_resume() -> None:
     assert bench.units["b"].calls == ["start", "drain"] * 2
 
 
-def test_a_run_with_something_paused_goes_on() -> None:
-    """What is paused is to be resumed, so the run is not over when all else is; a drain ends it."""
+def test_a_run_with_a_paused_streamlet_goes_on() -> None:
+    """The run waits for the resume when all other streamlets are over; a drain ends it."""
     bench = Bench("ab", bounded=True)
     bench.supervisor.pause("b", "why")
     bench.started("a")
@@ -52,8 +52,8 @@ def test_a_run_with_something_paused_goes_on() -> None:
     assert bench.supervisor.done
 
 
-def test_a_bounded_run_leaves_out_what_is_paused() -> None:
-    """A run that is to end does not wait for a resume: those behind a paused streamlet go on without it."""
+def test_a_bounded_run_skips_paused_streamlets() -> None:
+    """It does not wait for a resume: the consumers of a paused streamlet start without it."""
     bench = Bench("abc", in_order=True, bounded=True, paused={"b": "paused by ann"})
     assert (bench.last("b").paused, bench.last("b").cause, bench.units["b"].calls) == (True, "paused by ann", [])
     for ref in "ac":
@@ -62,8 +62,8 @@ def test_a_bounded_run_leaves_out_what_is_paused() -> None:
     assert bench.supervisor.done
 
 
-def test_pause_ends_a_back_off_and_catches_a_start() -> None:
-    """What waits for its next attempt is paused at once; what is being started is drained once it is up."""
+def test_pause_during_a_back_off_and_during_a_start() -> None:
+    """A unit that waits for its next attempt is paused at once; one that is being started is drained once it runs."""
     bench = Bench("ab")
     bench.ended("a", BROKEN)
     bench.supervisor.pause("a", "why")
@@ -76,8 +76,8 @@ def test_pause_ends_a_back_off_and_catches_a_start() -> None:
     assert bench.units["b"].calls == ["start", "drain"]
 
 
-def test_pause_takes_in_queries_that_become_known() -> None:
-    """A streamlet paused while it is built starts none of its queries."""
+def test_a_streamlet_paused_while_it_is_built_starts_no_queries() -> None:
+    """Its queries are paused as soon as they are known."""
     bench = Bench("a")
     parts = tuple(Fake(unit_id(name)) for name in ("a.x", "a.y"))
     bench.supervisor.pause("a", "why")
@@ -89,8 +89,8 @@ def test_pause_takes_in_queries_that_become_known() -> None:
     assert [part.calls for part in parts] == [["start"], ["start"]]
 
 
-def test_failure_while_it_is_paused_is_told_and_nothing_else() -> None:
-    """A last batch that fails is replayed after the resume; it is no reason for a restart."""
+def test_a_failure_during_a_pause_is_reported_without_a_restart() -> None:
+    """A last batch that fails is replayed after the resume."""
     bench = Bench("a")
     bench.started("a")
     bench.supervisor.pause("a", "paused by ann")
@@ -101,7 +101,7 @@ def test_failure_while_it_is_paused_is_told_and_nothing_else() -> None:
 
 
 def test_resume_during_the_drain_of_a_pause_starts_again_after_it() -> None:
-    """The running batch is still finished; two runs of a query at a time must never be."""
+    """The running batch is finished first: there must never be two concurrent runs of a query."""
     bench = Bench("a")
     bench.started("a")
     bench.supervisor.pause("a", "why")
@@ -112,7 +112,7 @@ def test_resume_during_the_drain_of_a_pause_starts_again_after_it() -> None:
 
 
 def test_restart_drains_all_queries_before_one_starts() -> None:
-    """The queries of a streamlet share its readers' stop flag, so they come up again together."""
+    """The queries of a streamlet share its readers' stop flag, so they are started again together."""
     bench = Bench(["a.x", "a.y", "b"], producers={})
     for name in bench.units:
         bench.started(name)
@@ -125,8 +125,8 @@ def test_restart_drains_all_queries_before_one_starts() -> None:
     assert bench.last("a.x").cause == "restarted by ann"
 
 
-def test_restart_mends_what_failed_for_good_and_forgets_its_failures() -> None:
-    """Somebody has repaired the cause: attempts are counted anew, also when it only waits for its next one."""
+def test_restart_starts_a_unit_that_failed_for_good_and_forgets_its_failures() -> None:
+    """The cause may be fixed: attempts are counted from zero, also for a unit that waits for its next attempt."""
     bench = Bench("ab", retry=Retry(max_attempts=1))
     for _ in range(2):
         bench.ended("a", BROKEN)
@@ -143,14 +143,14 @@ def test_restart_mends_what_failed_for_good_and_forgets_its_failures() -> None:
     assert bench.units["a"].calls == ["start"] * 4
 
 
-def test_what_cannot_be_is_refused_with_the_reason() -> None:
-    """No such streamlet, nothing to resume, nothing left to pause, paused already, and the end of the run."""
+def test_impossible_requests_are_refused_with_the_reason() -> None:
+    """An unknown streamlet, one that is not paused, has failed or is paused, and the end of the run."""
     bench = Bench("ab")
     supervisor = bench.supervisor
     assert supervisor.pause("x", "why") == "there is no streamlet `x`"
     assert supervisor.resume("a", "why") == "`a` is not paused"
     bench.ended("a", Failure("wrong", fatal="for good"))
-    assert supervisor.pause("a", "why") == "`a` has failed already"
+    assert supervisor.pause("a", "why") == "`a` has already failed"
     supervisor.pause("b", "why")
     assert supervisor.restart("b", "why") == "`b` is paused: resume it"
     supervisor.handle(Drain())
@@ -158,7 +158,7 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
 
 
 def test_a_drain_that_takes_too_long_becomes_a_stop_and_then_an_end() -> None:
-    """Batches that run on are given up at the limit; what does not answer even then does not hold up the end."""
+    """Batches that run on are aborted at the limit; a unit that does not answer even then does not delay the end."""
     bench = Bench("ab", drain_within=30)
     bench.started("a")
     bench.started("b")
@@ -170,13 +170,13 @@ def test_a_drain_that_takes_too_long_becomes_a_stop_and_then_an_end() -> None:
     assert not bench.supervisor.done
     bench.passes(10)
     assert bench.supervisor.done
-    assert bench.last("b").cause == "it did not end within 10 s of being told to"
-    told = [(e.cause, e.at_once, e.within) for e in bench.events if isinstance(e, RunStopping)]
-    assert told == [("SIGTERM", False, 30), ("not drained within 30 s", True, None)]
+    assert bench.last("b").cause == "it did not end within 10 s of the stop"
+    stops = [(event.cause, event.at_once, event.within) for event in bench.events if isinstance(event, RunStopping)]
+    assert stops == [("SIGTERM", False, 30), ("not drained within 30 s", True, None)]
 
 
-def test_a_pause_that_takes_too_long_gives_its_batch_up() -> None:
-    """A single streamlet's drain has the same limit, and touches no other."""
+def test_a_pause_that_takes_too_long_aborts_the_batch() -> None:
+    """The drain of a single streamlet has the same limit, and does not affect the others."""
     bench = Bench("ab", drain_within=30)
     bench.started("a")
     bench.started("b")
@@ -187,8 +187,8 @@ def test_a_pause_that_takes_too_long_gives_its_batch_up() -> None:
     assert bench.units["b"].calls == ["start"]
 
 
-def test_what_is_up_is_roused_and_nothing_else() -> None:
-    """It drains and begins anew; what is paused, waits for its next attempt or has failed for good stays as it is."""
+def test_only_running_units_are_restarted_when_the_clock_was_set_back() -> None:
+    """Units that are paused, wait for their next attempt or have failed for good stay as they are."""
     bench = Bench("abcd", retry=Retry(max_attempts=1))
     for ref in "abcd":
         bench.started(ref)
@@ -197,7 +197,7 @@ def test_what_is_up_is_roused_and_nothing_else() -> None:
     bench.ended("c", BROKEN)
     bench.ended("d", Failure("wrong", fatal="it is wrong"))
     before = {ref: list(bench.units[ref].calls) for ref in "bcd"}
-    bench.supervisor.rouse("the clock was set back by 60 s")
+    bench.supervisor.restart_running("the clock was set back by 60 s")
     assert {ref: bench.units[ref].calls for ref in "bcd"} == before
     assert bench.last("a").cause == "draining: the clock was set back by 60 s"
     bench.ended("a")
@@ -205,15 +205,15 @@ def test_what_is_up_is_roused_and_nothing_else() -> None:
 
 
 def test_fail_fast_drains_the_others() -> None:
-    """With `fail_fast` the first failure for good ends the run, in order; without it the others go on."""
+    """With `fail_fast` the first failure for good drains the run; without it the others go on."""
     bench = Bench("ab", fail_fast=True)
     bench.started("b")
     bench.ended("a", Failure("wrong", fatal="for good"))
     assert bench.units["b"].calls == ["start", "drain"]
     bench.ended("b")
     assert bench.supervisor.done
-    (told,) = [event for event in bench.events if isinstance(event, RunStopping)]
-    assert told.cause == "a failed for good, and --fail-fast is on"
+    (stopping,) = [event for event in bench.events if isinstance(event, RunStopping)]
+    assert stopping.cause == "a failed for good, and --fail-fast is set"
 
 
 _NAMES = ("a", "b.x", "b.y", "c")
@@ -222,7 +222,7 @@ _STREAMLETS = st.sampled_from("abc")
 
 
 class _Machine(RuleBasedStateMachine):
-    """Commands, failures and completions at any moment. The fake units refuse to run twice at a time."""
+    """Commands, failures and completions at any time. The fake units refuse concurrent runs."""
 
     @initialize(in_order=st.booleans(), bounded=st.booleans(), attempts=st.integers(0, 2), limit=st.booleans())
     def begin(self, in_order: bool, bounded: bool, attempts: int, limit: bool) -> None:
@@ -263,17 +263,17 @@ class _Machine(RuleBasedStateMachine):
 
     @rule(streamlet=_STREAMLETS)
     def resume(self, streamlet: str) -> None:
-        refused = self.bench.supervisor.resume(streamlet, "resumed")
-        assert bool(refused) == (streamlet not in self.paused or self.ending)
-        if not refused:
+        refusal = self.bench.supervisor.resume(streamlet, "resumed")
+        assert bool(refusal) == (streamlet not in self.paused or self.ending)
+        if not refusal:
             self.paused.discard(streamlet)
         self.bench.passes(0)
 
     @rule(streamlet=_STREAMLETS)
     def restart(self, streamlet: str) -> None:
-        refused = self.bench.supervisor.restart(streamlet, "restarted")
-        assert bool(refused) == (streamlet in self.paused or self.ending)
-        if not refused:
+        refusal = self.bench.supervisor.restart(streamlet, "restarted")
+        assert bool(refusal) == (streamlet in self.paused or self.ending)
+        if not refusal:
             self.restarted |= {unit.id for unit in self.bench.units.values() if unit.id.streamlet == streamlet}
         self.bench.passes(0)
 
@@ -283,27 +283,27 @@ class _Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: len(self.bench.events) > 20)
     @rule(at_once=st.booleans())
-    def end_is_asked(self, at_once: bool) -> None:
+    def end_is_requested(self, at_once: bool) -> None:
         self.bench.supervisor.handle(StopNow() if at_once else Drain())
         self.ending = True
 
     @invariant()
-    def the_paused_are_down_or_going_down(self) -> None:
-        """Whatever is paused is over, or was told to go down, or is told so once its start is through."""
+    def the_paused_are_over_or_draining(self) -> None:
+        """A paused unit is over, is being drained, or is drained once it has started."""
         for name, unit in self.bench.units.items():
             if unit.id.streamlet in self.paused and not self.ending:
                 over = self.bench.state(name) in ("stopped", "completed", "failed")
                 assert over or (unit.up and (unit.calls[-1] != "start" or self.bench.state(name) == "starting"))
 
     @invariant()
-    def paused_is_said_of_nothing_else(self) -> None:
-        """An event says `paused` only of a streamlet that somebody paused."""
+    def nothing_else_is_paused(self) -> None:
+        """An event has `paused` only for a streamlet that was paused."""
         for name, unit in self.bench.units.items():
             assert not self.bench.last(name).paused or unit.id.streamlet in self.paused or self.ending
 
     @invariant()
     def transitions_are_legal(self) -> None:
-        """What is over starts again only when it was paused or somebody restarted it."""
+        """A unit that is over starts again only when it was paused or restarted."""
         over = {"paused", "stopped", "completed", "failed"}
         allowed = {
             "starting": {"starting", "running", "backing-off"} | over,
@@ -316,18 +316,18 @@ class _Machine(RuleBasedStateMachine):
             if isinstance(event, UnitChanged):
                 seen[event.unit].append("paused" if event.paused else event.state)
         for id, states in seen.items():
-            anew = {"starting"} if id in self.restarted else set()
-            assert all(after in allowed.get(before, anew) for before, after in itertools.pairwise(states)), states
+            restart = {"starting"} if id in self.restarted else set()
+            assert all(after in allowed.get(before, restart) for before, after in itertools.pairwise(states)), states
 
     @invariant()
     def the_run_never_hangs(self) -> None:
-        """Until it is done something is up, is due, or is paused and may be resumed."""
+        """Until it is done a unit is running, is due, or is paused and may be resumed."""
         if not self.bench.supervisor.done:
             assert self._up() or self.bench.supervisor.tick() is not None or self.paused
 
     @invariant()
-    def the_end_is_an_end(self) -> None:
-        """Once an end is asked for, nothing is started that was not being started."""
+    def nothing_is_started_at_the_end(self) -> None:
+        """Once an end was requested, no unit is started that was not being started."""
         if self.ending:
             assert "backing-off" not in {self.bench.state(name) for name in _NAMES}
             assert all(unit.up for unit in self.bench.units.values() if self.bench.state(str(unit.id)) == "starting")

@@ -1,4 +1,4 @@
-"""Many units whose common ground gives way: their restarts, simulated as in the benchmark."""
+"""The restarts of many units after a common failure, simulated as in the benchmark."""
 
 from __future__ import annotations
 

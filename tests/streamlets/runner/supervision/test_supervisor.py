@@ -1,4 +1,4 @@
-"""The supervisor: what it starts and when, what it restarts, how it stops. Without Spark, with a clock of its own."""
+"""The supervisor: starts, restarts and stops, without Spark and with a clock set by hand."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake
 
 
 def test_all_start_at_once() -> None:
-    """An unbounded run starts every streamlet at once, producers or not."""
+    """An unbounded run starts every streamlet at once, without waiting for its producers."""
     bench = Bench("abc")
     assert [unit.calls for unit in bench.units.values()] == [["start"]] * 3
 
 
 def test_bounded_run_goes_in_topological_order() -> None:
-    """A streamlet of a bounded run starts once its producers have ended, also when one of them failed for good."""
+    """A streamlet of a bounded run starts once its producers are over, also if one of them failed for good."""
     bench = Bench("abc", in_order=True, bounded=True)
     assert [bench.units[ref].calls for ref in "abc"] == [["start"], [], []]
     assert bench.last("b").waiting == "waiting for a"
@@ -52,8 +52,8 @@ def test_failure_backs_off_and_restarts() -> None:
     assert bench.last("a").retry_in == 2.0
 
 
-def test_stable_unit_starts_counting_anew() -> None:
-    """After rows and the stable period the next failure waits the shortest delay again."""
+def test_the_count_of_a_stable_unit_is_reset() -> None:
+    """After rows and the stable period, the next failure waits the shortest delay again."""
     bench = Bench("a")
     for _ in range(3):
         bench.ended("a", BROKEN)
@@ -66,7 +66,7 @@ def test_stable_unit_starts_counting_anew() -> None:
 
 
 def test_fatal_failure_is_not_retried_and_others_go_on() -> None:
-    """What no restart can mend fails at once; the others keep running."""
+    """A failure that no restart can fix is for good at once; the others keep running."""
     bench = Bench("ab")
     bench.started("b")
     bench.ended("a", Failure("wrong column", ("user.py:3 in build",), "Spark refuses the plan"))
@@ -76,18 +76,18 @@ def test_fatal_failure_is_not_retried_and_others_go_on() -> None:
 
 
 def test_attempts_run_out() -> None:
-    """With `max-attempts = 2` the third failure is the last; the reason says so."""
+    """With `max-attempts = 2` the third failure is the last, which is in its cause."""
     bench = Bench("a", retry=Retry(max_attempts=2))
     for _ in range(2):
         bench.ended("a", BROKEN)
         bench.passes(100)
     bench.ended("a", BROKEN)
-    assert bench.last("a").cause == "it broke (given up after 2 restarts)"
+    assert bench.last("a").cause == "it broke (abandoned after 2 restarts)"
     assert bench.supervisor.done
 
 
-def test_bounded_run_gives_up_only_without_progress() -> None:
-    """A bounded run that fails alike again and again goes on as long as rows are processed in between, then ends."""
+def test_a_unit_of_a_bounded_run_fails_for_good_only_without_progress() -> None:
+    """It is restarted after the same failure as long as rows are processed in between."""
     bench = Bench("a", in_order=True, bounded=True)
     for _ in range(10):
         bench.started("a")
@@ -98,12 +98,12 @@ def test_bounded_run_gives_up_only_without_progress() -> None:
     for _ in range(3):
         bench.ended("a", BROKEN)
         bench.passes(10_000)
-    assert bench.last("a").cause == "it broke (given up after 12 restarts)"
+    assert bench.last("a").cause == "it broke (abandoned after 12 restarts)"
     assert bench.supervisor.done
 
 
-def test_endless_run_never_gives_up_by_itself() -> None:
-    """Without `max-attempts` an endless run restarts what fails alike, however often."""
+def test_an_unbounded_run_never_abandons_a_unit_by_itself() -> None:
+    """Without `max-attempts` it restarts a unit after the same failure any number of times."""
     bench = Bench("a")
     for _ in range(20):
         bench.ended("a", BROKEN)
@@ -111,16 +111,16 @@ def test_endless_run_never_gives_up_by_itself() -> None:
     assert bench.state("a") == "starting"
 
 
-def test_clean_end_nobody_asked_for_is_a_failure() -> None:
+def test_an_end_without_a_request_is_a_failure() -> None:
     """An unbounded query that just ends is restarted."""
     bench = Bench("a")
     bench.started("a")
     bench.ended("a")
-    assert (bench.state("a"), bench.last("a").cause) == ("backing-off", "it ended although nobody asked it to")
+    assert (bench.state("a"), bench.last("a").cause) == ("backing-off", "it ended without a request to stop")
 
 
 def test_facts_of_an_earlier_run_are_ignored() -> None:
-    """An end that is told twice, or late, changes nothing."""
+    """An end that is reported twice, or late, has no effect."""
     bench = Bench("a")
     late = Ended(bench.units["a"].id, bench.units["a"].run, BROKEN)
     bench.ended("a", BROKEN)
@@ -131,7 +131,7 @@ def test_facts_of_an_earlier_run_are_ignored() -> None:
 
 
 def test_streamlet_becomes_its_queries() -> None:
-    """Queries take the place of their streamlet in order, and those behind it wait for all of them."""
+    """Queries replace their streamlet in the order, and its consumers wait for all of them."""
     bench = Bench("ab", in_order=True, bounded=True)
     parts = (Fake(UnitId("a", "x"), bounded=True), Fake(UnitId("a", "y"), bounded=True))
     bench.supervisor.handle(Became(UnitId("a", ""), 1, parts))
@@ -145,7 +145,7 @@ def test_streamlet_becomes_its_queries() -> None:
     assert bench.units["b"].calls == ["start"]
 
 
-def test_drain_asks_producers_first() -> None:
+def test_producers_are_drained_first() -> None:
     """A consumer is drained only when its producers have stopped."""
     bench = Bench("abc")
     for ref in "abc":
@@ -159,8 +159,9 @@ def test_drain_asks_producers_first() -> None:
     assert bench.supervisor.done
 
 
-def test_drain_waits_for_long_batches_of_producers_no_longer() -> None:
-    """After two seconds those are drained, too, whose producers still finish a batch, also one that comes up later."""
+def test_drain_does_not_wait_for_long_batches_of_producers() -> None:
+    """After two seconds consumers are drained although their producers still finish a batch; a unit that starts later
+    is drained at once, too."""
     bench = Bench("abc")
     bench.started("a")
     bench.started("b")
@@ -177,8 +178,8 @@ def test_drain_waits_for_long_batches_of_producers_no_longer() -> None:
 
 
 def test_a_clock_that_is_set_back_delays_nothing() -> None:
-    """Waiting goes by time that passes: a restart and the limit of a drain come when they are due, and events tell what
-    the clock says."""
+    """Waits use a monotonic clock: a restart and the limit of a drain are on time. Events have the time of the wall
+    clock."""
     bench = Bench("a", drain_within=30)
     bench.started("a")
     bench.ended("a", BROKEN)
@@ -192,8 +193,8 @@ def test_a_clock_that_is_set_back_delays_nothing() -> None:
     assert bench.units["a"].calls == ["start", "start", "drain", "stop"]
 
 
-def test_drain_of_a_cycle_asks_all() -> None:
-    """Where no order is right, all are drained at once."""
+def test_a_cycle_is_drained_as_a_whole() -> None:
+    """Its streamlets have no order, so all are drained at once."""
     bench = Bench("ab", producers={"a": ["b"], "b": ["a"]})
     bench.started("a")
     bench.started("b")
@@ -202,7 +203,7 @@ def test_drain_of_a_cycle_asks_all() -> None:
 
 
 def test_drain_catches_up_with_a_unit_that_is_starting() -> None:
-    """A unit in the middle of its start is drained once it is up."""
+    """A unit in the middle of its start is drained once it runs."""
     bench = Bench("a")
     bench.supervisor.handle(Drain())
     assert bench.units["a"].calls == ["start"]
@@ -211,7 +212,7 @@ def test_drain_catches_up_with_a_unit_that_is_starting() -> None:
 
 
 def test_no_restart_while_draining() -> None:
-    """What backs off is stopped; what fails in its last batch is stopped, and says why."""
+    """A unit that is backing off is stopped; one that fails in its last batch is stopped with that cause."""
     bench = Bench("ab")
     bench.ended("a", BROKEN)
     bench.started("b")
@@ -223,7 +224,7 @@ def test_no_restart_while_draining() -> None:
 
 
 def test_second_request_stops_at_once() -> None:
-    """After a drain that takes too long, everything that is up is stopped without order."""
+    """During a drain, a stop ends all running units at once, without an order."""
     bench = Bench("ab")
     bench.started("a")
     bench.started("b")
@@ -233,39 +234,39 @@ def test_second_request_stops_at_once() -> None:
     assert bench.units["b"].calls == ["start", "stop"]
 
 
-def test_what_is_up_is_restarted_when_the_ground_is_lost() -> None:
-    """When what all live on is gone, each unit that was up backs off by itself, and what it tells later is not heard;
-    one that waits for its producers goes on waiting, and restarts that are off stay off."""
+def test_started_units_are_restarted_when_spark_is_lost() -> None:
+    """Each started unit backs off by itself, and its later reports are ignored. A unit that waits for its producers
+    goes on waiting. With restarts off, the units fail for good."""
     bench = Bench("ab", in_order=True, bounded=True)
-    bench.supervisor.handle(Lost(Failure("the JVM is gone"), frozenset("ab")))
-    told = bench.last("a")
-    assert (told.state, told.cause, told.retry_in) == ("backing-off", "the JVM is gone", 1.0)
+    bench.supervisor.handle(Lost(Failure("the JVM exited"), frozenset("ab")))
+    change = bench.last("a")
+    assert (change.state, change.cause, change.retry_in) == ("backing-off", "the JVM exited", 1.0)
     assert bench.state("b") == "starting"
     bench.ended("a", Failure("the socket is closed"))
-    assert bench.last("a") is told
+    assert bench.last("a") is change
     bench.passes(1.0)
     assert bench.units["a"].calls == ["start", "start"]
 
     bench = Bench("ab", retry=Retry(enabled=False))
-    bench.supervisor.handle(Lost(Failure("the JVM is gone"), frozenset("ab")))
+    bench.supervisor.handle(Lost(Failure("the JVM exited"), frozenset("ab")))
     assert bench.supervisor.done
     assert len(bench.supervisor.failed) == 2
 
 
-def test_ground_lost_while_draining_ends_the_run() -> None:
-    """Nothing comes up again when the end was asked for."""
+def test_a_loss_of_spark_while_draining_ends_the_run() -> None:
+    """No unit is started again during a drain."""
     bench = Bench("ab")
     bench.started("a")
     bench.started("b")
     bench.supervisor.handle(Drain())
-    bench.supervisor.handle(Lost(Failure("the JVM is gone"), frozenset("ab")))
+    bench.supervisor.handle(Lost(Failure("the JVM exited"), frozenset("ab")))
     assert [bench.state(ref) for ref in "ab"] == ["stopped", "stopped"]
     assert bench.supervisor.done
     assert bench.supervisor.failed == ()
 
 
 class _Machine(RuleBasedStateMachine):
-    """Anything that can happen to four units in any order."""
+    """All that can happen to four units, in any order."""
 
     @initialize(in_order=st.booleans(), bounded=st.booleans(), attempts=st.integers(0, 3))
     def begin(self, in_order: bool, bounded: bool, attempts: int) -> None:
@@ -303,18 +304,18 @@ class _Machine(RuleBasedStateMachine):
         self.bench.passes(seconds)
 
     @rule()
-    def drain_is_asked(self) -> None:
+    def drain_is_requested(self) -> None:
         self.bench.supervisor.handle(Drain())
         self.ending = True
 
     @rule()
-    def stop_is_asked(self) -> None:
+    def stop_is_requested(self) -> None:
         self.bench.supervisor.handle(StopNow())
         self.ending = True
 
     @invariant()
     def transitions_are_legal(self) -> None:
-        """States follow one another only as they may, and a final one is the last."""
+        """Only allowed changes of state occur, and a final state is the last."""
         allowed = {
             "starting": {"starting", "running", "backing-off", "stopped", "completed", "failed"},
             "running": {"running", "backing-off", "stopped", "completed", "failed"},
@@ -329,10 +330,10 @@ class _Machine(RuleBasedStateMachine):
 
     @invariant()
     def order_is_kept(self) -> None:
-        """In a bounded run nothing starts before its producers have ended."""
+        """In a bounded run no streamlet starts before its producers are over."""
         for ref, before in self.producers.items() if self.in_order else ():
             if "start" in self.bench.units[ref].calls:
-                assert all(self.bench.state(each) in ("stopped", "completed", "failed") for each in before)
+                assert all(self.bench.state(producer) in ("stopped", "completed", "failed") for producer in before)
 
     @invariant()
     def restarts_are_limited(self) -> None:
@@ -341,13 +342,13 @@ class _Machine(RuleBasedStateMachine):
 
     @invariant()
     def something_is_awaited_until_done(self) -> None:
-        """The run never hangs: until it is done, something is up, is due, or a fact is owed."""
+        """The run never hangs: until it is done, a unit is running, is due, or must report a fact."""
         if not self.bench.supervisor.done:
             assert self._live() or self.bench.supervisor.tick() is not None
 
     @invariant()
     def ending_restarts_nothing(self) -> None:
-        """Once an end is asked for, nothing backs off."""
+        """Once an end was requested, no unit backs off."""
         if self.ending:
             assert "backing-off" not in {self.bench.state(ref) for ref in "abcd"}
 

@@ -56,7 +56,7 @@ def test_one_that_dies_is_told_once_and_replaced_once(tmp_path: Path) -> None:
     assert host.spark() is starts.made[0]
     assert host.failure() is None
     starts.made[0].process.kill()
-    assert told.get(timeout=300).cause == "Spark's Java process is gone (killed by signal 9)"
+    assert told.get(timeout=300).cause == "Spark's Java process exited (killed by signal 9)"
     assert host.failure() is not None
     with ThreadPoolExecutor(4) as asking:
         found = list(asking.map(lambda _: host.spark(), range(4)))
@@ -74,7 +74,7 @@ def test_one_that_does_not_start_again_is_tried_again_later(tmp_path: Path) -> N
     host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log")
     starts.made[0].stop()
     starts.broken = True
-    with pytest.raises(SparkGoneError, match="does not start again: there is no memory"):
+    with pytest.raises(SparkGoneError, match="cannot be started again: there is no memory"):
         host.spark()
     starts.broken = False
     assert host.spark() is starts.made[1]
@@ -109,6 +109,6 @@ def test_lack_of_memory_is_said(tmp_path: Path, code: int, words: str) -> None:
     (tmp_path / "jvm.log").write_text(f"{'-' * 1_000_000}\n{words}\n")
     SparkHost(Starts(f"raise SystemExit({code})"), told.put, tmp_path / "jvm.log")
     assert told.get(timeout=300).cause == (
-        f"Spark's Java process is gone (exit code {code}, out of memory; "
-        "see `spark.driver.memory` in `flow.runtimes.spark`)"
+        f"Spark's Java process exited (exit code {code}, out of memory; "
+        "increase `spark.driver.memory` in `flow.runtimes.spark`)"
     )
