@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @application_arguments
 @click.option(
     "--format", "form", type=click.Choice(["terminal", "mermaid", "dot", "json"]), default="terminal",
-    show_default=True, help="A drawing for the terminal, or text for other tools.",
+    show_default=True, help="The output format: a drawing for the terminal, or a description for other tools.",
 )  # fmt: skip
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with the characters -, | and + only.")
 def graph(arguments: Sequence[str], conf: Sequence[str], form: str, ascii_only: bool) -> None:

@@ -20,8 +20,8 @@ from cli.state import state_options
 def stop(path: Path, state_dir: Path | None, application: str | None, now: bool, timeout: float | None) -> None:
     """Stop a running application gracefully: start no new batch, commit the running ones, producers before consumers.
 
-    The command waits until the application has ended; Ctrl-C ends the waiting only. PATH is the application's blueprint
-    or directory (default: the working directory).
+    The command waits until the application has ended; after Ctrl-C, the application stops without it. PATH is the
+    application's blueprint or directory (default: the working directory).
 
     The exit code is 0 if the application was stopped or was not running, and 1 if it ended in any other way.
     """

@@ -65,7 +65,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 @click.option("--older-than", metavar="AGE", help="Delete records that were written longer ago, for example `7 days`.")
 @click.option("--schema", metavar="FINGERPRINT", help="Delete records with this schema, as shown by `flow topics`.")
 @click.option("--all", "everything", is_flag=True, help="Delete all records.")
-@click.option("--force", is_flag=True, help="Also delete records that readers have not committed; they report them.")
+@click.option("--force", is_flag=True, help="Also delete records that readers have not committed.")
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @format_option()
@@ -85,9 +85,9 @@ def purge(
     """Delete records of TOPIC that all readers have committed.
 
     Choose the records with --older-than, --schema or both, or with --all. Records are deleted by whole files, oldest
-    first. Records that a reader has not committed are kept unless --force is given. The readers are the application's
-    checkpoints and the consumers in its blueprint. Disk space is freed immediately, or within two hours if the
-    application is running.
+    first. Records that a reader has not committed are kept unless --force is given; these readers then report the
+    loss. The readers are the application's checkpoints and the consumers in its blueprint. Disk space is freed
+    immediately, or within two hours if the application is running.
 
     PATH is the application's blueprint or directory (default: the working directory). The exit code is 1 if records
     were kept because of a reader.

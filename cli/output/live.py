@@ -213,11 +213,12 @@ class TableView:
 
         with self._lock:
             status = self._status
-        table = Table(title=f"{status.application} · {status.health} · logs in {self._logs}", title_justify="left")
-        table.add_column("streamlet")
+        title = f"{status.application} · {status.health} · logs in {self._logs}"
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        table.add_column("streamlet", overflow="fold")
         table.add_column("state", no_wrap=True)
         for name in ("rows in", "rows out", "rows/s", "backlog", "state rows", "late", "dead letters"):
-            table.add_column(name, justify="right")
+            table.add_column(name.replace(" ", "\n"), justify="right")
         now = time.time()
         for streamlet in status.streamlets:
             out, backlog = streamlet.rows_out, streamlet.backlog

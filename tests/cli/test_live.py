@@ -109,7 +109,7 @@ def test_table() -> None:
     assert shown.index("delays.out: backing-off, restart in 8.0 s") < shown.index("at delays.py:7 in each")
     assert shown.index("at delays.py:7 in each") < shown.index("sink down")
     (row,) = [line for line in shown.splitlines()[-6:] if "delays" in line]
-    cells = [cell.strip() for cell in row.replace("│", "┃").split("┃") if cell.strip()]
+    cells = re.split(r"  +", row.strip())
     assert cells[1].startswith("backing-off")
     assert cells[2:4] == ["2,000", "1,800"]
     assert cells[5:] == ["4,000", "9", "3", "4"]
