@@ -20,7 +20,6 @@ COVERED = ("CONTRIBUTING.md", "README.md", "benchmarks", "blueprint", "cli", "do
 
 NOT_YET = (
     "README.md",
-    "blueprint/comparison",
     "docs/diagnostics-json.md",
     "docs/diagnostics.md",
     "docs/streamlets.md",

@@ -1,4 +1,4 @@
-"""An application described in a file, and what it takes to get from one description to another."""
+"""Descriptors of applications in files, and the changes between two of them, each with what it requires."""
 
 from blueprint.comparison.changes import Change, ChangeClass, worst
 from blueprint.comparison.compare import compare

@@ -1,4 +1,4 @@
-"""What a comparison of two descriptors finds: changes, each of a class that says what it takes to make it."""
+"""The results of a comparison of two descriptors: changes, each with a class that states what it requires."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 class ChangeClass(enum.Enum):
-    """What a change takes, the mildest first; allowing one allows those before it."""
+    """What a change requires, from the mildest to the strongest. Allowing a class allows the milder ones."""
 
     SAFE = "safe"
     READERS_FIRST = "readers-first"
@@ -19,12 +19,12 @@ class ChangeClass(enum.Enum):
 
     @property
     def rank(self) -> int:
-        """0 for the mildest."""
+        """Return the position in the order, 0 for the mildest."""
         return _ORDER.index(self)
 
     @property
     def words(self) -> str:
-        """Return what it takes, as a sentence begins."""
+        """Return the requirement as the beginning of a sentence."""
         return _WORDS[self]
 
 
@@ -34,7 +34,7 @@ _WORDS = {
     ChangeClass.SAFE: "safe at any time",
     ChangeClass.READERS_FIRST: "safe once the readers are upgraded",
     ChangeClass.WRITERS_FIRST: "safe once the writers are upgraded",
-    ChangeClass.DRAIN: "needs a drain before it",
+    ChangeClass.DRAIN: "requires a drain first",
     ChangeClass.STATE_LOSS: "loses a checkpoint or its state",
     ChangeClass.BREAKING: "breaks readers of records already in a topic",
 }
@@ -45,15 +45,15 @@ class Change:
     """One difference between two descriptors of an application.
 
     Arguments:
-        code: what kind of change, as in `diagnostics.codes`.
+        code: the kind of change, as in `diagnostics.codes`.
         needs: its class.
-        headline: one sentence that can be read alone; names stand in back-quotes; no full stop.
-        path: where it is in the newer descriptor: keys from its root, such as `("streamlets", "join", "class")`;
-            () when it has no place there.
-        before: where it was in the older one, likewise.
-        queries: the queries that lose their checkpoint or state, as `streamlet.query`; only `streamlet` where its
+        headline: one sentence that can be read alone, with names in back-quotes and without a full stop.
+        path: its place in the newer descriptor, as keys from the root, such as `("streamlets", "join", "class")`; ()
+            when it has no place there.
+        before: its place in the older descriptor, likewise.
+        queries: the queries that lose their checkpoint or state, as `streamlet.query`; only `streamlet` when its
             queries are not known.
-        causes: why it is of its class, one sentence each.
+        causes: the reasons for its class, one sentence each.
         help: what to do, one sentence each.
     """
 
@@ -68,5 +68,5 @@ class Change:
 
 
 def worst(changes: Iterable[Change]) -> ChangeClass:
-    """Return the class of the change that takes most; safe when there is none."""
+    """Return the strongest class of some changes; safe when there are none."""
     return max((change.needs for change in changes), key=lambda needs: needs.rank, default=ChangeClass.SAFE)

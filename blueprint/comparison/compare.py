@@ -1,4 +1,4 @@
-"""`compare`: every change between two descriptors of an application, each with what it takes to make it."""
+"""`compare`: every change between two descriptors of an application, each with what it requires."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ _COMPARISONS = (
 
 
 def compare(old: ApplicationDescriptor, new: ApplicationDescriptor) -> tuple[Change, ...]:
-    """Return every change, the one that takes most first; none between a descriptor and itself.
+    """Return every change between two descriptors, the strongest first.
 
-    What neither descriptor says is not seen: other logic under the same class, unless both know their queries, and
-    other code in the same query.
+    Changes that no descriptor contains are not detected: different logic of the same class, unless both descriptors
+    have its queries, and different code in the same query.
 
     Arguments:
-        old: as it is deployed; what it says of queries and of records in topics makes the answer exact, and where it
-            says nothing the worst is assumed.
-        new: as it shall be.
+        old: the deployed application. Where it lacks the queries or the schemas of written records, the worst case is
+            assumed.
+        new: the application to deploy.
     """
     pairing = paired(old, new)
-    found = [change for comparison in _COMPARISONS for change in comparison(pairing)]
-    return tuple(sorted(found, key=lambda change: (-change.needs.rank, change.path or change.before, change.headline)))
+    changes = [change for comparison in _COMPARISONS for change in comparison(pairing)]
+    return tuple(
+        sorted(changes, key=lambda change: (-change.needs.rank, change.path or change.before, change.headline))
+    )

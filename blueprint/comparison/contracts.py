@@ -1,4 +1,4 @@
-"""Changes of schemas: what lies in topics must stay readable, and whoever is upgraded later must read what comes."""
+"""Changes of schemas: records in topics must stay readable, and readers upgraded later must read the new records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blueprint.spelling import listing
 
 
 def schemas(pairing: Pairing) -> Iterator[Change]:
-    """Ports, in streamlets that stayed or were renamed, that have another schema now."""
+    """Yield the ports with a different schema, of streamlets that are in both descriptors or were renamed."""
     for ref, now in sorted(pairing.streamlets.items()):
         old, new = pairing.old.streamlets[ref], pairing.new.streamlets[now]
         for before, name in sorted(pairing.inlets[ref].items()):
@@ -27,33 +27,33 @@ def schemas(pairing: Pairing) -> Iterator[Change]:
 def _read(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Change:
     old = pairing.old.streamlets[before[0]].inlets[before[1]]
     new = pairing.new.streamlets[now[0]].inlets[now[1]]
-    lying = history(pairing, new.topic)
+    present = history(pairing, new.topic)
     lost, state = _state_touched(pairing, before, retyped(old.contract, new.contract))
-    found = unread(lying, new.contract)
-    doubts = [risk for risk in risks(lying, new.contract) if risk not in risks(lying, old.contract)]
-    wanted = unread((old.contract,), new.contract) if outside(pairing.old, old.topic) else []
-    causes, help = [], [text for one in found for text in one.changes]
-    if found:
+    unreadable = unread(present, new.contract)
+    doubts = [risk for risk in risks(present, new.contract) if risk not in risks(present, old.contract)]
+    required = unread((old.contract,), new.contract) if outside(pairing.old, old.topic) else []
+    causes, help = [], [text for schema in unreadable for text in schema.changes]
+    if unreadable:
         needs = ChangeClass.BREAKING
         causes += [
             f"records already in `{new.topic}` can no longer be read",
-            *(why for one in found for why in one.causes),
+            *(cause for schema in unreadable for cause in schema.causes),
         ]
-        help.append(_WORK_OFF)
+        help.append(_PROCESS_FIRST)
     else:
         needs = next((needs for needs, holds in (
-            (ChangeClass.STATE_LOSS, lost), (ChangeClass.DRAIN, doubts), (ChangeClass.WRITERS_FIRST, wanted)
+            (ChangeClass.STATE_LOSS, lost), (ChangeClass.DRAIN, doubts), (ChangeClass.WRITERS_FIRST, required)
         ) if holds), ChangeClass.SAFE)  # fmt: skip
     causes += state
     if doubts:
-        causes += [f"records already in `{new.topic}` may be read as something else", *doubts]
-    if wanted:
-        causes += [f"`{new.topic}` is written by others, who must give what is wanted first", *wanted[0].causes]
+        causes += [f"records already in `{new.topic}` may be misinterpreted", *doubts]
+    if required:
+        causes += [f"other applications write `{new.topic}`, and must be upgraded first", *required[0].causes]
     if needs is ChangeClass.SAFE:
-        causes.append(f"all that lies in `{new.topic}` can be read with it")
+        causes.append(f"all records in `{new.topic}` can be read with the new schema")
     words = differences(old.contract, new.contract)
     return Change(
-        "change-schema", needs, f"`{'.'.join(now)}` reads with another schema: {words}",
+        "change-schema", needs, f"`{'.'.join(now)}` reads with a different schema: {words}",
         ("streamlets", now[0], "inlets", now[1]), ("streamlets", before[0], "inlets", before[1]), lost,
         tuple(causes), tuple(dict.fromkeys(help)),
     )  # fmt: skip
@@ -62,13 +62,13 @@ def _read(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Ch
 def _state_touched(
     pairing: Pairing, inlet: tuple[str, str], changed: list[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Queries whose state may hold fields of another type now, and why that matters."""
+    """Return the queries whose state may have fields with a different type, and the reasons why that matters."""
     streamlet = pairing.old.streamlets[inlet[0]]
     lost = tuple(sorted(set(reading(inlet[0], streamlet, inlet[1])) & set(keeping_state(inlet[0], streamlet))))
     if not changed or not lost:
         return (), ()
-    refused = f"where the state of {names(lost)} holds {listing(changed)}, Spark refuses it in another type"
-    return lost, (refused, *((UNKNOWN_STATE,) if stateful(streamlet) is None else ()))
+    rejected = f"if the state of {names(lost)} contains {listing(changed)}, Spark rejects the different type"
+    return lost, (rejected, *((UNKNOWN_STATE,) if stateful(streamlet) is None else ()))
 
 
 def _written(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Change:
@@ -76,25 +76,27 @@ def _written(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) ->
     new = pairing.new.streamlets[now[0]].outlets[now[1]]
     needs = ChangeClass.SAFE
     causes: list[str] = []
-    behind: list[str] = []
+    outdated: list[str] = []
     for (ref, name), inlet in sorted(pairing.old.inlets_of(old.topic).items()):
-        for one in unread((new.contract,), inlet.contract):
-            behind.append(f"{ref}.{name}")
-            causes += [f"`{ref}.{name}` as it was cannot read what is written now", *one.causes]
-    if behind:
+        for schema in unread((new.contract,), inlet.contract):
+            outdated.append(f"{ref}.{name}")
+            causes += [f"the old version of `{ref}.{name}` cannot read the new records", *schema.causes]
+    if outdated:
         needs = ChangeClass.READERS_FIRST
     elif not pairing.old.inlets_of(old.topic) and (missed := unread((new.contract,), old.contract)):
         needs = ChangeClass.READERS_FIRST
-        causes += [f"whoever reads `{old.topic}` from outside must be upgraded first", *missed[0].causes]
+        causes += [f"other readers of `{old.topic}` must be upgraded first", *missed[0].causes]
     else:
-        causes.append("all who read it as they were can read what is written now")
-    help = (f"upgrade {listing(behind)} first; one application started anew as a whole does that",) if behind else ()
+        causes.append("the old versions of all readers can read the new records")
+    help = (f"upgrade {listing(outdated)} first; a restart of the whole application does that",) if outdated else ()
     words = differences(old.contract, new.contract)
     return Change(
-        "change-schema", needs, f"`{'.'.join(now)}` writes with another schema: {words}",
+        "change-schema", needs, f"`{'.'.join(now)}` writes with a different schema: {words}",
         ("streamlets", now[0], "outlets", now[1]), ("streamlets", before[0], "outlets", before[1]), (),
         tuple(causes), help,
     )  # fmt: skip
 
 
-_WORK_OFF = "or work them off first, on the old blueprint: `flow run --available-now`; later nobody can read them again"
+_PROCESS_FIRST = (
+    "or process them first, with the old blueprint: `flow run --available-now`; they cannot be read afterwards"
+)

@@ -1,4 +1,4 @@
-"""From a plan to its descriptor: what matters to checkpoints, state and readers, without secrets."""
+"""Create the descriptor of a plan: what matters to checkpoints, state and readers, without secrets."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> Appl
 
     The schemas of written records are not included: only a runner knows them.
     """
-    streamlets = sorted(plan.streamlets, key=lambda one: one.ref)
+    streamlets = sorted(plan.streamlets, key=lambda streamlet: streamlet.ref)
     return ApplicationDescriptor(
         application=plan.name,
-        streamlets={one.ref: _streamlet(one, plan.folder, (queries or {}).get(one.ref)) for one in streamlets},
+        streamlets={
+            streamlet.ref: _streamlet(streamlet, plan.folder, (queries or {}).get(streamlet.ref))
+            for streamlet in streamlets
+        },
         topics={topic.id: _topic(topic) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
         spark=hidden(plan.spark),
     )
@@ -36,12 +39,14 @@ def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> Appl
 
 def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuery] | None) -> DescribedStreamlet:
     inlets = {
-        one.name: DescribedInlet(one.topic, one.contract, one.starting, one.max_records)
-        for one in sorted(plan.inlets, key=lambda one: one.name)
+        inlet.name: DescribedInlet(inlet.topic, inlet.contract, inlet.starting, inlet.max_records)
+        for inlet in sorted(plan.inlets, key=lambda inlet: inlet.name)
     }
     outlets = {
-        one.name: DescribedOutlet(one.topic, one.contract, one.partition_by, one.on_invalid, one.extra)
-        for one in sorted(plan.outlets, key=lambda one: one.name)
+        outlet.name: DescribedOutlet(
+            outlet.topic, outlet.contract, outlet.partition_by, outlet.on_invalid, outlet.extra
+        )
+        for outlet in sorted(plan.outlets, key=lambda outlet: outlet.name)
     }
     return DescribedStreamlet(
         class_name=plan.class_name,
@@ -59,18 +64,18 @@ def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuer
 
 
 def retry_json(retry: Retry) -> dict[str, Json]:
-    """Return how units are restarted, by the names of the settings."""
+    """Return the restart settings as JSON, by the names of the settings."""
     return {field.name.replace("_", "-"): as_json(getattr(retry, field.name)) for field in fields(Retry)}
 
 
 def _below(path: str, folder: str) -> str:
-    """Return a path relative to the blueprint's folder when it lies below: descriptors travel between machines."""
+    """Return a path relative to the directory of the blueprint if below it: descriptors are used on other machines."""
     place = PurePath(path)
     return str(place.relative_to(folder)) if place.is_relative_to(folder) else path
 
 
 def _relative(value: object, folder: str) -> object:
-    """Return a parameter's value with the paths in it as `_below` gives them."""
+    """Return the value of a parameter with its paths made relative by `_below`."""
     match value:
         case PurePath():
             return _below(str(value), folder)
@@ -95,7 +100,7 @@ def _topic(plan: TopicPlan) -> DescribedTopic:
     settings: dict[str, object] = {}
     for key, value in plan.options.items():
         inner = value if isinstance(value, dict) else None
-        settings |= {key: value} if inner is None else {f"{key}.{name}": one for name, one in inner.items()}
+        settings |= {key: value} if inner is None else {f"{key}.{name}": setting for name, setting in inner.items()}
     kept = {"time": plan.retention.time, "size": plan.retention.size}
     settings |= {f"retention.{key}": value for key, value in kept.items() if value is not None}
     if not plan.retention.keep_unread:

@@ -1,4 +1,4 @@
-"""`ApplicationDescriptor`: an application as it is described in a file, to be compared with what it becomes."""
+"""`ApplicationDescriptor`: an application as described in a file, to be compared with a later version of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DescribedInlet:
 
 @dataclass(frozen=True, slots=True)
 class DescribedOutlet:
-    """An outlet: the id of the topic it writes, its schema, and what it does with rows."""
+    """An outlet: the id of the topic it writes, its schema, and its settings."""
 
     topic: str
     contract: Contract
@@ -36,7 +36,7 @@ Port = DescribedInlet | DescribedOutlet
 
 
 Type = str | dict[str, Json]
-"""A type of Spark's in a store of state: its name, or `{"struct": [[name, type], ...]}`, `{"array": type}` or
+"""A Spark type in a state store: its name, or `{"struct": [[name, type], ...]}`, `{"array": type}` or
 `{"map": [type, type]}`."""
 
 Columns = tuple[tuple[str, Type], ...]
@@ -52,7 +52,7 @@ class DescribedStore:
 
 @dataclass(frozen=True, slots=True)
 class DescribedOperator:
-    """A stateful operator: Spark's name of it, and its stores by name; None when their columns are not known."""
+    """A stateful operator: its name in Spark, and its stores by name; None when their columns are not known."""
 
     name: str
     stores: Mapping[str, DescribedStore] | None = None
@@ -60,15 +60,15 @@ class DescribedOperator:
 
 @dataclass(frozen=True, slots=True)
 class DescribedQuery:
-    """A query as its checkpoint tells.
+    """A query as described by its checkpoint.
 
     Arguments:
-        sources: names of its sources, an inlet's being its own; None when they are not named.
-        operators: Spark's names of the operators that keep state, sorted; () when none does.
-        state: those operators in Spark's order, with the columns of their state; None when that is not known.
-        windows: what its rows are grouped by in time: `window <length> <slide> <start>` in microseconds, `gap <time>`;
-            None when that is not known.
-        aliases: other names that a column has in the query, by its name in `state`.
+        sources: the names of its sources, for inlets their own; None when sources are not named.
+        operators: Spark's names of its stateful operators, sorted; () when there are none.
+        state: its stateful operators in Spark's order, with the columns of their state; None when not known.
+        windows: the time windows by which its rows are grouped, as `window <length> <slide> <start>` in microseconds or
+            `gap <time>`; None when not known.
+        aliases: the other names of a column in the query, by its name in `state`.
     """
 
     sources: tuple[str, ...] | None = None
@@ -78,35 +78,38 @@ class DescribedQuery:
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        """Sort the operators: a plan does not tell the order in which Spark numbers them."""
+        """Sort the operators: a plan does not have the order in which Spark numbers them."""
         object.__setattr__(self, "operators", tuple(sorted(self.operators)))
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltQuery:
-    """A query that logic gave: what a description says of it, and where the author asks for it."""
+    """A query that logic returned: its description, and the place where the author creates it."""
 
     described: DescribedQuery
     place: Span | None = None
 
 
 Queries = Mapping[str, Mapping[str, BuiltQuery]]
-"""Queries by streamlet and name, of those streamlets whose logic could be built."""
+"""The queries of the streamlets whose logic could be built, by streamlet and name."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedStreamlet:
-    """A streamlet with what decides whether its checkpoints stay of use.
+    """A streamlet, with everything that decides whether its checkpoints stay valid.
 
     Arguments:
         class_name: the class path.
-        inlets, outlets: by name.
-        parameters: values by key as JSON; those of secrets are `SECRET`.
-        trigger: as one writes it in a blueprint, None when the code decides.
-        triggers: by query.
-        retry, spark, volume_mounts: as in `StreamletPlan`, as text.
+        inlets: the inlets by name.
+        outlets: the outlets by name.
+        parameters: the values by key as JSON, with `SECRET` in place of secrets.
+        trigger: the trigger in the notation of a blueprint, None when the code decides.
+        triggers: the triggers of single queries by name.
+        retry: as in `StreamletPlan`, as JSON.
+        spark: as in `StreamletPlan`, as JSON.
+        volume_mounts: as in `StreamletPlan`.
         source_evolution: whether sources are named in the checkpoints.
-        queries: by name; None when they are not known, because nothing has run yet.
+        queries: the queries by name; None when they are not known, because the streamlet has not run yet.
     """
 
     class_name: str
@@ -123,7 +126,7 @@ class DescribedStreamlet:
 
     @property
     def stateful(self) -> bool | None:
-        """Return whether one of its queries keeps state; None when that is not known."""
+        """Return whether one of its queries keeps state; None when not known."""
         return None if self.queries is None else any(query.operators for query in self.queries.values())
 
 
@@ -132,11 +135,13 @@ class DescribedTopic:
     """A topic.
 
     Arguments:
-        name: on its channel; channel, cluster: where that is.
-        managed: whether the application makes it.
-        settings: what its channel is told, by dotted keys; those of secrets are `SECRET`.
-        written: schemas that records in it were written with, beside those of the present writers.
-        empty: whether it is known to have no records, and no writer runs.
+        name: the name on its channel.
+        channel: the channel.
+        cluster: the cluster of the channel, "" for none.
+        managed: whether the application creates the topic.
+        settings: the settings of the topic by dotted keys, with `SECRET` in place of secrets.
+        written: the schemas of records in it, besides those of the current writers.
+        empty: whether it is known to have no records and no running writer.
     """
 
     name: str
@@ -149,13 +154,13 @@ class DescribedTopic:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Return what a position in it holds for: another channel, cluster or name is another topic."""
+        """Return what identifies the topic: positions are not valid for another channel, cluster or name."""
         return self.channel, self.cluster, self.name
 
 
 @dataclass(frozen=True, slots=True)
 class ApplicationDescriptor:
-    """An application: streamlets by name, topics by id, and Spark's settings for the whole of it."""
+    """An application: streamlets by name, topics by id, and the Spark settings of the whole application."""
 
     application: str
     streamlets: Mapping[str, DescribedStreamlet]
@@ -165,7 +170,7 @@ class ApplicationDescriptor:
     _outlets: dict[str, dict[tuple[str, str], DescribedOutlet]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Sort the ports by their topics once: they are asked for by topic, of thousands."""
+        """Index the ports by topic once, because an application may have thousands."""
         inlets: dict[str, dict[tuple[str, str], DescribedInlet]] = defaultdict(dict)
         outlets: dict[str, dict[tuple[str, str], DescribedOutlet]] = defaultdict(dict)
         for ref, streamlet in self.streamlets.items():

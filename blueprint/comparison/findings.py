@@ -1,4 +1,4 @@
-"""Changes as findings: each at its place in the blueprint, and at the place in the older descriptor it comes from."""
+"""Report changes as findings, each with its places in the blueprint and in the older descriptor."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from blueprint.spelling import listing
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """What to compare an application with.
+    """The descriptor to compare an application with.
 
     Arguments:
-        described: the older descriptor, or why its file gives none.
-        file: as in `Span.file`.
-        allowed: the class that a change may be of, and every milder one; changes beyond it are errors.
+        described: the older descriptor, or the finding why its file has none.
+        file: the name of its file, as in `Span.file`.
+        allowed: the strongest class of change that is allowed; changes beyond it are errors.
     """
 
     described: Described | Diagnostic
@@ -33,35 +33,36 @@ class Against:
     allowed: ChangeClass = ChangeClass.SAFE
 
     def changes(self, plan: ApplicationPlan, queries: Queries) -> tuple[Change, ...]:
-        """Return every change of an application, the one that takes most first.
+        """Return every change of an application, the strongest first.
 
         Arguments:
-            queries: what the logic gave, where it was built; other queries are not compared.
+            plan: the application.
+            queries: the queries of logic that was built; other queries are not compared.
         """
         if not isinstance(self.described, Described):
             return ()
         return compare(self.described.descriptor, describe_plan(plan, queries))
 
     def findings(self, changes: Iterable[Change], draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
-        """Yield a finding for each change: an error beyond what is allowed, a note where it is safe, else a warning."""
+        """Yield a finding for each change: an error if it is not allowed, a note if it is safe, otherwise a warning."""
         if isinstance(self.described, Described):
             for change in changes:
                 yield _finding(change, self.described, self, draft, queries)
 
 
 AgainstOf = Callable[[ApplicationPlan], Against | None]
-"""Chooses what to compare with once the application's name and settings are known; None for nothing."""
+"""Chooses the descriptor to compare with when the name and settings of the application are known; None for none."""
 
 
 def _finding(change: Change, described: Described, against: Against, draft: Draft, queries: Queries) -> Diagnostic:
     place = _place(draft, change.path)
     before = _before(described.root, change.before)
-    takes = change.needs.words
+    requirement = change.needs.words
     if change.queries:
-        takes += f": {listing(change.queries)}"
-    primary = Label(place or before or Span(against.file, 1, 1, 1, 1), takes)
+        requirement += f": {listing(change.queries)}"
+    primary = Label(place or before or Span(against.file, 1, 1, 1, 1), requirement)
     also = [Label(before, "before")] if place is not None and before is not None else []
-    told = finding(
+    diagnostic = finding(
         change.code,
         f"{change.headline} ({change.needs.value})",
         primary,
@@ -70,7 +71,7 @@ def _finding(change: Change, described: Described, against: Against, draft: Draf
         help=change.help,
         severity=_severity(change.needs, against.allowed),
     )
-    return replace(told, change_class=change.needs.value)
+    return replace(diagnostic, change_class=change.needs.value)
 
 
 def _severity(needs: ChangeClass, allowed: ChangeClass) -> Severity:
@@ -80,7 +81,7 @@ def _severity(needs: ChangeClass, allowed: ChangeClass) -> Severity:
 
 
 def _declared(draft: Draft, change: Change, queries: Queries) -> tuple[Label, ...]:
-    """Return where the class declares the port whose schema changed, or its logic asks for the query."""
+    """Return the place where the class declares the port with a different schema, or its logic creates the query."""
     match change:
         case Change(path=("streamlets", ref, "queries", name)):
             place = queries[ref][name].place if name in queries.get(ref, ()) else None
@@ -95,21 +96,21 @@ def _declared(draft: Draft, change: Change, queries: Queries) -> tuple[Label, ..
 
 
 def _before(root: ObjectValue, path: tuple[str, ...]) -> Span | None:
-    """Return where a path of keys, or as much of it as there is, stands in the older descriptor."""
-    found, here = None, root
+    """Return the place of a path of keys, or of its longest existing beginning, in the older descriptor."""
+    span, node = None, root
     for key in path:
-        value = here.fields.get(key)
+        value = node.fields.get(key)
         if value is None:
             break
-        found = key_span_of(value)
+        span = key_span_of(value)
         if not isinstance(value, ObjectValue):
             break
-        here = value
-    return found
+        node = value
+    return span
 
 
 def _place(draft: Draft, path: tuple[str, ...]) -> Span | None:
-    """Return where the thing that a path of the newer descriptor names stands in the blueprint or the settings."""
+    """Return the place, in the blueprint or the settings, of a path of the newer descriptor."""
     match path:
         case ("streamlets", ref, *rest) if ref in draft.blueprint.streamlets:
             return _streamlet_place(draft, ref, rest)
@@ -131,15 +132,15 @@ def _streamlet_place(draft: Draft, ref: str, rest: list[str]) -> Span:
         case ["class"]:
             return entry.class_span
         case ["inlets" | "outlets" as side, name, *keys]:
-            own = _key(draft.settings.get("streamlets", ref, side, name, *keys)) if keys else None
-            return own or _wired(draft, ref, side, name) or entry.key
+            span = _key(draft.settings.get("streamlets", ref, side, name, *keys)) if keys else None
+            return span or _wired(draft, ref, side, name) or entry.key
         case ["spark", key]:
             return spark_places(draft.settings, ref).get(key, entry.key)
         case ["triggers", query]:
             return _key(draft.settings.get("streamlets", ref, "queries", query, "trigger")) or entry.key
         case ["retry" | "trigger", *_]:
-            own = _key(draft.settings.get("streamlets", ref, *rest))
-            return own or _key(draft.settings.get(*rest)) or entry.key
+            span = _key(draft.settings.get("streamlets", ref, *rest))
+            return span or _key(draft.settings.get(*rest)) or entry.key
         case [*keys] if keys:
             return _key(draft.settings.get("streamlets", ref, *keys)) or entry.key
     return entry.key

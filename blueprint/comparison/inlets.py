@@ -1,4 +1,4 @@
-"""Changes of inlets: added, removed, renamed, on another topic."""
+"""Changes of inlets: added, removed, renamed, connected to another topic."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import ApplicationDescriptor, DescribedInlet, DescribedStreamlet
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import (
+    PROCESS_FIRST,
     UNKNOWN_STATE,
     keeping_state,
     names,
@@ -23,7 +24,7 @@ from blueprint.spelling import listing
 
 
 def history(pairing: Pairing, topic: str) -> tuple[Contract, ...]:
-    """Return the schemas that records already in a topic (by its newer id) may have."""
+    """Return the schemas that the records already in a topic may have, by the newer id of the topic."""
     before = pairing.old_topics.get(topic)
     if before is None or pairing.old.topics[before].place != pairing.new.topics[topic].place:
         return ()
@@ -33,24 +34,24 @@ def history(pairing: Pairing, topic: str) -> tuple[Contract, ...]:
 
 
 def outside(descriptor: ApplicationDescriptor, topic: str) -> bool:
-    """Return whether a topic is made or written by somebody else."""
+    """Return whether another application creates or writes a topic."""
     return not descriptor.topics[topic].managed or not descriptor.outlets_of(topic)
 
 
 def unread_from_start(pairing: Pairing, inlet: DescribedInlet) -> list[Unread]:
-    """Return what an inlet that has no position yet will come upon and cannot read."""
+    """Return the schemas that an inlet without a position will meet and cannot read."""
     return unread(history(pairing, inlet.topic), inlet.contract) if inlet.starting == "earliest" else []
 
 
 def starting_words(path: str, inlet: DescribedInlet) -> str:
-    """Return where an inlet without a position begins."""
+    """Return a sentence about the record with which an inlet without a position begins."""
     if inlet.starting == "latest":
-        return f"`{path}` begins with what comes next in `{inlet.topic}`"
-    return f"`{path}` begins at the first record of `{inlet.topic}`"
+        return f"`{path}` begins with the next record written to `{inlet.topic}`"
+    return f"`{path}` begins with the first record of `{inlet.topic}`"
 
 
 def inlets(pairing: Pairing) -> Iterator[Change]:
-    """Inlets of streamlets that stayed under their names."""
+    """Yield the changes of the inlets of streamlets that are in both descriptors under the same name."""
     for ref, old, new in pairing.kept:
         pairs = pairing.inlets[ref]
         for name in sorted(set(new.inlets) - set(pairs.values())):
@@ -66,49 +67,54 @@ def inlets(pairing: Pairing) -> Iterator[Change]:
 
 def _added(pairing: Pairing, ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
     inlet = new.inlets[name]
-    lost, causes = _fed_otherwise(ref, name, old, new)
+    lost, causes = _fed_differently(ref, name, old, new)
     causes.insert(0, starting_words(f"{ref}.{name}", inlet))
     needs = ChangeClass.STATE_LOSS if lost else ChangeClass.SAFE
-    found = unread_from_start(pairing, inlet)
-    if found:
+    unreadable = unread_from_start(pairing, inlet)
+    if unreadable:
         needs = ChangeClass.BREAKING
-        causes += _unreadable(found, inlet.topic)
+        causes += _unreadable(unreadable, inlet.topic)
     return Change(
         "change-port-added", needs, f"`{ref}` has a new inlet `{name}`, which reads `{inlet.topic}`",
-        ("streamlets", ref, "inlets", name), ("streamlets", ref), lost, tuple(causes), _remedies(found),
+        ("streamlets", ref, "inlets", name), ("streamlets", ref), lost, tuple(causes), _remedies(unreadable),
     )  # fmt: skip
 
 
 def _removed(ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
-    lost, causes = _fed_otherwise(ref, name, old, new)
-    causes.insert(0, f"what it has not read yet of `{old.inlets[name].topic}` is not read")
+    lost, causes = _fed_differently(ref, name, old, new)
+    causes.insert(0, f"its unread records in `{old.inlets[name].topic}` will not be read")
     return Change(
         "change-port-removed", ChangeClass.STATE_LOSS if lost else ChangeClass.DRAIN,
-        f"the inlet `{ref}.{name}` is gone", ("streamlets", ref), ("streamlets", ref, "inlets", name),
-        lost, tuple(causes), ("work off what there is first, on the old blueprint: `flow run --available-now`",),
+        f"the inlet `{ref}.{name}` was removed", ("streamlets", ref), ("streamlets", ref, "inlets", name),
+        lost, tuple(causes), (PROCESS_FIRST,),
     )  # fmt: skip
 
 
-def _fed_otherwise(
+def _fed_differently(
     ref: str, inlet: str, old: DescribedStreamlet, new: DescribedStreamlet
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Queries that may not go on when an inlet comes or goes, and why; not those that are known to be fed as before."""
+    """Return the queries that may fail to continue when an inlet is added or removed, and the reasons.
+
+    Queries that are known to read the same sources are not among them.
+    """
     if not old.source_evolution:
         lost = reading(ref, old, inlet)
         return lost, [
-            "without source evolution a checkpoint goes on only with the sources it began with"
+            "without source evolution, a checkpoint can be continued only with the same sources"
         ] if lost else []
     readers = set(reading(ref, old, inlet))
     lost = unlike(ref, (query for query in keeping_state(ref, old) if query in readers), old, new)
     if not lost:
         return (), []
-    refused = f"{names(lost)} may not go on: Spark refuses a checkpoint when {state_words(old)} is fed otherwise"
-    return lost, [refused, *((UNKNOWN_STATE,) if stateful(old) is None else ())]
+    rejected = (
+        f"{names(lost)} may fail to continue: Spark rejects a checkpoint when {state_words(old)} has other inputs"
+    )
+    return lost, [rejected, *((UNKNOWN_STATE,) if stateful(old) is None else ())]
 
 
 def _renamed(ref: str, names: tuple[str, str], old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
     before, now = names
-    headline = f"the inlet `{ref}.{before}` seems to be called `{now}` now"
+    headline = f"the inlet `{ref}.{before}` seems to have been renamed to `{now}`"
     path, was = ("streamlets", ref, "inlets", now), ("streamlets", ref, "inlets", before)
     lost, source = reading(ref, old, before), source_of(before)
     if lost and not unlike(ref, lost, old, new):
@@ -116,14 +122,17 @@ def _renamed(ref: str, names: tuple[str, str], old: DescribedStreamlet, new: Des
     if not lost:
         return Change("change-port-renamed", ChangeClass.SAFE, headline, path, was, (), (_UNREAD,))
     causes = (
-        f"a checkpoint knows its sources by their inlets: the position of `{before}` is not found by `{now}`",
+        f"a checkpoint stores positions by inlet, so `{now}` does not continue from the position of `{before}`",
         starting_words(f"{ref}.{now}", new.inlets[now]),
     )
-    help = (f"keep the name `{before}`", f'or name the source after it: `self.read_stream(..., name="{source}")`')
+    help = (
+        f"keep the name `{before}`",
+        f'or name the source after the old inlet: `self.read_stream(..., name="{source}")`',
+    )
     return Change("change-port-renamed", ChangeClass.STATE_LOSS, headline, path, was, lost, causes, help)
 
 
-_SOURCE_STAYS = "the logic gives its source the name it had, so its position is found"
+_SOURCE_STAYS = "the logic names its source as before, so its position is found"
 _UNREAD = "no query has read it, so no position is lost"
 
 
@@ -132,28 +141,26 @@ def _rewired(
 ) -> Change:
     was = old.inlets[before].topic
     lost = reading(ref, old, before)
-    headline = f"`{ref}.{now}` reads `{inlet.topic}` now, no longer `{was}`"
+    headline = f"`{ref}.{now}` reads `{inlet.topic}` instead of `{was}`"
     path, place = ("streamlets", ref, "inlets", now, "topic"), ("streamlets", ref, "inlets", before, "topic")
     if not lost:
         return Change("change-inlet-rewired", ChangeClass.SAFE, headline, path, place, (), (_UNREAD,))
-    found = unread_from_start(pairing, inlet)
-    causes = _unreadable(found, inlet.topic)
-    causes.append(
-        f"the position that {names(lost)} kept in `{was}` means nothing in `{inlet.topic}`: it refuses to start"
-    )
-    folders = listing(f"checkpoints/{query.replace('.', '/', 1)}" for query in lost)
+    schemas = unread_from_start(pairing, inlet)
+    causes = _unreadable(schemas, inlet.topic)
+    causes.append(f"the position of {names(lost)} in `{was}` is not valid in `{inlet.topic}`, so it fails to start")
+    directories = listing(f"checkpoints/{query.replace('.', '/', 1)}" for query in lost)
     help = (
-        *_remedies(found),
-        f"work off `{was}` on the old blueprint (`flow run --available-now`), then delete {folders}",
-        f"or leave the inlet, and add one of another name that reads `{inlet.topic}`",
+        *_remedies(schemas),
+        f"process `{was}` with the old blueprint (`flow run --available-now`), then delete {directories}",
+        f"or keep the inlet, and add another one that reads `{inlet.topic}`",
     )
-    needs = ChangeClass.BREAKING if found else ChangeClass.STATE_LOSS
+    needs = ChangeClass.BREAKING if schemas else ChangeClass.STATE_LOSS
     return Change("change-inlet-rewired", needs, headline, path, place, lost, tuple(causes), help)
 
 
-def _unreadable(found: list[Unread], topic: str) -> list[str]:
-    return [cause for one in found for cause in (f"it cannot read what already lies in `{topic}`", *one.causes)]
+def _unreadable(schemas: list[Unread], topic: str) -> list[str]:
+    return [text for schema in schemas for text in (f"it cannot read records already in `{topic}`", *schema.causes)]
 
 
-def _remedies(found: list[Unread]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for one in found for text in one.changes))
+def _remedies(schemas: list[Unread]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for schema in schemas for text in schema.changes))

@@ -1,6 +1,7 @@
-"""Changes of queries that only the logic tells: added, gone, renamed, fed otherwise, keeping another state.
+"""Changes of queries in the logic: added, removed, renamed, with different sources or state.
 
-They are seen where both descriptions know their queries. What a change of a port or class explains is told there.
+They are detected when both descriptors have the queries. A change that follows from a change of a port or class is
+reported with that one.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedQuery, DescribedStreamlet
 from blueprint.comparison.inlets import starting_words
 from blueprint.comparison.pairing import Pairing
-from blueprint.comparison.queries import source_of, stateful
+from blueprint.comparison.queries import PROCESS_FIRST, source_of, stateful
 from blueprint.comparison.state import differences
 from blueprint.comparison.stateful_operators import operator_phrases
 from blueprint.spelling import listing
 
 
 def queries(pairing: Pairing) -> Iterator[Change]:
-    """Queries of streamlets that stayed under their names."""
+    """Yield the changes of the queries of streamlets that are in both descriptors under the same name."""
     for ref, old, new in pairing.kept:
         if old.queries is None or new.queries is None or (old.class_name != new.class_name and stateful(old)):
             continue
@@ -28,7 +29,7 @@ def queries(pairing: Pairing) -> Iterator[Change]:
 
 @dataclass(frozen=True, slots=True)
 class _Logic:
-    """A streamlet in both descriptions, with the newer names of its inlets and outlets by the older ones."""
+    """A streamlet in both descriptors, with the newer names of its inlets and outlets by the older ones."""
 
     ref: str
     old: DescribedStreamlet
@@ -37,116 +38,114 @@ class _Logic:
     outlets: Mapping[str, str]
 
     def changes(self, old: Mapping[str, DescribedQuery], new: Mapping[str, DescribedQuery]) -> Iterator[Change]:
-        gone, come = self._named_otherwise(old, new)
-        for before, now in _renamed(gone, come):
-            yield self._renamed(before, now, come[now])
-            del gone[before], come[now]
-        for name, query in gone.items():
+        removed, added = self._removed_and_added(old, new)
+        for before, now in _renamed(removed, added):
+            yield self._renamed(before, now, added[now])
+            del removed[before], added[now]
+        for name, query in removed.items():
             yield self._removed(name, query)
-        for name, query in come.items():
+        for name, query in added.items():
             yield self._added(name, query)
         for name in sorted(set(old) & set(new)):
-            why = tuple(differences(old[name], new[name]))
+            reasons = tuple(differences(old[name], new[name]))
             if old[name].operators != new[name].operators:
                 yield self._state(name, old[name], new[name])
-            elif why:
-                yield self._columns(name, why)
+            elif reasons:
+                yield self._columns(name, reasons)
             else:
                 yield from self._sources(name, old[name], new[name])
 
-    def _named_otherwise(
+    def _removed_and_added(
         self, old: Mapping[str, DescribedQuery], new: Mapping[str, DescribedQuery]
     ) -> tuple[dict[str, DescribedQuery], dict[str, DescribedQuery]]:
         """Return the removed and the added queries, except those named after a removed or added outlet."""
-        lost = {name for name in self.old.outlets if self.outlets.get(name) != name}
-        won = {name for name in self.new.outlets if name not in self.outlets or self.outlets[name] != name}
-        gone = {name: old[name] for name in sorted(set(old) - set(new)) if lost.isdisjoint(name.split("."))}
-        come = {name: new[name] for name in sorted(set(new) - set(old)) if won.isdisjoint(name.split("."))}
-        if won:  # a query of several outlets, which has one more now
-            gone = {name: query for name, query in gone.items() if "." not in name}
-        return gone, come
+        old_outlets = {name for name in self.old.outlets if self.outlets.get(name) != name}
+        new_outlets = {name for name in self.new.outlets if name not in self.outlets or self.outlets[name] != name}
+        removed = {name: old[name] for name in sorted(set(old) - set(new)) if old_outlets.isdisjoint(name.split("."))}
+        added = {name: new[name] for name in sorted(set(new) - set(old)) if new_outlets.isdisjoint(name.split("."))}
+        if new_outlets:  # the name of a query of several outlets changes with a new outlet
+            removed = {name: query for name, query in removed.items() if "." not in name}
+        return removed, added
 
     def _renamed(self, before: str, now: str, query: DescribedQuery) -> Change:
-        causes = [f"checkpoints are named after their query: that of `{before}` is not found by `{now}`"]
-        causes.append("it begins anew, and writes again what it wrote already")
+        causes = [f"checkpoints are named after queries, so `{now}` does not continue from that of `{before}`"]
+        causes.append("it starts with a new checkpoint, and writes its earlier output again")
         if query.operators:
-            causes.append(f"what {operator_phrases(query.operators)} still holds back goes with the old one")
+            causes.append(f"pending rows of {operator_phrases(query.operators)} are lost")
         return self._change(
             "change-query-renamed", ChangeClass.STATE_LOSS,
-            f"the query `{self.ref}.{before}` seems to be called `{now}` now", now, before, causes,
+            f"the query `{self.ref}.{before}` seems to have been renamed to `{now}`", now, before, causes,
             (f'keep the name: `name="{before}"`',
-             f"or rename the folder `checkpoints/{self.ref}/{before}` to `{now}` once the application is stopped"),
+             f"or stop the application, and rename the directory `checkpoints/{self.ref}/{before}` to `{now}`"),
         )  # fmt: skip
 
     def _removed(self, name: str, query: DescribedQuery) -> Change:
         unread = [inlet for inlet in self.old.inlets if source_of(inlet) in (query.sources or ())]
         needs = ChangeClass.DRAIN if unread else ChangeClass.SAFE
-        causes = [f"what it has not read yet of {listing(unread)} it does not read"] if unread else []
+        causes = [f"its unread records of {listing(unread)} will not be read"] if unread else []
         if query.operators:
             needs = ChangeClass.STATE_LOSS
-            causes.append(f"what {operator_phrases(query.operators)} still holds back goes with it")
-        causes.append("its checkpoint stays in the state folder; a query of its name would go on from it")
-        help = ("work off what there is first, on the old blueprint: `flow run --available-now`",) if unread else ()
+            causes.append(f"pending rows of {operator_phrases(query.operators)} are lost")
+        causes.append("its checkpoint stays in the state directory; a query with the same name would continue from it")
+        help = (PROCESS_FIRST,) if unread else ()
         return self._change(
-            "change-query-removed", needs, f"the query `{self.ref}.{name}` is gone", "", name, causes, help
+            "change-query-removed", needs, f"the query `{self.ref}.{name}` was removed", "", name, causes, help
         )
 
     def _added(self, name: str, query: DescribedQuery) -> Change:
-        inlets = {
-            inlet: one for inlet, one in sorted(self.new.inlets.items()) if source_of(inlet) in (query.sources or ())
-        }
-        causes = ["it begins with a checkpoint of its own"]
-        causes += [starting_words(f"{self.ref}.{inlet}", one) for inlet, one in inlets.items()]
+        causes = ["it starts with a new checkpoint"]
+        causes += [
+            starting_words(f"{self.ref}.{name}", inlet)
+            for name, inlet in sorted(self.new.inlets.items())
+            if source_of(name) in (query.sources or ())
+        ]
         headline = f"the query `{self.ref}.{name}` is new"
         return self._change("change-query-added", ChangeClass.SAFE, headline, name, "", causes)
 
     def _state(self, name: str, before: DescribedQuery, now: DescribedQuery) -> Change:
-        kept, keeps = (operator_phrases(each.operators, none="nothing") for each in (before, now))
+        old, new = (operator_phrases(query.operators, none="no stateful operator") for query in (before, now))
         return self._change(
-            "change-query-state", ChangeClass.STATE_LOSS, f"the query `{self.ref}.{name}` keeps another state",
-            name, name,
-            (f"it kept {kept}, and keeps {keeps} now",
-             "Spark goes on from a checkpoint only with the operators that made its state"),
-            ("give the query another name, beside the old one until that has closed its windows",
-             f"or begin it anew: `flow checkpoints reset {self.ref}.{name}`"),
+            "change-query-state", ChangeClass.STATE_LOSS,
+            f"the query `{self.ref}.{name}` has different stateful operators", name, name,
+            (f"it had {old}, and now has {new}",
+             "Spark continues from a checkpoint only with the operators that created its state"),
+            (_ADD_QUERY, f"or start it with a new checkpoint: `flow checkpoints reset {self.ref}.{name}`"),
         )  # fmt: skip
 
-    def _columns(self, name: str, why: Iterable[str]) -> Change:
+    def _columns(self, name: str, reasons: Iterable[str]) -> Change:
         return self._change(
-            "change-query-state", ChangeClass.STATE_LOSS, f"the query `{self.ref}.{name}` keeps different state",
+            "change-query-state", ChangeClass.STATE_LOSS, f"the query `{self.ref}.{name}` has different state",
             name, name,
-            (*why, "Spark refuses such state, or takes what it holds for something else"),
-            ("give the query another name, beside the old one until that has closed its windows",
-             f"or start it with a new checkpoint: `flow checkpoints reset {self.ref}.{name}`"),
+            (*reasons, "Spark rejects such state, or misinterprets it"),
+            (_ADD_QUERY, f"or start it with a new checkpoint: `flow checkpoints reset {self.ref}.{name}`"),
         )  # fmt: skip
 
     def _sources(self, name: str, before: DescribedQuery, now: DescribedQuery) -> Iterator[Change]:
         if before.sources is None or now.sources is None:
             return
-        moved = {source_of(each) for each in self.old.inlets if self.inlets.get(each) != each}
-        moved |= {source_of(each) for each in self.new.inlets if each not in self.inlets.values()}
-        moved |= {source_of(now) for was, now in self.inlets.items() if was != now}
-        gone = [each for each in before.sources if each not in now.sources and each not in moved]
-        come = [each for each in now.sources if each not in before.sources and each not in moved]
-        if not gone and not come:
+        moved = {source_of(inlet) for inlet in self.old.inlets if self.inlets.get(inlet) != inlet}
+        moved |= {source_of(inlet) for inlet in self.new.inlets if inlet not in self.inlets.values()}
+        moved |= {source_of(new) for old, new in self.inlets.items() if old != new}
+        removed = [source for source in before.sources if source not in now.sources and source not in moved]
+        added = [source for source in now.sources if source not in before.sources and source not in moved]
+        if not removed and not added:
             return
         causes = []
         needs = ChangeClass.SAFE
-        if gone:
-            causes.append(f"it no longer reads {listing(gone)}, whose position goes with that")
+        if removed:
+            causes.append(f"it no longer reads {listing(removed)}, whose position is lost")
             needs = ChangeClass.DRAIN
-        if come:
-            causes.append(f"it reads {listing(come)}, too, from the beginning")
-        if gone and come:
-            causes.append("a source that has only another name is read anew: its position is not found")
+        if added:
+            causes.append(f"it also reads {listing(added)}, from the beginning")
+        if removed and added:
+            causes.append("a renamed source is read from the beginning, because its position is not found")
             needs = ChangeClass.STATE_LOSS
         if before.operators:
-            said = operator_phrases(before.operators)
-            causes.append(f"Spark refuses a checkpoint when {said} is fed otherwise")
+            causes.append(f"Spark rejects a checkpoint when {operator_phrases(before.operators)} has other inputs")
             needs = ChangeClass.STATE_LOSS
         yield self._change(
-            "change-query-sources", needs, f"the query `{self.ref}.{name}` reads other sources", name, name, causes,
-            (f"keep the names of its sources: {listing(before.sources)}",) if gone else (),
+            "change-query-sources", needs, f"the query `{self.ref}.{name}` reads different sources", name, name, causes,
+            (f"keep the names of its sources: {listing(before.sources)}",) if removed else (),
         )  # fmt: skip
 
     def _change(
@@ -160,8 +159,11 @@ class _Logic:
         return ("streamlets", self.ref, "queries", query) if query else ("streamlets", self.ref)
 
 
-def _renamed(gone: Mapping[str, DescribedQuery], come: Mapping[str, DescribedQuery]) -> list[tuple[str, str]]:
-    """Queries that are alike in all but their names, and like no other."""
-    pairs = [(before, now) for before, one in gone.items() for now, other in come.items() if one == other]
+_ADD_QUERY = "add it under another name, and remove the old query when its windows are closed"
+
+
+def _renamed(removed: Mapping[str, DescribedQuery], added: Mapping[str, DescribedQuery]) -> list[tuple[str, str]]:
+    """Return the old and new names of queries that are equal to one another and to no other query."""
+    pairs = [(before, now) for before, old in removed.items() for now, new in added.items() if old == new]
     befores, nows = [before for before, _ in pairs], [now for _, now in pairs]
     return [(before, now) for before, now in pairs if befores.count(before) == 1 == nows.count(now)]

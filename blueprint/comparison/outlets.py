@@ -1,4 +1,4 @@
-"""Changes of outlets: added, removed, renamed, on another topic."""
+"""Changes of outlets: added, removed, renamed, connected to another topic."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedOutlet, DescribedStreamlet
 from blueprint.comparison.pairing import Pairing
-from blueprint.comparison.queries import gone, keeping_state, names, state_words, stateful, writing
+from blueprint.comparison.queries import keeping_state, missing, names, state_words, stateful, writing
 
 
 def outlets(pairing: Pairing) -> Iterator[Change]:
-    """Outlets of streamlets that stayed under their names."""
+    """Yield the changes of the outlets of streamlets that are in both descriptors under the same name."""
     for ref, old, new in pairing.kept:
         yield from _outlets(pairing, ref, old, new)
 
@@ -31,50 +31,57 @@ def _outlets(pairing: Pairing, ref: str, old: DescribedStreamlet, new: Described
 
 def _outlet_added(ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
     outlet = new.outlets[name]
-    joint = gone(ref, (
+    joint = missing(ref, (
         f"{ref}.{query}"
         for query in sorted(old.queries or {})
         if "." in query and set(query.split(".")) <= set(old.outlets)
     ), new)  # fmt: skip
     path = ("streamlets", ref, "outlets", name)
     headline = f"`{ref}` has a new outlet `{name}`, which writes `{outlet.topic}`"
-    causes = ("a query of its own begins anew, and reads the inlets from their `starting`",)
+    causes = ("a new query for it starts with a new checkpoint, and reads the inlets from their `starting`",)
     if not joint:
         return Change("change-port-added", ChangeClass.SAFE, headline, path, ("streamlets", ref), (), causes)
-    causes = (f"{names(joint)} is named after all outlets it writes: with one more its checkpoint is not found",)
+    causes = (
+        f"{names(joint)} is named after all outlets that it writes, so its checkpoint is not found with one more",
+    )
     help = (f'keep the name of the query: `self.write_streams(..., name="{joint[0].partition(".")[2]}")`',)
     return Change("change-port-added", ChangeClass.STATE_LOSS, headline, path, ("streamlets", ref), joint, causes, help)
 
 
 def _outlet_removed(ref: str, name: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
-    queries = gone(ref, writing(ref, old, name), new)
+    queries = missing(ref, writing(ref, old, name), new)
     lost = tuple(query for query in queries if query in keeping_state(ref, old)) if stateful(old) else ()
     joint = tuple(query for query in queries if query.count(".") > 1)
-    causes = [f"nothing more comes to `{old.outlets[name].topic}` from here"]
+    causes = [f"it no longer writes `{old.outlets[name].topic}`"]
     if joint:
-        causes.append(f"{names(joint)} is named after all outlets it writes: with one less its checkpoint is not found")
+        causes.append(
+            f"{names(joint)} is named after all outlets that it writes, so its checkpoint is not found with one less"
+        )
     elif lost:
-        causes.append(f"what {state_words(old)} still holds back goes with {names(lost)}")
+        causes.append(f"pending rows of {state_words(old)} in {names(lost)} are lost")
     needs = ChangeClass.STATE_LOSS if joint or lost else ChangeClass.DRAIN if old.inlets else ChangeClass.SAFE
     return Change(
-        "change-port-removed", needs, f"the outlet `{ref}.{name}` is gone", ("streamlets", ref),
+        "change-port-removed", needs, f"the outlet `{ref}.{name}` was removed", ("streamlets", ref),
         ("streamlets", ref, "outlets", name), tuple(dict.fromkeys((*joint, *lost))), tuple(causes),
     )  # fmt: skip
 
 
 def _outlet_renamed(ref: str, names: tuple[str, str], old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
     before, now = names
-    lost = gone(ref, writing(ref, old, before), new)
-    headline = f"the outlet `{ref}.{before}` seems to be called `{now}` now"
+    lost = missing(ref, writing(ref, old, before), new)
+    headline = f"the outlet `{ref}.{before}` seems to have been renamed to `{now}`"
     path, was = ("streamlets", ref, "outlets", now), ("streamlets", ref, "outlets", before)
     if not lost:
-        cause = "no query is named after it, so all checkpoints are found again"
+        cause = "no query is named after it, so no checkpoint is lost"
         return Change("change-port-renamed", ChangeClass.SAFE, headline, path, was, (), (cause,))
     causes = (
-        "a query is called after its outlet unless the logic says otherwise",
-        f"the checkpoint of `{before}` is not found by `{now}`, and what it wrote it writes again",
+        "a query has the name of its outlet unless the logic names it",
+        f"`{now}` does not continue from the checkpoint of `{before}`, and writes its earlier output again",
     )
-    help = (f"keep the name `{before}`", f'or name the query after it: `self.write_stream(..., name="{before}")`')
+    help = (
+        f"keep the name `{before}`",
+        f'or name the query after the old outlet: `self.write_stream(..., name="{before}")`',
+    )
     return Change("change-port-renamed", ChangeClass.STATE_LOSS, headline, path, was, lost, causes, help)
 
 
@@ -82,12 +89,12 @@ def _outlet_rewired(ref: str, before: str, now: str, old: DescribedOutlet, new: 
     return Change(
         "change-outlet-rewired",
         ChangeClass.SAFE,
-        f"`{ref}.{now}` writes `{new.topic}` now, no longer `{old.topic}`",
+        f"`{ref}.{now}` writes `{new.topic}` instead of `{old.topic}`",
         ("streamlets", ref, "outlets", now, "topic"),
         ("streamlets", ref, "outlets", before, "topic"),
         (),
         (
-            "its checkpoint holds positions of what it reads, not of what it writes: it goes on",
-            f"what it wrote stays in `{old.topic}`; a batch that was decided before still comes there",
+            "a checkpoint has the positions of inlets, not of outlets, so its query continues",
+            f"earlier records stay in `{old.topic}`; a batch planned before the change is still written there",
         ),
     )

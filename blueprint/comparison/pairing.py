@@ -1,7 +1,8 @@
-"""Which streamlet, port and topic of the older descriptor is which of the newer one, when names have changed."""
+"""Match the streamlets, ports and topics of the older descriptor with those of the newer one, by name or similarity."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,12 +14,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """What is the same thing in both.
+    """The streamlets, ports and topics that are in both descriptors.
 
     Arguments:
+        old: the older descriptor.
+        new: the newer descriptor.
         streamlets: the newer name by the older one.
-        topics: likewise, by id.
-        inlets, outlets: by the older name of the streamlet, its ports, the newer name by the older one.
+        topics: the newer id by the older one.
+        inlets: by the older name of a streamlet, the newer names of its inlets by the older ones.
+        outlets: likewise, the names of its outlets.
     """
 
     old: ApplicationDescriptor
@@ -30,12 +34,12 @@ class Pairing:
 
     @property
     def old_topics(self) -> Mapping[str, str]:
-        """Return the older id of a topic by the newer one."""
+        """Return the older ids of topics by the newer ones."""
         return {now: before for before, now in self.topics.items()}
 
     @property
     def kept(self) -> Iterable[tuple[str, DescribedStreamlet, DescribedStreamlet]]:
-        """Streamlets that are in both under one name: name, older, newer."""
+        """Return the streamlets that are in both under the same name: name, older, newer."""
         return [
             (ref, self.old.streamlets[ref], self.new.streamlets[ref])
             for ref, now in sorted(self.streamlets.items())
@@ -43,61 +47,63 @@ class Pairing:
         ]
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Return whether a topic of the older descriptor is that of the newer one, whatever it is called."""
+        """Return whether a topic of the older descriptor is matched with a topic of the newer one."""
         return self.topics.get(before) == now
 
 
 def paired(old: ApplicationDescriptor, new: ApplicationDescriptor) -> Pairing:
-    """Pair what has one name; of the rest what is alike: topics of one place or with the same ports, streamlets of one
-    class, ports of one streamlet on one topic."""
+    """Match two descriptors.
+
+    Equal names match first. Of the rest, topics match by place or by ports, streamlets by class or wiring, and ports of
+    a streamlet by topic.
+    """
     topics = _alike(
         old.topics,
         new.topics,
         (
-            lambda one, other: old.topics[one].place == new.topics[other].place,
-            lambda one, other: _ports(old, one) == _ports(new, other) != set(),
+            lambda before, now: old.topics[before].place == new.topics[now].place,
+            lambda before, now: _ports(old, before) == _ports(new, now) != set(),
         ),
     )
     streamlets = _alike(
         old.streamlets,
         new.streamlets,
         (
-            lambda one, other: (
-                old.streamlets[one].class_name == new.streamlets[other].class_name
-                and _wiring(old.streamlets[one], topics) == _wiring(new.streamlets[other], None)
+            lambda before, now: (
+                old.streamlets[before].class_name == new.streamlets[now].class_name
+                and _wiring(old.streamlets[before], topics) == _wiring(new.streamlets[now], None)
             ),
-            lambda one, other: old.streamlets[one].class_name == new.streamlets[other].class_name,
-            lambda one, other: (
-                bool(_wiring(old.streamlets[one], topics))
-                and _wiring(old.streamlets[one], topics) == _wiring(new.streamlets[other], None)
+            lambda before, now: old.streamlets[before].class_name == new.streamlets[now].class_name,
+            lambda before, now: (
+                bool(_wiring(old.streamlets[before], topics))
+                and _wiring(old.streamlets[before], topics) == _wiring(new.streamlets[now], None)
             ),
         ),
     )
     inlets, outlets = {}, {}
     for before, now in streamlets.items():
-        one, other = old.streamlets[before], new.streamlets[now]
-        inlets[before] = _paired_ports(one.inlets, other.inlets, topics)
-        outlets[before] = _paired_ports(one.outlets, other.outlets, topics)
+        inlets[before] = _paired_ports(old.streamlets[before].inlets, new.streamlets[now].inlets, topics)
+        outlets[before] = _paired_ports(old.streamlets[before].outlets, new.streamlets[now].outlets, topics)
     return Pairing(old, new, streamlets, topics, inlets, outlets)
 
 
 def _paired_ports(old: Mapping[str, Port], new: Mapping[str, Port], topics: Mapping[str, str]) -> dict[str, str]:
-    return _alike(old, new, (lambda one, other: topics.get(old[one].topic) == new[other].topic,))
+    return _alike(old, new, (lambda before, now: topics.get(old[before].topic) == new[now].topic,))
 
 
 def _alike(old: Iterable[str], new: Iterable[str], tests: Iterable[Callable[[str, str], bool]]) -> dict[str, str]:
-    """Names in both, then for each test in turn those left that pass it with one other only."""
-    left, right = set(old), set(new)
-    pairs = {name: name for name in left & right}
-    left, right = left - right, right - left
+    """Match equal names, then, for each test in turn, the remaining names that pass it with exactly one other."""
+    removed, added = set(old), set(new)
+    pairs = {name: name for name in removed & added}
+    removed, added = removed - added, added - removed
     for test in tests:
-        found = [(one, other) for one in sorted(left) for other in sorted(right) if test(one, other)]
-        for one, other in found:
-            alone = sum(one == each for each, _ in found) == 1 and sum(other == each for _, each in found) == 1
-            if alone:
-                pairs[one] = other
-                left.discard(one)
-                right.discard(other)
+        matches = [(before, now) for before in sorted(removed) for now in sorted(added) if test(before, now)]
+        befores, nows = Counter(before for before, _ in matches), Counter(now for _, now in matches)
+        for before, now in matches:
+            if befores[before] == nows[now] == 1:
+                pairs[before] = now
+                removed.discard(before)
+                added.discard(now)
     return pairs
 
 
@@ -107,7 +113,7 @@ def _ports(descriptor: ApplicationDescriptor, topic: str) -> set[tuple[str, str,
 
 
 def _wiring(streamlet: DescribedStreamlet, topics: Mapping[str, str] | None) -> set[tuple[str, str, str | None]]:
-    """Ports with their topics, called as in the newer descriptor."""
+    """Return the ports with their topics, by the ids of the newer descriptor."""
     sides = (("in", streamlet.inlets), ("out", streamlet.outlets))
     return {
         (side, name, port.topic if topics is None else topics.get(port.topic))

@@ -1,4 +1,4 @@
-"""Reading a descriptor back: what is wrong with a file is one finding at its place in it."""
+"""Read a descriptor. The first fault of a file is a finding with its place."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _NOTHING = ObjectValue({}, ())
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A descriptor that was read, and the values it was read from, which know their places."""
+    """A descriptor, and the values that it was read from with their places."""
 
     descriptor: ApplicationDescriptor
     root: ObjectValue
 
 
 class DescriptorError(ValueError):
-    """The text is no descriptor; `diagnostic` says why and where."""
+    """The text is not a descriptor; `diagnostic` is the finding about it."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.headline)
@@ -48,32 +48,32 @@ class DescriptorError(ValueError):
 
 
 def read_descriptor(text: str, file: str) -> Described:
-    """Read what `to_json` wrote; keys that are not known are passed over, those left out have their defaults.
+    """Read a descriptor as `to_json` writes it. Unknown keys are ignored, missing ones have their defaults.
 
     Arguments:
-        text: of the file.
-        file: as in `Span.file`.
+        text: the content of the file.
+        file: its name, as in `Span.file`.
 
     Raises:
-        DescriptorError: it is no JSON, no descriptor, or one of a later version.
+        DescriptorError: the text is not JSON, not a descriptor, or has another version.
     """
     root, problems = parse_json(text, file)
     if root is None or problems:
         raise DescriptorError(problems[0])
     if not isinstance(root, ObjectValue) or not {"version", "streamlets", "topics"} <= set(root.fields):
-        raise _wrong(root, "this is no descriptor of an application", "`flow describe` writes one")
+        raise _invalid(root, "this is not a descriptor of an application", "write one with `flow describe`")
     version = root.fields["version"]
     if not isinstance(version, Scalar) or version.value != VERSION:
-        raise _wrong(
+        raise _invalid(
             version,
-            f"the descriptor is of version {plain(version)}; this `flow` reads version {VERSION}",
-            "write it anew with `flow describe`, or take a `flow` that knows it",
+            f"unsupported descriptor version {plain(version)}, expected {VERSION}",
+            "write the descriptor again with `flow describe`, or use a version of `flow` that supports it",
         )
     contracts = _Contracts()
     described = ApplicationDescriptor(
         application=_maybe(root, "application", str) or "",
-        streamlets={ref: _streamlet(one, contracts) for ref, one in _objects(root, "streamlets").items()},
-        topics={id: _topic(one, contracts) for id, one in _objects(root, "topics").items()},
+        streamlets={ref: _streamlet(value, contracts) for ref, value in _objects(root, "streamlets").items()},
+        topics={id: _topic(value, contracts) for id, value in _objects(root, "topics").items()},
         spark=_settings(root, "spark"),
     )
     for ref, streamlet in described.streamlets.items():
@@ -81,15 +81,15 @@ def read_descriptor(text: str, file: str) -> Described:
             for name, port in ports.items():
                 if port.topic not in described.topics:
                     value = cast(Value, root.get("streamlets", ref, side, name, "topic"))
-                    raise _wrong(value, f"the descriptor has no topic `{port.topic}`", _MADE_BY_HAND)
+                    raise _invalid(value, f"the descriptor has no topic `{port.topic}`", _USE_UNMODIFIED)
     return Described(described, root)
 
 
-_MADE_BY_HAND = "descriptors are written by `flow describe`: take one that was not changed"
+_USE_UNMODIFIED = "use an unmodified descriptor written by `flow describe`"
 
 
 class _Contracts:
-    """Reads schemas, each text once."""
+    """Reads schemas, each distinct one once."""
 
     def __init__(self) -> None:
         self._known: dict[str, Contract] = {}
@@ -99,8 +99,8 @@ class _Contracts:
         if text not in self._known:
             loaded = load_contract(text, base_folder=".", declared=span_of(where))
             if loaded.contract is None:
-                said = loaded.problems[0].headline if loaded.problems else "it is no record"
-                raise _wrong(value, f"a schema of the descriptor cannot be read: {said}", _MADE_BY_HAND)
+                reason = loaded.problems[0].headline if loaded.problems else "it is not a record"
+                raise _invalid(value, f"a schema of the descriptor cannot be read: {reason}", _USE_UNMODIFIED)
             self._known[text] = loaded.contract
         return self._known[text]
 
@@ -109,8 +109,8 @@ def _streamlet(value: ObjectValue, contracts: _Contracts) -> DescribedStreamlet:
     queries = _objects(value, "queries") if "queries" in value.fields else None
     return DescribedStreamlet(
         class_name=_text(value, "class"),
-        inlets={name: _inlet(one, contracts) for name, one in _objects(value, "inlets").items()},
-        outlets={name: _outlet(one, contracts) for name, one in _objects(value, "outlets").items()},
+        inlets={name: _inlet(port, contracts) for name, port in _objects(value, "inlets").items()},
+        outlets={name: _outlet(port, contracts) for name, port in _objects(value, "outlets").items()},
         parameters=_settings(value, "parameters"),
         trigger=_maybe(value, "trigger", str),
         triggers=cast("dict[str, str]", _settings(value, "triggers")),
@@ -118,7 +118,7 @@ def _streamlet(value: ObjectValue, contracts: _Contracts) -> DescribedStreamlet:
         spark=_settings(value, "spark"),
         volume_mounts=cast("dict[str, str]", _settings(value, "volume-mounts")),
         source_evolution=_maybe(value, "source-evolution", bool) is not False,
-        queries=None if queries is None else {name: _query(one) for name, one in queries.items()},
+        queries=None if queries is None else {name: _query(query) for name, query in queries.items()},
     )
 
 
@@ -143,7 +143,7 @@ def _outlet(value: ObjectValue, contracts: _Contracts) -> DescribedOutlet:
 
 def _contract(value: ObjectValue, contracts: _Contracts) -> Contract:
     if "schema" not in value.fields:
-        raise _wrong(value, "a port of the descriptor has no `schema`", _MADE_BY_HAND)
+        raise _invalid(value, "a port of the descriptor has no `schema`", _USE_UNMODIFIED)
     return contracts.read(value.fields["schema"], value)
 
 
@@ -154,7 +154,7 @@ def _query(value: ObjectValue) -> DescribedQuery:
     return DescribedQuery(
         None if sources is None else tuple(sources),
         tuple(_texts(value, "operators") or ()),
-        tuple(_operator(one) for one in _list(state, "state")) if state is not None else None,
+        tuple(_operator(operator) for operator in _list(state, "state")) if state is not None else None,
         None if windows is None else tuple(windows),
         {name: tuple(_texts(aliases, name) or ()) for name in aliases.fields}
         if isinstance(aliases, ObjectValue)
@@ -164,7 +164,7 @@ def _query(value: ObjectValue) -> DescribedQuery:
 
 def _operator(value: Value) -> DescribedOperator:
     if not isinstance(value, ObjectValue):
-        raise _wrong(value, "an operator of the descriptor must be an object", _MADE_BY_HAND)
+        raise _invalid(value, "an operator of the descriptor must be an object", _USE_UNMODIFIED)
     stores = _objects(value, "stores") if "stores" in value.fields else None
     return DescribedOperator(
         _text(value, "operator"),
@@ -179,14 +179,14 @@ def _columns(store: ObjectValue, key: str) -> Columns:
     for column in _list(store.fields.get(key), key):
         pair: Any = plain(column)
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise _wrong(column, f"a column of `{key}` must be a name and a type", _MADE_BY_HAND)
+            raise _invalid(column, f"a column of `{key}` must be a name and a type", _USE_UNMODIFIED)
         columns.append((pair[0], pair[1]))
     return tuple(columns)
 
 
 def _list(value: Value | None, key: str) -> tuple[Value, ...]:
     if value is not None and not isinstance(value, ListValue):
-        raise _wrong(value, f"`{key}` of the descriptor must be a list", _MADE_BY_HAND)
+        raise _invalid(value, f"`{key}` of the descriptor must be a list", _USE_UNMODIFIED)
     return tuple(value.items) if isinstance(value, ListValue) else ()
 
 
@@ -199,51 +199,51 @@ def _topic(value: ObjectValue, contracts: _Contracts) -> DescribedTopic:
         cluster=_maybe(value, "cluster", str) or "",
         managed=_maybe(value, "managed", bool) is not False,
         settings=_settings(value, "settings"),
-        written=tuple(_contract(one, contracts) for one in items if isinstance(one, ObjectValue)),
+        written=tuple(_contract(item, contracts) for item in items if isinstance(item, ObjectValue)),
     )
 
 
 def _text(value: ObjectValue, key: str) -> str:
-    found = _maybe(value, key, str)
-    if found is None:
-        raise _wrong(value, f"the descriptor lacks the text `{key}` here", _MADE_BY_HAND)
-    return found
+    text = _maybe(value, key, str)
+    if text is None:
+        raise _invalid(value, f"the descriptor lacks the string `{key}` here", _USE_UNMODIFIED)
+    return text
 
 
 def _maybe(value: ObjectValue, key: str, type: Callable[..., T]) -> T | None:
-    one = value.fields.get(key)
-    if one is None or (isinstance(one, Scalar) and one.value is None):
+    inner = value.fields.get(key)
+    if inner is None or (isinstance(inner, Scalar) and inner.value is None):
         return None
-    if not isinstance(one, Scalar) or one.value.__class__ is not type:
-        raise _wrong(one, f"`{key}` of the descriptor is of another type than `flow describe` writes", _MADE_BY_HAND)
-    return cast(T, one.value)
+    if not isinstance(inner, Scalar) or inner.value.__class__ is not type:
+        raise _invalid(inner, f"`{key}` of the descriptor has the wrong type", _USE_UNMODIFIED)
+    return cast(T, inner.value)
 
 
 def _texts(value: ObjectValue, key: str) -> list[str] | None:
-    one = value.fields.get(key)
-    if one is None or (isinstance(one, Scalar) and one.value is None):
+    inner = value.fields.get(key)
+    if inner is None or (isinstance(inner, Scalar) and inner.value is None):
         return None
-    items: Any = plain(one)
+    items: Any = plain(inner)
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise _wrong(one, f"`{key}` of the descriptor must be a list of texts", _MADE_BY_HAND)
+        raise _invalid(inner, f"`{key}` of the descriptor must be a list of strings", _USE_UNMODIFIED)
     return items
 
 
 def _objects(value: ObjectValue, key: str) -> dict[str, ObjectValue]:
-    found = value.fields.get(key, _NOTHING)
-    inner = found.fields if isinstance(found, ObjectValue) else {"": found}
-    for one in inner.values():
-        if not isinstance(one, ObjectValue):
-            raise _wrong(one, f"`{key}` of the descriptor must hold objects", _MADE_BY_HAND)
-    return cast("dict[str, ObjectValue]", dict(inner))
+    inner = value.fields.get(key, _NOTHING)
+    objects = inner.fields if isinstance(inner, ObjectValue) else {"": inner}
+    for item in objects.values():
+        if not isinstance(item, ObjectValue):
+            raise _invalid(item, f"`{key}` of the descriptor must contain objects", _USE_UNMODIFIED)
+    return cast("dict[str, ObjectValue]", dict(objects))
 
 
 def _settings(value: ObjectValue, key: str) -> dict[str, Json]:
-    found = value.fields.get(key, _NOTHING)
-    if not isinstance(found, ObjectValue):
-        raise _wrong(found, f"`{key}` of the descriptor must be an object", _MADE_BY_HAND)
-    return {name: cast(Json, plain(one)) for name, one in found.fields.items()}
+    settings = value.fields.get(key, _NOTHING)
+    if not isinstance(settings, ObjectValue):
+        raise _invalid(settings, f"`{key}` of the descriptor must be an object", _USE_UNMODIFIED)
+    return {name: cast(Json, plain(setting)) for name, setting in settings.fields.items()}
 
 
-def _wrong(value: Value, headline: str, help: str) -> DescriptorError:
+def _invalid(value: Value, headline: str, help: str) -> DescriptorError:
     return DescriptorError(finding("descriptor", headline, span_of(value), help=[help]))

@@ -1,4 +1,4 @@
-"""Changes of settings: parameters, triggers, retries, Spark's settings, and how ports read and write."""
+"""Changes of settings: parameters, triggers, restarts, Spark settings, and settings of ports."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ PINNED = frozenset(
         "streaming.statefulOperator.useStrictDistribution",
     )
 )
-"""Settings that Spark keeps in each checkpoint (`OffsetSeqMetadata.relevantSQLConfs`) and takes from there at a
-restart, whatever the session says."""
+"""Settings that Spark stores in each checkpoint (`OffsetSeqMetadata.relevantSQLConfs`). After a restart it uses the
+stored values, not those of the session."""
 
 _Values = Mapping[str, Json]
 
 
 def settings(pairing: Pairing) -> Iterator[Change]:
-    """Settings of streamlets that stayed under their names, and of the application."""
+    """Yield the changes of settings of the application, and of streamlets that are in both descriptors by name."""
     for ref, old, new in pairing.kept:
         if old.class_name == new.class_name:
             yield from _parameters(ref, old, new)
-        yield from _plain(ref, old, new)
+        yield from _restart_settings(ref, old, new)
         yield from _spark(pairing, ref, old.spark, new.spark, ("streamlets", ref, "spark"))
         yield from _port_settings(pairing, ref, old, new)
         if old.source_evolution != new.source_evolution:
@@ -53,26 +53,28 @@ def settings(pairing: Pairing) -> Iterator[Change]:
 
 
 def _differing(old: _Values, new: _Values) -> Iterator[tuple[str, Json, Json]]:
-    """Keys with the older and the newer value; what is secret cannot be compared."""
+    """Yield the keys with different values, with the older and the newer value. Secrets cannot be compared."""
     for key in sorted(set(old) | set(new)):
         if old.get(key) != new.get(key) and SECRET not in (old.get(key), new.get(key)):
             yield key, old.get(key), new.get(key)
 
 
 def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:
-    for key, then, here in _differing(old.parameters, new.parameters):
+    for key, was, now in _differing(old.parameters, new.parameters):
         path = ("streamlets", ref, "parameters", key)
-        causes = ["it holds for what comes from now on; what was written stays"]
+        causes = ["it applies to new records; earlier output stays unchanged"]
         if stateful(old) is not False and old.inlets:
             kept = names(keeping_state(ref, old))
-            verb = "keeps" if stateful(old) else "may keep"
-            causes.append(f"what {kept} {verb} in state was made with the old value")
-        lost = _of_windows(ref, then, old, new)
+            verb = "was" if stateful(old) else "may have been"
+            causes.append(f"the state of {kept} {verb} computed with the old value")
+        lost = _of_windows(ref, was, old, new)
         if lost:
-            causes = [f"{_value(then)} is the length of a window of {names(lost)}: windows of both lengths would mix"]
+            causes = [
+                f"{_value(was)} is the length of a window of {names(lost)}: its state would mix windows of both lengths"
+            ]
         yield Change(
             "change-parameter", ChangeClass.STATE_LOSS if lost else ChangeClass.SAFE,
-            f"the parameter `{key}` of `{ref}` is {_value(here)}, was {_value(then)}", path, path, lost, tuple(causes),
+            f"the parameter `{key}` of `{ref}` is {_value(now)}, was {_value(was)}", path, path, lost, tuple(causes),
             ("compare with `--plans`, which knows the windows of the new version",) if lost else (),
         )  # fmt: skip
 
@@ -84,84 +86,87 @@ def _of_windows(ref: str, value: Json, old: DescribedStreamlet, new: DescribedSt
     return tuple(f"{ref}.{name}" for name, query in sorted((old.queries or {}).items()) if determines(value, query))
 
 
-def _plain(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:
-    """Yield what is read at each start and kept nowhere."""
+def _restart_settings(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:
+    """Yield the changes of settings that are read at each start and not stored in a checkpoint."""
     triggers = _differing({"": old.trigger, **old.triggers}, {"": new.trigger, **new.triggers})
-    for query, then, here in triggers:
+    for query, was, now in triggers:
         whose = f"`{ref}.{query}`" if query else f"`{ref}`"
         path = ("streamlets", ref, "triggers", query) if query else ("streamlets", ref, "trigger")
-        said = f"the trigger of {whose} is {_value(here)}, was {_value(then)}"
-        yield Change("change-trigger", ChangeClass.SAFE, said, path, path)
-    for key, then, here in _differing(old.retry, new.retry):
+        headline = f"the trigger of {whose} is {_value(now)}, was {_value(was)}"
+        yield Change("change-trigger", ChangeClass.SAFE, headline, path, path)
+    for key, was, now in _differing(old.retry, new.retry):
         path = ("streamlets", ref, "retry", key)
-        said = f"`retry.{key}` of `{ref}` is {_value(here)}, was {_value(then)}"
-        yield Change("change-retry", ChangeClass.SAFE, said, path, path)
-    for key, then, here in _differing(old.volume_mounts, new.volume_mounts):
+        headline = f"`retry.{key}` of `{ref}` is {_value(now)}, was {_value(was)}"
+        yield Change("change-retry", ChangeClass.SAFE, headline, path, path)
+    for key, was, now in _differing(old.volume_mounts, new.volume_mounts):
         path = ("streamlets", ref, "volume-mounts", key)
-        said = f"`{ref}` finds the volume mount `{key}` in {_value(here)}, no longer in {_value(then)}"
-        yield Change("change-volume-mount", ChangeClass.SAFE, said, path, path, (), ("files are not brought along",))
+        headline = f"the volume mount `{key}` of `{ref}` is {_value(now)}, was {_value(was)}"
+        causes = ("existing files are not moved",)
+        yield Change("change-volume-mount", ChangeClass.SAFE, headline, path, path, (), causes)
 
 
 def _spark(pairing: Pairing, ref: str | None, old: _Values, new: _Values, path: tuple[str, ...]) -> Iterator[Change]:
     whose = f"`{ref}`" if ref is not None else "the application"
-    for key, then, here in _differing(old, new):
+    for key, was, now in _differing(old, new):
         causes, help = [], []
         if key in PINNED:
             kept = [
                 query
-                for name, one in sorted(pairing.old.streamlets.items())
+                for name, streamlet in sorted(pairing.old.streamlets.items())
                 if ref in (None, name) and name in pairing.new.streamlets
-                for query in queries_of(name, one)
+                for query in queries_of(name, streamlet)
             ]
             if kept:
-                causes.append(f"it changes nothing for {names(kept)}: a checkpoint keeps the value it was begun with")
-                help.append("it takes effect where a checkpoint is begun anew")
+                causes.append(
+                    f"it does not affect {names(kept)}: a checkpoint keeps the value with which it was created"
+                )
+                help.append("reset the checkpoint for the setting to take effect")
         yield Change(
-            "change-spark-setting", ChangeClass.SAFE, f"`{key}` of {whose} is {_value(here)}, was {_value(then)}",
+            "change-spark-setting", ChangeClass.SAFE, f"`{key}` of {whose} is {_value(now)}, was {_value(was)}",
             (*path, key), (*path, key), (), tuple(causes), tuple(help),
         )  # fmt: skip
 
 
 def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:
     for before, now in sorted(pairing.inlets[ref].items()):
-        one, other = old.inlets[before], new.inlets[now]
-        cause = "a reader that has a position goes on from it"
-        for key, then, here in (
-            ("starting", one.starting, other.starting),
-            ("max-records", one.max_records, other.max_records),
+        old_inlet, new_inlet = old.inlets[before], new.inlets[now]
+        starting = "a reader with a position continues from it"
+        for key, was, value, cause in (
+            ("starting", old_inlet.starting, new_inlet.starting, starting),
+            ("max-records", old_inlet.max_records, new_inlet.max_records, ""),
         ):
-            if then != here:
-                yield _port(ref, ("inlets", before, now), key, then, here, cause if key == "starting" else "")
+            if was != value:
+                yield _port(ref, ("inlets", before, now), key, was, value, cause)
     for before, now in sorted(pairing.outlets[ref].items()):
         source, target = old.outlets[before], new.outlets[now]
-        layout = "records are laid out anew from now on, in a table of their own; those that are there stay as they are"
-        broken = "a row that breaks the contract is treated so from now on"
-        for key, was, will, why in (
+        layout = "new records are partitioned differently, in a separate table; existing records stay as they are"
+        invalid = "it applies to new rows that violate the contract"
+        for key, was, value, cause in (
             ("partition-by", ", ".join(source.partition_by) or None, ", ".join(target.partition_by) or None, layout),
-            ("on-invalid", source.on_invalid, target.on_invalid, broken),
+            ("on-invalid", source.on_invalid, target.on_invalid, invalid),
             ("extra", source.extra, target.extra, ""),
         ):
-            if was != will:
-                yield _port(ref, ("outlets", before, now), key, was, will, why)
+            if was != value:
+                yield _port(ref, ("outlets", before, now), key, was, value, cause)
 
 
-def _port(ref: str, where: tuple[str, str, str], key: str, then: Json, here: Json, cause: str) -> Change:
-    side, before, now = where
+def _port(ref: str, place: tuple[str, str, str], key: str, was: Json, value: Json, cause: str) -> Change:
+    side, before, now = place
     return Change(
         "change-port-settings", ChangeClass.SAFE,
-        f"`{key}` of `{ref}.{now}` is {_value(here)}, was {_value(then)}",
+        f"`{key}` of `{ref}.{now}` is {_value(value)}, was {_value(was)}",
         ("streamlets", ref, side, now, key), ("streamlets", ref, side, before, key), (), (cause,) if cause else (),
     )  # fmt: skip
 
 
 def _evolution(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
     path = ("streamlets", ref, "source-evolution")
-    here, then = str(new.source_evolution).lower(), str(old.source_evolution).lower()
+    now, was = str(new.source_evolution).lower(), str(old.source_evolution).lower()
     return Change(
-        "change-source-evolution", ChangeClass.STATE_LOSS, f"`source-evolution` of `{ref}` is `{here}`, was `{then}`",
+        "change-source-evolution", ChangeClass.STATE_LOSS, f"`source-evolution` of `{ref}` is `{now}`, was `{was}`",
         path, path, queries_of(ref, old),
-        ("a checkpoint is begun with names for its sources or without: it cannot go on the other way",),
-        (f"keep `source-evolution = {then}`",),
+        ("a checkpoint is created with or without names of its sources, and cannot be continued the other way",),
+        (f"keep `source-evolution = {was}`",),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""Whether a query can go on from the state of another: operators in their order, columns of keys and values, windows.
+"""Compare the state of queries: operators in their order, columns of keys and values, windows.
 
-Spark carries state over when the columns of its keys and values have the same types in the same order, whatever their
-names are. It then takes a key for another of the same type, a maximum for a minimum, and one window for another. So
-names and windows are compared here, too.
+Spark accepts state if the columns of its keys and values have the same types in the same order, phraseever their names.
+It then takes a key for another of the same type, a maximum for a minimum, and one window for another. Therefore names
+and windows are compared here, too.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ from blueprint.comparison.stateful_operators import JOIN, SESSION_WINDOWS, state
 from blueprint.quantities import QuantityError, duration
 
 _NAMED_BY_AUTHORS = (JOIN.name, SESSION_WINDOWS.name)
-"""Operators whose values are rows with the author's names; of the others they are named by Spark's functions."""
+"""Operators whose values have the author's column names. The columns of others are named by Spark's functions."""
 
 
 def differences(old: DescribedQuery, new: DescribedQuery) -> Iterator[str]:
-    """Yield why a query with the same kinds of operators cannot go on from the state of an older one, a sentence each;
-    nothing where one of them is not known."""
+    """Yield the reasons why a query cannot continue from the state of an older one, one sentence each.
+
+    Both queries have the same kinds of operators. State that is not known is not compared.
+    """
     if old.state is not None and new.state is not None:
         before, now = ([operator.name for operator in query.state or ()] for query in (old, new))
         if before != now:
-            yield f"its operators were {_order(before)}, and are {_order(now)} now, in Spark's order"
+            yield f"its operators, in Spark's order, were {_order(before)}, and are now {_order(now)}"
             return
-        for one, other in zip(old.state, new.state, strict=True):
-            yield from _operator(one, other, {**_both_ways(old.aliases), **_both_ways(new.aliases)})
+        for older, newer in zip(old.state, new.state, strict=True):
+            yield from _operator(older, newer, {**_both_ways(old.aliases), **_both_ways(new.aliases)})
     if old.windows is not None and new.windows is not None and old.windows != new.windows:
         yield (
-            f"it grouped by {window_phrases(old.windows)}, and groups by {window_phrases(new.windows)} now: the former "
-            "stay in state beside the latter, and both lack rows"
+            f"it grouped by {window_phrases(old.windows)}, and now groups by {window_phrases(new.windows)}: its state "
+            "would have windows of both kinds, all with missing rows"
         )
 
 
 def window_phrases(windows: Iterable[str]) -> str:
-    """Return what windows are to a reader: `windows of 10 s every 5 s`."""
+    """Return windows in words: `windows of 10 s every 5 s`."""
     return " and ".join(_window(window) for window in windows) or "no windows"
 
 
@@ -49,29 +51,28 @@ def determines(value: object, query: DescribedQuery) -> bool:
 
 
 def _operator(old: DescribedOperator, new: DescribedOperator, aliases: Mapping[str, set[str]]) -> Iterator[str]:
-    what = stateful_operator(new.name).phrase
+    phrase = stateful_operator(new.name).phrase
     if old.stores is None or new.stores is None:
         return
     if set(old.stores) != set(new.stores):
-        yield f"{what} kept {', '.join(sorted(old.stores))}, and keeps {', '.join(sorted(new.stores))} now"
+        yield f"{phrase} had the stores {', '.join(sorted(old.stores))}, and now has {', '.join(sorted(new.stores))}"
         return
     for name in sorted(new.stores):
-        yield from _store(what, new.name, old.stores[name], new.stores[name], aliases)
+        yield from _store(phrase, new.name, old.stores[name], new.stores[name], aliases)
 
 
 def _store(
-    what: str, operator: str, old: DescribedStore, new: DescribedStore, aliases: Mapping[str, set[str]]
+    phrase: str, operator: str, old: DescribedStore, new: DescribedStore, aliases: Mapping[str, set[str]]
 ) -> Iterator[str]:
     if not _alike(old.key, new.key):
-        yield f"the keys of {what} were {_text(old.key)}, and are {_text(new.key)} now"
+        yield f"the keys of {phrase} were {_text(old.key)}, and are now {_text(new.key)}"
     else:
         for (before, _), (now, _) in zip(old.key, new.key, strict=True):
             if before != now and before not in aliases.get(now, ()):
-                yield f"the keys of {what} had `{before}`, and have another column, `{now}`, in its place now"
-    if not _alike(old.value, new.value):
-        yield f"the values of {what} were {_text(old.value)}, and are {_text(new.value)} now"
-    elif operator not in _NAMED_BY_AUTHORS and [name for name, _ in old.value] != [name for name, _ in new.value]:
-        yield f"the values of {what} were of {_text(old.value)}, and are of {_text(new.value)} now"
+                yield f"the keys of {phrase} had the column `{before}`, and now have `{now}` in its place"
+    renamed = [name for name, _ in old.value] != [name for name, _ in new.value]
+    if not _alike(old.value, new.value) or (renamed and operator not in _NAMED_BY_AUTHORS):
+        yield f"the values of {phrase} were {_text(old.value)}, and are now {_text(new.value)}"
 
 
 def _alike(old: Columns, new: Columns) -> bool:
@@ -79,7 +80,7 @@ def _alike(old: Columns, new: Columns) -> bool:
 
 
 def _nameless(type: object) -> object:
-    """Return a type without the names of the fields of its structures."""
+    """Return a type without the field names of its structures."""
     match type:
         case {"struct": [*fields]}:
             return ["struct", *(_nameless(field[1]) for field in fields if isinstance(field, list))]

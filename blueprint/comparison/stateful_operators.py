@@ -1,4 +1,4 @@
-"""The stateful operators of Spark 4.3: their names in checkpoints and plans, and what users call them."""
+"""The stateful operators of Spark 4.3: their names in checkpoints and plans, and for users."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class StatefulOperator:
     """A physical operator that keeps state between batches.
 
     Arguments:
-        name: Spark's name for it, in the metadata of a checkpoint and in progress reports.
+        name: its name in Spark, in the metadata of a checkpoint and in progress reports.
         node: the node of an analyzed plan that becomes this operator; several operators may share one.
-        label: what users call it, in a table.
-        phrase: the same in a sentence; the label in backticks where it is a method's name.
-        holds: when its state has rows of output that are still to come. State that only an author's function can
-            interpret is not counted.
+        label: its name for users, in a table.
+        phrase: its name for users in a sentence; default: the label in backticks, as the name of a method.
+        holds: when its state has rows that are output later. State that only the author's function can interpret is
+            not counted.
     """
 
     name: str
@@ -30,7 +30,7 @@ class StatefulOperator:
         object.__setattr__(self, "phrase", self.phrase or f"`{self.label}`")
 
     def holds_back(self, output_mode: str) -> bool:
-        """Return whether rows in its state are output that is still to come, in a query of an output mode."""
+        """Return whether its state has rows that are output later, in a query with an output mode."""
         return self.holds == "always" or (self.holds == "in append mode" and output_mode == "append")
 
 
@@ -67,15 +67,15 @@ _BY_NAME = {operator.name: operator for operator in STATEFUL_OPERATORS}
 
 
 def stateful_operator(name: str) -> StatefulOperator:
-    """Return the operator of a name in a checkpoint; one that this version of Spark does not have has its name only."""
+    """Return the operator with a name in a checkpoint. An operator that Spark 4.3 does not have has only its name."""
     return _BY_NAME.get(name) or StatefulOperator(name, "", name)
 
 
 def operator_phrases(names: Iterable[str], *, none: str = "state") -> str:
-    """Return what operators are to a reader: `an aggregation and a stream-stream join`.
+    """Return operators in words: `an aggregation and a stream-stream join`.
 
     Arguments:
-        names: Spark's.
+        names: their names in Spark.
         none: the phrase when there are none.
     """
     return " and ".join(dict.fromkeys(stateful_operator(name).phrase for name in names)) or none

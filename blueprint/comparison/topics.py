@@ -1,6 +1,6 @@
-"""Changes of topics: called otherwise, in another place, with other settings.
+"""Changes of topics: renamed, in another place, with different settings.
 
-That a topic came or went is told by the ports that came with it.
+An added or removed topic is not a change by itself: the changes of its ports report it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from blueprint.settings.secrets import SECRET
 
 
 def topics(pairing: Pairing) -> Iterator[Change]:
-    """Topics that moved or have other settings; topics of dead letters follow their streamlets."""
+    """Yield the topics that moved or have different settings. Topics of dead letters follow their streamlets."""
     old, new = pairing.old.topics, pairing.new.topics
     for before, now in sorted(pairing.topics.items()):
         if before != now or old[before].place != new[now].place:
@@ -26,9 +26,9 @@ def topics(pairing: Pairing) -> Iterator[Change]:
 def _moved(pairing: Pairing, before: str, now: str) -> Change:
     old, new = pairing.old.topics[before], pairing.new.topics[now]
     path, was = ("topics", now), ("topics", before)
-    renamed = f"the topic `{before}` seems to be called `{now}` now"
+    renamed = f"the topic `{before}` seems to have been renamed to `{now}`"
     if old.place == new.place:
-        cause = f"its records still lie in `{new.name}`: readers go on where they are"
+        cause = f"its records stay in `{new.name}`, so readers continue from their positions"
         return Change("change-topic-moved", ChangeClass.SAFE, renamed, path, was, (), (cause,))
     lost = tuple(
         query
@@ -36,10 +36,10 @@ def _moved(pairing: Pairing, before: str, now: str) -> Change:
         for query in reading(ref, pairing.old.streamlets[ref], name)
         if _reads_on(pairing, ref, name, now)
     )
-    moved = f"the topic `{now}` lies in {_place(new)} now, no longer in {_place(old)}"
-    causes = [f"what was written stays in {_place(old)}, where nobody looks for it"]
+    moved = f"the topic `{now}` is {_place(new)}, was {_place(old)}"
+    causes = [f"earlier records stay in {_place(old)}, where no streamlet reads them"]
     if lost:
-        causes.append(f"positions of {names(dict.fromkeys(lost))} are of the old place: they refuse to start")
+        causes.append(f"positions of {names(dict.fromkeys(lost))} refer to the old place, so they fail to start")
     help = [f"keep the place: `topics.{_key(now)}.topic.name = {old.name}`"] if old.channel == new.channel else []
     return Change(
         "change-topic-moved", ChangeClass.STATE_LOSS, moved if before == now else renamed, path, was,
@@ -48,14 +48,14 @@ def _moved(pairing: Pairing, before: str, now: str) -> Change:
 
 
 def _reads_on(pairing: Pairing, ref: str, inlet: str, topic: str) -> bool:
-    """Return whether an inlet of the older descriptor reads the topic in the newer one, too, under its name."""
+    """Return whether an inlet of the older descriptor reads, under the same name, a topic of the newer one."""
     after = pairing.new.streamlets.get(ref)
     return after is not None and inlet in after.inlets and after.inlets[inlet].topic == topic
 
 
 def _place(topic: DescribedTopic) -> str:
-    there = f"`{topic.name}` on the channel `{topic.channel}`"
-    return f"{there} of `{topic.cluster}`" if topic.cluster else there
+    place = f"`{topic.name}` on the channel `{topic.channel}`"
+    return f"{place} of `{topic.cluster}`" if topic.cluster else place
 
 
 def _key(id: str) -> str:
@@ -67,32 +67,32 @@ _IN_PLACE = ("cluster", "bootstrap.servers", "topic.name")
 
 def _settings(before: str, now: str, old: DescribedTopic, new: DescribedTopic) -> Iterator[Change]:
     if old.managed != new.managed:
-        said = "the application makes the topic `{}` now" if new.managed else "somebody else makes the topic `{}` now"
-        cause = "records and positions stay; it must be there before the application starts" if not new.managed else ""
+        headline = f"the topic `{now}` is {'managed' if new.managed else 'not managed'} by the application now"
+        cause = "records and positions stay; the topic must exist before the application starts"
         yield Change(
-            "change-topic-settings", ChangeClass.SAFE, said.format(now), ("topics", now, "managed"),
-            ("topics", before, "managed"), (), (cause,) if cause else (),
+            "change-topic-settings", ChangeClass.SAFE, headline, ("topics", now, "managed"),
+            ("topics", before, "managed"), (), () if new.managed else (cause,),
         )  # fmt: skip
     for key in sorted(set(old.settings) | set(new.settings)):
-        then, here = old.settings.get(key), new.settings.get(key)
-        if then != here and key not in _IN_PLACE and SECRET not in (then, here):
-            yield _setting(before, now, key, then, here)
+        was, value = old.settings.get(key), new.settings.get(key)
+        if was != value and key not in _IN_PLACE and SECRET not in (was, value):
+            yield _setting(before, now, key, was, value)
 
 
-def _setting(before: str, now: str, key: str, then: object, here: object) -> Change:
+def _setting(before: str, now: str, key: str, was: object, value: object) -> Change:
     needs = ChangeClass.SAFE
     causes: tuple[str, ...] = ()
-    if key == "topic.partitions" and isinstance(then, int) and isinstance(here, int) and here < then:
+    if key == "topic.partitions" and isinstance(was, int) and isinstance(value, int) and value < was:
         needs = ChangeClass.BREAKING
-        causes = ("a topic cannot be cut into fewer parts: it would have to be deleted and made again",)
-    elif key == "retention.keep-unread" and here is False:
-        causes = ("records may go that a streamlet has not read yet",)
+        causes = ("the partitions of a topic cannot be reduced: it would have to be deleted and created again",)
+    elif key == "retention.keep-unread" and value is False:
+        causes = ("records that a streamlet has not read yet may be deleted",)
     elif key.startswith("retention."):
-        causes = ("what it leaves no room for goes for good, once all known readers have committed it",)
+        causes = ("records beyond the limit are deleted permanently when all known readers have committed them",)
     elif key == "topic.partitions":
-        causes = ("records of one key may come to another partition than those before",)
+        causes = ("new records of a key may be written to a different partition than earlier ones",)
     return Change(
-        "change-topic-settings", needs, f"`{key}` of the topic `{now}` is `{_shown(here)}`, was `{_shown(then)}`",
+        "change-topic-settings", needs, f"`{key}` of the topic `{now}` is `{_shown(value)}`, was `{_shown(was)}`",
         ("topics", now, "settings", key), ("topics", before, "settings", key), (), causes,
     )  # fmt: skip
 

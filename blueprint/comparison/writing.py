@@ -1,4 +1,4 @@
-"""A descriptor as JSON text, in a stable order; `docs/upgrades.md` documents the form."""
+"""Write a descriptor as JSON in a stable order. `docs/upgrades.md` documents the format."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from blueprint.comparison.descriptor import (
 )
 
 VERSION = 1
-"""Of the form. Keys may be added to it; whoever takes one away or gives it another meaning counts this up."""
+"""The version of the format. Adding keys does not change it; removing a key or changing its meaning does."""
 
 
 def to_json(descriptor: ApplicationDescriptor) -> str:
-    """Return the descriptor as JSON text that ends with a line end; equal descriptors give equal texts."""
+    """Return the descriptor as JSON, with a line end at the end. Equal descriptors give equal strings."""
     return json.dumps(descriptor_json(descriptor), ensure_ascii=False, indent=2) + "\n"
 
 
 def descriptor_json(descriptor: ApplicationDescriptor) -> dict[str, Any]:
-    """As `to_json`, as JSON data."""
+    """Return the descriptor as JSON data, as in `to_json`."""
     return {
         "version": VERSION,
         "application": descriptor.application,
@@ -39,17 +39,17 @@ def _streamlet(streamlet: DescribedStreamlet) -> dict[str, Any]:
     data: dict[str, Any] = {
         "class": streamlet.class_name,
         "inlets": {
-            name: {**_port(one), "starting": one.starting, "max-records": one.max_records}
-            for name, one in sorted(streamlet.inlets.items())
+            name: {**_port(inlet), "starting": inlet.starting, "max-records": inlet.max_records}
+            for name, inlet in sorted(streamlet.inlets.items())
         },
         "outlets": {
             name: {
-                **_port(one),
-                "partition-by": list(one.partition_by),
-                "on-invalid": one.on_invalid,
-                "extra": one.extra,
+                **_port(outlet),
+                "partition-by": list(outlet.partition_by),
+                "on-invalid": outlet.on_invalid,
+                "extra": outlet.extra,
             }
-            for name, one in sorted(streamlet.outlets.items())
+            for name, outlet in sorted(streamlet.outlets.items())
         },
         "parameters": dict(sorted(streamlet.parameters.items())),
         "trigger": streamlet.trigger,
@@ -108,5 +108,7 @@ def _topic(id: str, descriptor: ApplicationDescriptor) -> dict[str, Any]:
         "settings": dict(sorted(topic.settings.items())),
     }
     if topic.written:
-        data["written"] = [_schema(contract) for contract in sorted(topic.written, key=lambda one: one.fingerprint)]
+        data["written"] = [
+            _schema(contract) for contract in sorted(topic.written, key=lambda contract: contract.fingerprint)
+        ]
     return data

@@ -62,7 +62,7 @@ def test_queries_are_described_when_the_logic_is_built(
     built("report")
     result = flow("verify", SENSORS, "--plans", "--against", str(described), "--format", "concise")
     assert result.code == 1
-    assert "error[change-query-removed]: the query `console.sums` is gone (state-loss)" in result.out
+    assert "error[change-query-removed]: the query `console.sums` was removed (state-loss)" in result.out
     assert flow("verify", SENSORS, "--against", str(described)).code == 0  # Without the logic, the queries are unknown.
 
 

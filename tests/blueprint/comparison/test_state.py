@@ -50,13 +50,16 @@ BEFORE = query(aggregation(KEY, MEAN))
     [
         (
             query(aggregation([("src", "long")], MEAN)),
-            "the keys of an aggregation were `src string`, and are `src long`",
+            "the keys of an aggregation were `src string`, and are now `src long`",
         ),
-        (query(aggregation([*KEY, ("unit", "string")], MEAN)), "and are `src string, unit string` now"),
-        (query(aggregation([("unit", "string")], MEAN)), "had `src`, and have another column, `unit`, in its place"),
+        (query(aggregation([*KEY, ("unit", "string")], MEAN)), "and are now `src string, unit string`"),
+        (query(aggregation([("unit", "string")], MEAN)), "had the column `src`, and now have `unit` in its place"),
         (query(aggregation(KEY, [("max", "double")])), "the values of an aggregation were `sum double, count long`"),
-        (query(aggregation(KEY, [("max", "double"), ("count", "long")])), "were of `sum double, count long`"),
-        (query(DescribedOperator("stateStoreSave", {"left": store(KEY, MEAN)})), "kept default, and keeps left now"),
+        (query(aggregation(KEY, [("max", "double"), ("count", "long")])), "and are now `max double, count long`"),
+        (
+            query(DescribedOperator("stateStoreSave", {"left": store(KEY, MEAN)})),
+            "the stores default, and now has left",
+        ),
     ],
 )
 def test_other_columns_are_other_state(now: DescribedQuery, why: str) -> None:
@@ -91,9 +94,9 @@ def test_windows_are_part_of_the_state() -> None:
     """Length, slide and gap, in words."""
     tumbling, sliding, gap = ("window 10000000 10000000 0",), ("window 10000000 5000000 1000000",), ("gap 10 seconds",)
     (said,) = differences(replace(BEFORE, windows=tumbling), replace(BEFORE, windows=sliding))
-    assert "it grouped by windows of 10 s, and groups by windows of 10 s every 5 s from 1 s on now" in said
+    assert "it grouped by windows of 10 s, and now groups by windows of 10 s every 5 s from 1 s on" in said
     (said,) = differences(replace(BEFORE, windows=gap), replace(BEFORE, windows=()))
-    assert "it grouped by sessions with a gap of 10 seconds, and groups by no windows now" in said
+    assert "it grouped by sessions with a gap of 10 seconds, and now groups by no windows" in said
     assert list(differences(replace(BEFORE, windows=tumbling), BEFORE)) == []
 
 
@@ -130,7 +133,7 @@ def test_operators_are_compared_in_sparks_order_where_it_is_known() -> None:
     (change,) = compare(mean(app, two), mean(app, swapped))
     assert (change.code, change.needs) == ("change-query-state", ChangeClass.STATE_LOSS)
     assert change.queries == ("mean.out",)
-    assert "its operators were an aggregation, then `dropDuplicates`" in change.causes[0]
+    assert "its operators, in Spark's order, were an aggregation, then `dropDuplicates`" in change.causes[0]
 
 
 def test_a_parameter_is_safe_unless_it_determines_a_window() -> None:
