@@ -12,7 +12,7 @@ import click
 from cli.application import Application, blueprint_at, existing
 
 if TYPE_CHECKING:
-    from streamlets.channels.delta import DeltaTopic
+    from streamlets.channels.base import TopicResource
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -123,29 +123,14 @@ def only(states: Sequence[StateDirectory]) -> StateDirectory:
     return states[0]
 
 
-def topic_folders(path: Path, state_dir: Path | None, application: str | None) -> dict[str, tuple[Path, ...]]:
-    """Return the directories of the topics by application, sorted.
+def topics_of(state: StateDirectory) -> tuple[TopicResource, ...]:
+    """Return all topics of an application, sorted by channel and name."""
+    from streamlets.runner.topics import stored_topics
 
-    Raises:
-        click.UsageError: as `state_directories`.
-    """
-    from streamlets.channels.delta.inspection import topics_in
-
-    return {state.application: topics_in(state.topics) for state in state_directories(path, state_dir, application)}
+    return stored_topics(state)
 
 
-def topics_of(state: StateDirectory) -> tuple[DeltaTopic, ...]:
-    """Return the application's topics on the embedded channel, as they are stored."""
-    from blueprint.plan import TopicPlan
-    from streamlets.channels.delta import DeltaChannel
-    from streamlets.channels.delta.inspection import topics_in
-
-    channel = DeltaChannel(state.topics)
-    names = [folder.name for folder in topics_in(state.topics)]
-    return tuple(channel.topic(TopicPlan(name, name, channel.name, False, (), (), {})) for name in names)
-
-
-def named_topic(name: str, state: StateDirectory) -> DeltaTopic:
+def named_topic(name: str, state: StateDirectory) -> TopicResource:
     """Return the application's topic with a name.
 
     Raises:

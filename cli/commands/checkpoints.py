@@ -91,16 +91,16 @@ def reset(name: str, path: Path, state_dir: Path | None, application: str | None
 
     PATH is the application's blueprint or directory (default: the working directory).
     """
-    from streamlets.channels.delta import DeltaChannel
     from streamlets.runner.checkpoints.reset import reset as delete
     from streamlets.runner.state_directory.directory import StateError
+    from streamlets.runner.topics import stored_channels
 
     state = state_directory(path, state_dir, application)
     selected = _named(name, state)
     try:
         with state.locked():
             _confirm(selected, yes)
-            delete(state, selected, [DeltaChannel(state.topics)])
+            delete(state, selected, stored_channels(state).values())
     except StateError as error:
         fail(str(error), error.help)
     except OSError as error:

@@ -17,7 +17,7 @@ from cli.state import state_directories, state_directory, state_options, topics_
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
-    from streamlets.channels.delta import DeltaTopic
+    from streamlets.channels.base import TopicResource
     from streamlets.runner.dead_letters.letters import DeadLetter
     from streamlets.runner.dead_letters.replay import Outlets, Replayed
     from streamlets.runner.state_directory.directory import StateDirectory
@@ -210,25 +210,21 @@ def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
 
 
 def _outlets(plan: ApplicationPlan, state: StateDirectory) -> Outlets:
-    from blueprint.plan import TopicPlan
-    from streamlets.channels.delta import DeltaChannel
     from streamlets.runner.dead_letters.replay import Outlets
+    from streamlets.runner.topics import channels_of
 
-    channel = DeltaChannel(state.topics)
-    plans = {
-        f"{outlet.streamlet}.{outlet.name}": outlet
-        for streamlet in plan.streamlets
-        for outlet in streamlet.outlets
-        if plan.topic(outlet.topic).channel == channel.name
-    }
+    channels = channels_of(plan, state)
+    topics = {topic.plan.name: topic for topic in topics_of(state)}  # an earlier replay may be carried out first
+    topics |= {topic.name: channels[topic.channel].topic(topic) for topic in plan.topics}
+    outlets = [outlet for streamlet in plan.streamlets for outlet in streamlet.outlets]
     return Outlets(
-        plans=plans,
-        topic=lambda name: channel.topic(TopicPlan(name, name, channel.name, False, (), (), {})),
+        plans={f"{outlet.streamlet}.{outlet.name}": outlet for outlet in outlets},
+        topic=topics.__getitem__,
         name=lambda outlet: plan.topic(outlet.topic).name,
     )
 
 
-def _letter_topics(state: StateDirectory) -> list[DeltaTopic]:
+def _letter_topics(state: StateDirectory) -> list[TopicResource]:
     from streamlets.runner.dead_letters.letters import holds_dead_letters
 
     return [topic for topic in topics_of(state) if holds_dead_letters(topic)]

@@ -10,12 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cli.options import format_option, path_argument
-from cli.state import state_options, topic_folders
+from cli.state import state_directories, state_options, topics_of
+
+if TYPE_CHECKING:
+    from streamlets.channels.base import TopicResource
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 _POLL_INTERVAL = 0.5
 """Seconds between two reads of the topic."""
@@ -40,51 +44,43 @@ def tail(
 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
-    folder = _topic_folder(topic, topic_folders(path, state_dir, application))
+    resource = _topic(topic, state_directories(path, state_dir, application))
     show = _print_lines if form == "jsonl" else _print_table
-    new_rows = _new_rows(folder) if follow else iter(())
+    new_rows = _new_rows(resource) if follow else iter(())
     next(new_rows, None)  # Note the end of the topic before the last records are read, so that none is missed.
-    show(_last(folder, count))
+    show([row for batch in resource.last(count) for row in batch.to_pylist()])
     with suppress(KeyboardInterrupt):
         for rows in new_rows:
             show(rows)
 
 
-def _topic_folder(topic: str, applications: dict[str, tuple[Path, ...]]) -> Path:
-    """Return the directory of a topic.
+def _topic(name: str, states: Sequence[StateDirectory]) -> TopicResource:
+    """Return the topic with a name.
 
     Raises:
         click.UsageError: there is no such topic, or several applications have one.
     """
     from blueprint.spelling import suggestion
 
-    matching = {name: folder for name, folders in applications.items() for folder in folders if folder.name == topic}
+    topics = [(state.application, topic) for state in states for topic in topics_of(state)]
+    matching = [(application, topic) for application, topic in topics if topic.plan.name == name]
     if len(matching) == 1:
-        return next(iter(matching.values()))
+        return matching[0][1]
     if matching:
-        raise click.UsageError(f"{', '.join(matching)} have a topic `{topic}` each; choose one with --application")
-    names = sorted({folder.name for folders in applications.values() for folder in folders})
-    raise click.UsageError(f"there is no topic `{topic}`; {suggestion(topic, names)}")
+        applications = ", ".join(application for application, _ in matching)
+        raise click.UsageError(f"{applications} have a topic `{name}` each; choose one with --application")
+    names = sorted({topic.plan.name for _, topic in topics})
+    raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, names)}")
 
 
-def _last(folder: Path, count: int) -> list[dict[str, Any]]:
-    from streamlets.channels.delta.inspection import last
-
-    return [row for batch in last(folder, count) for row in batch.to_pylist()]
-
-
-def _new_rows(folder: Path) -> Iterator[list[dict[str, Any]]]:
+def _new_rows(topic: TopicResource) -> Iterator[list[dict[str, Any]]]:
     """Yield an empty list when the end of the topic has been read, then the rows of each later commit, forever."""
-    from blueprint.plan import TopicPlan
-    from streamlets.channels.delta import DeltaChannel
-
-    resource = DeltaChannel(folder.parent).topic(TopicPlan(folder.name, folder.name, "delta", False, (), (), {}))
-    position = resource.end()
+    position = topic.end()
     yield []
     while True:
-        end = resource.end()
+        end = topic.end()
         if end != position:
-            rows = [row for batch in resource.scan(None, position, end) for row in batch.to_pylist()]
+            rows = [row for batch in topic.scan(None, position, end) for row in batch.to_pylist()]
             position = end
             if rows:
                 yield rows

@@ -15,15 +15,13 @@ from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import count, size, timestamp
-from cli.state import named_topic, state_directory, state_options, topic_folders
+from cli.state import named_topic, state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from blueprint.plan import InletPlan
-    from streamlets.channels.base import Dropped
-    from streamlets.channels.delta import DeltaTopic
-    from streamlets.channels.delta.inspection import TopicSummary
+    from streamlets.channels.base import Dropped, TopicResource, TopicSummary
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -41,11 +39,9 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
-    from streamlets.channels.delta.inspection import summary
-
     summaries = {
-        name: [summary(folder) for folder in folders]
-        for name, folders in topic_folders(path, state_dir, application).items()
+        state.application: [topic.summary() for topic in topics_of(state)]
+        for state in state_directories(path, state_dir, application)
     }
     if form == "json":
         import json
@@ -101,7 +97,7 @@ def purge(
     before = _before(older_than)
     state = state_directory(path, state_dir, application)
     resource = named_topic(topic, state)
-    _check_schema(schema, state.topics / resource.plan.name)
+    _check_schema(schema, resource)
     readers = readers_below(resource, state.checkpoints, _consumers(path, topic))
     planned = resource.purge(readers, before=before, schema=schema, force=force, dry=True)
     if dry_run or not planned.records:
@@ -113,18 +109,16 @@ def purge(
     raise SystemExit(1 if dropped.held else 0)
 
 
-def _check_schema(fingerprint: str | None, topic: Path) -> None:
+def _check_schema(fingerprint: str | None, topic: TopicResource) -> None:
     """Check that a topic has records of a schema; None allows any.
 
     Raises:
         click.UsageError: it has no such records.
     """
-    from streamlets.channels.delta.inspection import contracts
-
-    known = [contract.fingerprint for contract in contracts(topic)]
+    known = [contract.fingerprint for contract in topic.contracts()]
     if fingerprint is not None and fingerprint not in known:
         hint = f"its schemas are {', '.join(known)}" if known else "it has no records"
-        raise click.UsageError(f"`{topic.name}` has no records of the schema `{fingerprint}`: {hint}")
+        raise click.UsageError(f"`{topic.plan.name}` has no records of the schema `{fingerprint}`: {hint}")
 
 
 def _before(older_than: str | None) -> float | None:
@@ -152,7 +146,7 @@ def _consumers(path: Path, topic: str) -> tuple[InletPlan, ...]:
     return tuple(inlet for id in ids for inlet in plan.inlets_of(id)) if plan is not None else ()
 
 
-def _delete(resource: DeltaTopic, state: StateDirectory, purge: Callable[[], Dropped]) -> Dropped:
+def _delete(resource: TopicResource, state: StateDirectory, purge: Callable[[], Dropped]) -> Dropped:
     """Delete records; their files, too, if no run can be reading them, that is, if the application is not running."""
     from streamlets.channels.base import TopicLostError
     from streamlets.runner.state_directory.directory import StateError

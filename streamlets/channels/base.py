@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Protocol
 from blueprint.avro.model import Contract
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from blueprint.catalog import ChannelTraits
     from blueprint.plan import InletPlan, OutletPlan, TopicPlan
+    from streamlets.channels.replays import Replays
+
+
+METADATA = "_meta"
+"""The column that `read` and `scan` add on request: where a record is in its topic."""
+
+METADATA_DDL = "struct<position:string,sequence:bigint,timestamp:timestamp,key:binary,headers:map<string,binary>>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,46 @@ class BatchWritten:
     dead_letters: int = 0
     replayed: bool = False
     executions: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSummary:
+    """The records of a topic that were written with one schema.
+
+    Arguments:
+        record: the full name of the schema's record.
+        fingerprint: the fingerprint of the schema.
+        queries: the writers, as transactions name them, sorted.
+        records: the number of records.
+        bytes: the size of the stored records.
+        commits: the number of commits.
+    """
+
+    record: str
+    fingerprint: str
+    queries: tuple[str, ...]
+    records: int
+    bytes: int
+    commits: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSummary:
+    """The content of a topic.
+
+    Arguments:
+        name: the name of the topic on its channel.
+        records: the number of records.
+        bytes: the size of the stored records.
+        last_commit: the time of the last commit, in seconds since the epoch; None without one.
+        writers: what was written with each schema.
+    """
+
+    name: str
+    records: int
+    bytes: int
+    last_commit: float | None
+    writers: tuple[WriterSummary, ...]
 
 
 class TopicLostError(Exception):
@@ -225,11 +275,36 @@ class TopicResource(Protocol):
     def missed(self) -> Iterator[Missed]:
         """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""
 
+    def summary(self) -> TopicSummary:
+        """Return what is in the topic, without reading records.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+        """
+
+    def contracts(self) -> tuple[Contract, ...]:
+        """Return the contracts that the records in the topic were written with, each once.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+        """
+
+    def last(self, count: int) -> Iterator[pa.RecordBatch]:
+        """Yield the last `count` records as they were written, oldest first."""
+
+    @property
+    def replays(self) -> Replays:
+        """The decisions about the replay of dead letters in the topic."""
+
 
 class Channel(Protocol):
     """A way to carry topics."""
 
     name: str
+
+    def topics(self) -> tuple[str, ...]:
+        """Return the names of the topics that are stored in the directory of the channel, sorted; () if the channel
+        stores topics elsewhere."""
 
     def topic(self, plan: TopicPlan) -> TopicResource:
         """The resource of one topic."""
@@ -267,3 +342,17 @@ class Channel(Protocol):
 
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
         """Whether anything of a query's batch was decided or came to a topic; `id` is its checkpoint's."""
+
+
+class ChannelType(Protocol):
+    """A kind of channel, as it is registered."""
+
+    traits: ChannelTraits
+
+    def open(self, directory: Path) -> Channel:
+        """Return the channel of an application.
+
+        Arguments:
+            directory: the application's directory for topics. Channels share it: one that stores files there uses
+                subdirectories of its own.
+        """

@@ -11,7 +11,7 @@ from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.api.context import all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
-from streamlets.channels.delta.records import METADATA, METADATA_DDL
+from streamlets.channels.base import METADATA, METADATA_DDL
 from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
 from streamlets.plans.places import Places

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from streamlets.api.parameters import Parameter
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet
+from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.project.loading import class_span, load_streamlet, raised_failure
 from streamlets.project.modules import Project, project_at
 from streamlets.project.paths import path_problems
@@ -86,7 +87,7 @@ class ProjectCatalog:
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """Return the available channels by name."""
-        return {"delta": ChannelTraits(name="delta", topic_keys={}, real_time=False, reserved=(".", "_"))}
+        return Traits()
 
     def _project(self, folder: str) -> Project:
         """Return the project in a directory; it is looked up in the file system once."""
@@ -312,3 +313,16 @@ def _mount(mount: VolumeMount) -> VolumeMountDescriptor:
 
 def _frozen(settings: Mapping[str, PortSetting]) -> frozenset[tuple[str, PortSetting]]:
     return frozenset(settings.items())
+
+
+class Traits(Mapping[str, ChannelTraits]):
+    """The traits of the available channels; each is looked up when it is asked for."""
+
+    def __getitem__(self, name: str) -> ChannelTraits:
+        return CHANNEL_TYPES[name].traits
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(CHANNEL_TYPES)
+
+    def __len__(self) -> int:
+        return len(CHANNEL_TYPES)

@@ -22,11 +22,11 @@ from blueprint.comparison import (
 )
 from blueprint.hocon import shown_name
 from blueprint.plan import ApplicationPlan
-from streamlets.channels.base import TopicLostError
-from streamlets.channels.delta.inspection import contracts, topics_in
+from streamlets.channels.base import TopicLostError, TopicResource
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in, latest
 from streamlets.runner.checkpoints.state_columns import state_of, windows_of
 from streamlets.runner.state_directory.directory import StateDirectory, StateError, read_status
+from streamlets.runner.topics import stored_topics
 from streamlets.storage.files import write_atomically
 
 
@@ -71,7 +71,7 @@ def deployed(state: StateDirectory) -> Described | None:
 
 def holds_state(state: StateDirectory) -> bool:
     """Return whether a state directory has anything that a change could lose: a checkpoint of a query, or records."""
-    return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in topics_in(state.topics))
+    return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in stored_topics(state))
 
 
 def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> ApplicationDescriptor:
@@ -91,10 +91,12 @@ def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> Applicat
         queries = {name: query for name, query in merged.items() if query is not None}
         known = bool(stored) or streamlet.queries is not None
         streamlets[ref] = replace(streamlet, queries=queries) if known else streamlet
+    resources = {(topic.plan.channel, topic.plan.name): topic for topic in stored_topics(state)}
     topics = {}
     for id, topic in descriptor.topics.items():
         current = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
-        written = _written(state.topics / topic.name) if topic.channel == "delta" else None
+        resource = resources.get((topic.channel, topic.name))
+        written = _written(resource) if resource is not None else None
         earlier = tuple(contract for contract in written or () if contract.fingerprint not in current)
         topics[id] = replace(topic, written=earlier, empty=written == () and state.owner() is None)
     return replace(descriptor, streamlets=streamlets, topics=topics)
@@ -157,9 +159,9 @@ def _sources(checkpoint: Path) -> tuple[str, ...] | None:
     return tuple(sorted(line.partition(":")[0] for line in lines[1:] if line))  # the first line describes the batch
 
 
-def _written(topic: Path) -> tuple[Contract, ...] | None:
+def _written(topic: TopicResource) -> tuple[Contract, ...] | None:
     """Return the schemas of the records in a topic; None if they cannot be read."""
     try:
-        return contracts(topic)
+        return topic.contracts()
     except (TopicLostError, OSError):  # nothing has been written yet, or the topic was deleted
         return None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from blueprint.plan import ApplicationPlan
+from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
 from streamlets.runner.state_directory.directory import StateDirectory
 
 if TYPE_CHECKING:
@@ -16,10 +18,32 @@ if TYPE_CHECKING:
 
 def channels_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, Channel]:
     """Return the channels that store the plan's topics, by name."""
-    from streamlets.channels.delta import DeltaChannel
+    return {name: CHANNEL_TYPES[name].open(state.topics) for name in sorted({topic.channel for topic in plan.topics})}
 
-    known: dict[str, Callable[[], Channel]] = {"delta": lambda: DeltaChannel(state.topics)}
-    return {name: known[name]() for name in sorted({topic.channel for topic in plan.topics})}
+
+def stored_channels(state: StateDirectory) -> dict[str, Channel]:
+    """Return the channels of the application that last ran on a state directory, and the default one, by name."""
+    names = {DEFAULT, *(channel for channel, _ in _described_topics(state))}
+    return {name: CHANNEL_TYPES[name].open(state.topics) for name in sorted(names) if name in CHANNEL_TYPES}
+
+
+def stored_topics(state: StateDirectory) -> tuple[TopicResource, ...]:
+    """Return all topics of a state directory, also those of earlier versions, sorted by channel and name."""
+    described = _described_topics(state)
+    topics: list[TopicResource] = []
+    for channel_name, channel in stored_channels(state).items():
+        names = {*channel.topics(), *(name for of, name in described if of == channel_name and not channel.topics())}
+        topics += [channel.topic(TopicPlan(name, name, channel_name, False, (), (), {})) for name in sorted(names)]
+    return tuple(topics)
+
+
+def _described_topics(state: StateDirectory) -> set[tuple[str, str]]:
+    """Return the channels and names of the topics of the version that last ran."""
+    try:
+        topics = json.loads(state.descriptor_file.read_text(encoding="utf-8"))["topics"]
+        return {(topic.get("channel", DEFAULT), topic.get("name", id)) for id, topic in topics.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # none has run, or its descriptor is damaged
+        return set()
 
 
 def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, TopicResource]:

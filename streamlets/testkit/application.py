@@ -13,6 +13,7 @@ from blueprint.plan import ApplicationPlan, StreamletPlan
 from blueprint.spelling import suggestion
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.channels.registry import DEFAULT
 from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project.modules import project_at
 from streamlets.testkit.failures import TestkitError, refuse
@@ -144,7 +145,7 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
     )
     if verification.plan is None:
         raise refuse(f"{verification.blueprint} is not valid:", verification.diagnostics)
-    topics = tuple(replace(topic, channel="delta", managed=True) for topic in verification.plan.topics)
+    topics = tuple(replace(topic, channel=DEFAULT, managed=True) for topic in verification.plan.topics)
     return replace(verification.plan, topics=topics)
 
 

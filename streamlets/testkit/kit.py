@@ -15,7 +15,7 @@ from blueprint.plan import StreamletPlan, TopicPlan
 from streamlets.api.source_location import UNKNOWN, author_location
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.base import Channel, TopicResource
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
 from streamlets.project.modules import project_at
 from streamlets.spark.session import active
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
@@ -143,7 +143,7 @@ class Testkit:
         for key, value in (SETTINGS | dict(plan.spark)).items():
             session.conf.set(key, value)
         with active(session):
-            DeltaChannel(self.folder).prepare(session)
+            CHANNEL_TYPES[DEFAULT].open(self.folder).prepare(session)
         return session
 
 
@@ -155,7 +155,7 @@ def _python_path(folder: str) -> str:
 def _resources(
     home: Path, topics: Iterable[TopicPlan], streamlets: Iterable[StreamletPlan]
 ) -> tuple[dict[str, Channel], dict[str, TopicResource]]:
-    channel = DeltaChannel(home / "topics")
+    channel = CHANNEL_TYPES[DEFAULT].open(home / "topics")
     resources: dict[str, TopicResource] = {topic.id: channel.topic(topic) for topic in topics}
     writers: dict[str, list[Contract]] = {topic: [] for topic in resources}
     for plan in streamlets:

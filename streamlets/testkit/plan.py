@@ -12,6 +12,7 @@ from blueprint.spelling import suggestion
 from streamlets.api.parameters import as_text
 from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import SparkStreamlet
+from streamlets.channels.registry import DEFAULT
 from streamlets.project.catalog import check_parameters, descriptor
 from streamlets.project.modules import project_at
 from streamlets.project.paths import path_problems
@@ -142,7 +143,7 @@ def _outlet(ref: str, port: PortDescriptor) -> OutletPlan:
 
 
 def _topic(name: str, producers: tuple[str, ...], consumers: tuple[str, ...]) -> TopicPlan:
-    return TopicPlan(name, name, "delta", True, producers, consumers, {})
+    return TopicPlan(name, name, DEFAULT, True, producers, consumers, {})
 
 
 def _known(what: str, given: Mapping[str, object], known: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from streamlets.channels.base import (
     TopicResource,
 )
 from streamlets.channels.delta.batch import BatchWriter, Target
+from streamlets.channels.delta.inspection import topics_in
 from streamlets.channels.delta.layout import layout
 from streamlets.channels.delta.manifest import STAGED, Manifests, writer_id
 from streamlets.channels.delta.table import LOG, open_table
@@ -39,6 +40,10 @@ class DeltaChannel:
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.root = root.absolute()
         self.clock = clock
+
+    def topics(self) -> tuple[str, ...]:
+        """Return the names of the stored topics; see `Channel.topics`."""
+        return tuple(path.name for path in topics_in(self.root))
 
     def topic(self, plan: TopicPlan) -> DeltaTopic:
         """The resource of one topic."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
+from streamlets.channels.base import TopicSummary, WriterSummary
 from streamlets.channels.delta.log import MARKER, Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices
@@ -16,35 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from blueprint.avro.model import Contract
-
-
-@dataclass(frozen=True, slots=True)
-class WriterSummary:
-    """What was written with one schema.
-
-    Arguments:
-        record: the full name of the schema's record; fingerprint: the schema's.
-        queries: who wrote, as transactions name them, sorted.
-        records: how many; bytes: of data files; commits: how often.
-    """
-
-    record: str
-    fingerprint: str
-    queries: tuple[str, ...]
-    records: int
-    bytes: int
-    commits: int
-
-
-@dataclass(frozen=True, slots=True)
-class TopicSummary:
-    """A topic: its folder's name, what is in it, and when (seconds since the epoch) something last came."""
-
-    name: str
-    records: int
-    bytes: int
-    last_commit: float | None
-    writers: tuple[WriterSummary, ...]
 
 
 def topics_in(root: Path) -> tuple[Path, ...]:

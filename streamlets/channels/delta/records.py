@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from blueprint.avro.model import Contract
 from blueprint.avro.resolution.planner import IncompatibleError
 from blueprint.avro.sources.loading import parse_contract
+from streamlets.channels.base import METADATA
 from streamlets.channels.delta.log import Slice
 from streamlets.channels.delta.parquet import read_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-METADATA = "_meta"
 
 
 class UnreadableRecordsError(Exception):
@@ -150,9 +149,6 @@ def metadata_type() -> pa.DataType:
             pa.field("headers", pa.map_(pa.string(), pa.binary())),
         ]
     )
-
-
-METADATA_DDL = "struct<position:string,sequence:bigint,timestamp:timestamp,key:binary,headers:map<string,binary>>"
 
 
 def with_metadata(batch: pa.RecordBatch, piece: Slice, done: int) -> pa.RecordBatch:

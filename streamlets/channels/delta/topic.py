@@ -10,21 +10,25 @@ from typing import TYPE_CHECKING
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, TopicPlan
 from streamlets.channels.base import (
+    METADATA,
+    METADATA_DDL,
     Dropped,
     Lag,
     Missed,
     Position,
     Reader,
     TopicLostError,
+    TopicSummary,
     Txn,
 )
+from streamlets.channels.delta import inspection
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import append_batches
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
-from streamlets.channels.delta.records import METADATA, METADATA_DDL, read_slices
-from streamlets.channels.delta.replays import Replays
+from streamlets.channels.delta.records import read_slices
+from streamlets.channels.replays import Replays
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,8 +226,20 @@ class DeltaTopic:
 
     @property
     def replays(self) -> Replays:
-        """What of the topic, one of dead letters, has been replayed."""
-        return Replays(self.path)
+        """The decisions about the replay of dead letters in the topic."""
+        return Replays(self.path / "_replays", topic_log.topic_id(self.path))
+
+    def summary(self) -> TopicSummary:
+        """Return what is in the topic; see `TopicResource.summary`."""
+        return inspection.summary(self.path)
+
+    def contracts(self) -> tuple[Contract, ...]:
+        """Return the contracts of the records; see `TopicResource.contracts`."""
+        return inspection.contracts(self.path)
+
+    def last(self, count: int) -> Iterator[pa.RecordBatch]:
+        """Yield the last records; see `TopicResource.last`."""
+        return inspection.last(self.path, count)
 
     def missed(self) -> Iterator[Missed]:
         """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""

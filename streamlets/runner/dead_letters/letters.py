@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from blueprint.avro.dead_letters import dead_letter_contract
-from streamlets.channels.delta.inspection import contracts
-from streamlets.channels.delta.replays import Letter, Run
+from streamlets.channels.replays import Letter, Run
 
 if TYPE_CHECKING:
-    from streamlets.channels.delta import DeltaTopic
+    from streamlets.channels.base import TopicResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +77,13 @@ class Tally:
         return self.port.rpartition(".")[2]
 
 
-def holds_dead_letters(topic: DeltaTopic) -> bool:
+def holds_dead_letters(topic: TopicResource) -> bool:
     """Return whether a topic is one of dead letters, by the contract of its records."""
     fingerprint = dead_letter_contract().fingerprint
-    return any(contract.fingerprint == fingerprint for contract in contracts(topic.path))
+    return any(contract.fingerprint == fingerprint for contract in topic.contracts())
 
 
-def letters_in(topic: DeltaTopic) -> Iterator[DeadLetter]:
+def letters_in(topic: TopicResource) -> Iterator[DeadLetter]:
     """Yield the dead letters of a topic, oldest first."""
     replayed_runs: dict[str, list[Run]] = defaultdict(list)
     for replay in topic.replays.all():

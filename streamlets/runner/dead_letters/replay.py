@@ -14,7 +14,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.delta.replays import Replay, runs
+from streamlets.channels.base import Txn
+from streamlets.channels.replays import Replay, runs
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.runner.dead_letters.letters import DeadLetter, letters_in
 from streamlets.storage.crash import crash_point
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from blueprint.avro.model import Contract
     from blueprint.plan import OutletPlan
     from streamlets.channels.base import TopicResource
-    from streamlets.channels.delta import DeltaTopic
 
 _LETTERS_AT_ONCE = 10_000
 
@@ -61,7 +61,7 @@ class Replayed:
 
 
 def replay(
-    topic: DeltaTopic,
+    topic: TopicResource,
     outlets: Outlets,
     wanted: Callable[[DeadLetter], bool],
     *,
@@ -108,7 +108,7 @@ def replay(
     return Replayed(records, broken, homeless)
 
 
-def _deliver(topic: DeltaTopic, letters: list[DeadLetter], outlets: Outlets) -> None:
+def _deliver(topic: TopicResource, letters: list[DeadLetter], outlets: Outlets) -> None:
     """Decide the replay of letters of one port, and carry it out. Letters that another process decides on in the
     meantime are left to that decision."""
     plan = outlets.plans[letters[0].port]
@@ -132,15 +132,18 @@ def _deliver(topic: DeltaTopic, letters: list[DeadLetter], outlets: Outlets) -> 
             letters = [letter for letter in letters if not other.holds(letter.place)]
 
 
-def _repeat(topic: DeltaTopic, decision: Replay, outlets: Outlets) -> None:
+def _repeat(topic: TopicResource, decision: Replay, outlets: Outlets) -> None:
     """Carry out a decision that was made before; without effect if that was done already."""
     _carry_out(topic, decision, (letter for letter in letters_in(topic) if decision.holds(letter.place)), outlets)
 
 
-def _carry_out(topic: DeltaTopic, decision: Replay, letters: Iterable[DeadLetter], outlets: Outlets) -> None:
+def _carry_out(topic: TopicResource, decision: Replay, letters: Iterable[DeadLetter], outlets: Outlets) -> None:
     contract = parse_contract(decision.contract)
     outlets.topic(decision.topic).append(
-        _batches(letters, contract), contract, topic.replays.txn(decision), partition_by=decision.partition_by
+        _batches(letters, contract),
+        contract,
+        Txn(f"replay-{topic.replays.topic_id}", decision.number),
+        partition_by=decision.partition_by,
     )
 
 

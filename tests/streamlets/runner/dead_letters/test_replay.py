@@ -186,7 +186,7 @@ def _unmanaged(root: Path, name: str) -> DeltaTopic:
 
 def test_concurrent_replays_write_each_letter_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one to decide also carries out the decision of the first, and replays only the remaining letters."""
-    from streamlets.channels.delta.replays import Replays
+    from streamlets.channels.replays import Replays
 
     topic = bury(tmp_path, 0, range(5))
     out = made(tmp_path, "out")

@@ -1,4 +1,4 @@
-"""What of a topic of dead letters has been replayed: decisions, numbered and each made once, kept beside the letters.
+"""Which dead letters of a topic have been replayed: numbered decisions, each made once, stored with the topic.
 
 A decision names its letters and where they go. It is made before anything is written; carrying it out is one commit
 under its number, so that it may be done again after a kill.
@@ -12,11 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from streamlets.channels.base import Txn
-from streamlets.channels.delta.log import topic_id
 from streamlets.storage import objects
-
-FOLDER = "_replays"
 
 
 class Letter(NamedTuple):
@@ -64,9 +60,15 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """The decisions about one topic of dead letters; `topic` is its folder."""
+    """The decisions about the dead letters of one topic.
 
-    topic: Path
+    Arguments:
+        directory: where they are stored; created with the first one.
+        topic_id: distinguishes the topic from a later one with its name.
+    """
+
+    directory: Path
+    topic_id: str
 
     def all(self) -> Iterator[Replay]:
         """Every decision, in order."""
@@ -83,15 +85,11 @@ class Replays:
 
     def decide(self, replay: Replay) -> bool:
         """Make a decision; False, and nothing, when another one took its number."""
-        (self.topic / FOLDER).mkdir(exist_ok=True)
+        self.directory.mkdir(exist_ok=True)
         return objects.put_if_absent(self._path(replay.number), json.dumps(asdict(replay)).encode())
 
-    def txn(self, replay: Replay) -> Txn:
-        """The transaction under which a decision is carried out."""
-        return Txn(f"replay-{topic_id(self.topic)}", replay.number)
-
     def _path(self, number: int) -> Path:
-        return self.topic / FOLDER / f"{number:08}.json"
+        return self.directory / f"{number:08}.json"
 
 
 def runs(letters: Iterable[Letter]) -> tuple[Run, ...]:
