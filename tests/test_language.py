@@ -20,11 +20,8 @@ COVERED = ("CONTRIBUTING.md", "README.md", "benchmarks", "blueprint", "cli", "do
 
 NOT_YET = (
     "README.md",
-    "docs/diagnostics-json.md",
-    "docs/diagnostics.md",
     "docs/streamlets.md",
     "docs/topics.md",
-    "docs/upgrades.md",
     "streamlets/channels",
     "streamlets/egress",
     "streamlets/runner",
