@@ -1,4 +1,4 @@
-"""Feed inlets, step, read outlets: through the same contracts and real checkpoints."""
+"""A testkit for streamlets: feed inlets, step, and read outlets, with the contracts and checkpoints of a real run."""
 
 from streamlets.testkit.application import ApplicationUnderTest
 from streamlets.testkit.failures import StepFailedError, TestkitError
@@ -6,7 +6,7 @@ from streamlets.testkit.kit import Testkit
 from streamlets.testkit.preview import preview
 from streamlets.testkit.records import RecordError
 from streamlets.testkit.session import start_session
-from streamlets.testkit.stepping import QueryStep, Step
+from streamlets.testkit.step import QueryStep, Step
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 from streamlets.testkit.taps import InletTap, OutletTap, SinkTap, TopicTap
 

@@ -1,4 +1,4 @@
-"""A whole application under test: verified, put on topics of the test's own, stepped in topological order."""
+"""An application under test: it is verified, gets topics of the test, and is stepped in topological order."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import DEFAULT
 from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project.modules import project_at
-from streamlets.testkit.failures import TestkitError, refuse
-from streamlets.testkit.outside_paths import Outside
-from streamlets.testkit.stepping import Step
+from streamlets.testkit.failures import TestkitError, error_with_findings
+from streamlets.testkit.outside_paths import OutsidePaths
+from streamlets.testkit.step import Step
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 from streamlets.testkit.taps import SinkTap, TopicTap
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class ApplicationUnderTest:
-    """An application, stepped by hand.
+    """An application that a test steps.
 
     Attributes:
-        plan: what it runs by.
+        plan: the verified plan.
     """
 
     def __init__(
@@ -40,21 +40,27 @@ class ApplicationUnderTest:
         topics: Mapping[str, TopicResource],
         channels: Mapping[str, Channel],
         checkpoints: Path,
-        outside: Outside,
+        outside: OutsidePaths,
         real: Iterable[str] = (),
     ) -> None:
-        """Put an application under test.
+        """Create the streamlets of an application.
 
         Arguments:
-            outside: where the world outside is; `real` names the streamlets that work on the real one.
+            plan: the verified plan.
+            open_session: opens the Spark session of a streamlet.
+            topics: topics by id.
+            channels: channels by name.
+            checkpoints: the directory of checkpoints.
+            outside: moves paths outside of the kit into it.
+            real: the names of streamlets that write to their real paths.
 
         Raises:
-            TestkitError: a class cannot be loaded, or there is no streamlet that `real` names.
+            TestkitError: a class cannot be loaded, or `real` has an unknown name.
         """
         self.plan = plan
-        at_home = frozenset(real)
-        for ref in sorted(at_home - {own.ref for own in plan.streamlets}):
-            raise TestkitError(_no("streamlet", ref, {own.ref: own for own in plan.streamlets}))
+        real_refs = frozenset(real)
+        for ref in sorted(real_refs - {own.ref for own in plan.streamlets}):
+            raise TestkitError(_unknown("streamlet", ref, {own.ref: own for own in plan.streamlets}))
         self._topics = topics
         self._taps: dict[str, TopicTap] = {}
         project = project_at(plan.folder)
@@ -67,56 +73,57 @@ class ApplicationUnderTest:
                     topics,
                     channels,
                     checkpoints,
-                    None if own.ref in at_home else outside,
+                    None if own.ref in real_refs else outside,
                     f"real=[{own.ref!r}]",
                 )
                 for own in plan.streamlets
             }
         except StreamletNotLoadedError as error:
-            raise TestkitError(f"the application cannot be run: {error}") from None
+            raise TestkitError(f"the application cannot run: {error}") from None
 
     def streamlet(self, ref: str) -> StreamletUnderTest:
-        """One of its streamlets, to feed, step and read alone.
+        """Return a streamlet of the application, to feed, step and read it alone.
 
         Raises:
-            TestkitError: there is none of the name.
+            TestkitError: there is no streamlet with this name.
         """
         if ref not in self._streamlets:
-            raise TestkitError(_no("streamlet", ref, self._streamlets))
+            raise TestkitError(_unknown("streamlet", ref, self._streamlets))
         return self._streamlets[ref]
 
     def topic(self, topic_id: str) -> TopicTap:
-        """One of its topics, to put records in and take records out.
+        """Return a topic of the application, to write and read records.
 
-        Records are of the first consumer's schema, or of the first producer's where there is no consumer.
+        Records have the schema of the first consumer or, without consumers, of the first producer.
 
         Raises:
-            TestkitError: there is none of the name.
+            TestkitError: there is no topic with this id.
         """
         if topic_id not in self._topics:
-            raise TestkitError(_no("topic", topic_id, self._topics))
+            raise TestkitError(_unknown("topic", topic_id, self._topics))
         if topic_id not in self._taps:
             self._taps[topic_id] = TopicTap(self._topics[topic_id], self._contract(topic_id))
         return self._taps[topic_id]
 
     def sink(self, ref: str, query: str | None = None) -> SinkTap:
-        """The rows that a streamlet has brought out of the application; see `StreamletUnderTest.sink`.
+        """Return the rows that a streamlet has written to a sink; see `StreamletUnderTest.sink`.
 
         Raises:
-            TestkitError: there is no such streamlet, or what it has written cannot be read back.
+            TestkitError: there is no streamlet with this name, or its output cannot be read.
         """
         return self.streamlet(ref).sink(query)
 
     def step(self) -> dict[str, Step]:
-        """Step every streamlet once, producers before consumers; what each did, by its name.
+        """Step every streamlet once, producers before consumers, and return the steps by streamlet name.
 
         Raises:
-            StreamletError, StepFailedError: as `StreamletUnderTest.step`.
+            StreamletError: as for `StreamletUnderTest.step`.
+            StepFailedError: as for `StreamletUnderTest.step`.
         """
         return {ref: streamlet.step() for ref, streamlet in self._streamlets.items()}
 
     def restart(self) -> None:
-        """Begin all streamlets anew from their checkpoints."""
+        """Restart all streamlets from their checkpoints."""
         for streamlet in self._streamlets.values():
             streamlet.restart()
 
@@ -127,10 +134,15 @@ class ApplicationUnderTest:
 
 
 def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Sequence[str]) -> ApplicationPlan:
-    """Verify a blueprint by the code of `flow verify`; its topics become the test's own, whatever carries them else.
+    """Verify a blueprint as `flow verify` does, and return its plan with all topics on the default channel.
+
+    Arguments:
+        blueprint: the file.
+        conf: files with settings.
+        arguments: settings in the form `key=value`, which override files.
 
     Raises:
-        TestkitError: there is an error; the message holds every one.
+        TestkitError: verification reports errors; the message has all of them.
     """
     from blueprint.verification.verify import verify
     from streamlets.project.catalog import ProjectCatalog
@@ -144,10 +156,10 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
         working_directory=Path.cwd(),
     )
     if verification.plan is None:
-        raise refuse(f"{verification.blueprint} is not valid:", verification.diagnostics)
+        raise error_with_findings(f"the blueprint {verification.blueprint} is invalid:", verification.diagnostics)
     topics = tuple(replace(topic, channel=DEFAULT, managed=True) for topic in verification.plan.topics)
     return replace(verification.plan, topics=topics)
 
 
-def _no(what: str, name: str, known: Mapping[str, object]) -> str:
-    return f"there is no {what} `{name}`; {suggestion(name, sorted(known))}"
+def _unknown(noun: str, name: str, known: Mapping[str, object]) -> str:
+    return f"there is no {noun} `{name}`; {suggestion(name, sorted(known))}"

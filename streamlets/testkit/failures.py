@@ -1,4 +1,4 @@
-"""What a test is told when its streamlet cannot be run, or failed."""
+"""Errors of a test: the streamlet cannot run, or a query failed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from blueprint.diagnostics import Diagnostic
 
 
 class TestkitError(Exception):
-    """The streamlet or application under test cannot be run as it was asked for; the message holds every finding."""
+    """The streamlet or application under test cannot run as requested; the message has all findings."""
 
-    __test__ = False  # pytest takes classes called so for tests
+    __test__ = False  # pytest collects classes with this prefix
 
 
 class StepFailedError(Exception):
-    """A query failed in a step; the message holds its reason, `__cause__` is Spark's exception.
+    """A query failed in a step; the message has the reason, `__cause__` is Spark's exception.
 
     Arguments:
-        query: `<streamlet>.<query>`.
-        reason: in one line; frames: the author's own, outermost first.
+        query: the name of the query, `<streamlet>.<query>`.
+        reason: the reason in one line.
+        frames: the frames of the author's code, outermost first.
     """
 
     def __init__(self, query: str, reason: str, frames: tuple[str, ...] = ()) -> None:
@@ -28,8 +29,8 @@ class StepFailedError(Exception):
         super().__init__("".join((f"the query `{query}` failed: {reason}", *(f"\n  at {frame}" for frame in frames))))
 
 
-def refuse(message: str, problems: Iterable[Diagnostic]) -> TestkitError:
-    """An error that says why, finding by finding."""
+def error_with_findings(message: str, problems: Iterable[Diagnostic]) -> TestkitError:
+    """Return an error whose message has the findings."""
     lines = [message]
     for problem in problems:
         at = problem.primary.span if problem.primary else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one Spark session of a test run; starting it costs seconds, so ask for it only where a query runs."""
+    """Start the Spark session of a test run, which takes seconds; use it only for tests that run a query."""
     session = start_session(folder=tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
@@ -25,6 +25,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def kit(spark: SparkSession, tmp_path: Path) -> Iterator[Testkit]:
-    """A testkit in the test's own temporary folder."""
-    with Testkit(spark, tmp_path / "testkit") as made:
-        yield made
+    """Create a testkit in the temporary directory of a test."""
+    with Testkit(spark, tmp_path / "testkit") as testkit:
+        yield testkit

@@ -1,12 +1,14 @@
-"""While a streamlet is under test nothing outside of the kit is written: paths are moved into it, the rest is refused.
+"""`Guard`: prevents a streamlet under test from writing outside of the kit.
 
-Three ways lead outside, and each has a watch:
+It covers three ways to write data:
 
-* streaming queries: a path of Spark's file formats is moved into the kit, other formats are refused;
-* Spark's batch writers and SQL commands, in functions given to `foreachBatch` and while logic is built;
-* Python there: an audit hook sees files opened for writing, removed and renamed, connections and new processes.
+* streaming queries: paths of Spark's file formats are moved into the kit, other formats are rejected;
+* Spark's batch writers and SQL commands, in functions for `foreachBatch` and while logic is built, are rejected unless
+  they write into the kit;
+* for Python code in the same places, an audit hook rejects writing, removing and renaming files outside of the kit,
+  network connections and new processes.
 
-Functions that Spark's workers run (UDFs, `foreachPartition`) are other processes, and are not seen.
+Functions that run in Spark's worker processes (UDFs, `foreachPartition`) are not covered.
 """
 
 from __future__ import annotations
@@ -26,21 +28,21 @@ from urllib.parse import unquote, urlsplit
 from streamlets.spark.patches import COMMAND, WRITING, WRITING_TABLES, patched
 from streamlets.spark.stream_writer import FILES, facts, rows_of, with_arguments
 from streamlets.testkit.failures import TestkitError
-from streamlets.testkit.outside_paths import Outside
+from streamlets.testkit.outside_paths import OutsidePaths
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _HARMLESS = ("console", "memory", "noop", "")
-"""Formats that write nowhere; "" is a function, which is watched while it runs."""
+"""Formats that write no data; "" is a function, which is guarded while it runs."""
 
 _PATHS = (*FILES, "delta")
 
 
 @dataclass(frozen=True, slots=True)
 class FileSink:
-    """A query of the author's own that writes files in the kit: where, and how they are read."""
+    """The files of a query with a sink of the author: their directory in the kit, their format, and its options."""
 
     root: Path
     format: str
@@ -49,34 +51,34 @@ class FileSink:
 
 @dataclass(slots=True)
 class Guard:
-    """Keeps one streamlet inside the kit.
+    """Prevents a streamlet from writing outside of the kit.
 
     Arguments:
-        ref: the streamlet's name.
-        outside: where the world outside is.
-        allow: what the test writes to let the streamlet out, such as `real=True`.
-        sinks: its own queries that write files, by name, once they have started.
+        ref: the name of the streamlet.
+        outside: moves paths outside of the kit into it.
+        allow: the argument with which a test permits real paths, such as `real=True`.
+        sinks: started queries that write files to a sink of the author, by name.
     """
 
     ref: str
-    outside: Outside
+    outside: OutsidePaths
     allow: str
     sinks: dict[str, FileSink] = field(default_factory=dict)
     _temporary: set[Path] = field(default_factory=set)
 
     @contextmanager
     def authors(self) -> Iterator[None]:
-        """While this thread runs the author's code in the driver."""
+        """Guard the code that this thread runs, which is the author's."""
         _hook()
-        before, _author.guard = getattr(_author, "guard", None), self
+        before, _thread.guard = getattr(_thread, "guard", None), self
         try:
             yield
         finally:
-            _author.guard = before
+            _thread.guard = before
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Patch Spark's classes while the streamlet is built and runs; the process has one of each."""
+        """Patch Spark's classes while the streamlet is built and runs; the patches apply to the whole process."""
         from pyspark.sql import DataFrameWriter, SparkSession
         from pyspark.sql.merge import MergeIntoWriter
         from pyspark.sql.readwriter import DataFrameWriterV2
@@ -85,20 +87,24 @@ class Guard:
         with ExitStack() as patches:
             patch = partial(patched, patches)
             patch(DataStreamWriter, "start", self._start)
-            patch(DataStreamWriter, "toTable", self._refusing)
-            patch(DataStreamWriter, "foreach", self._refusing)
+            patch(DataStreamWriter, "toTable", self._forbidden)
+            patch(DataStreamWriter, "foreach", self._forbidden)
             patch(DataStreamWriter, "foreachBatch", self._function)
-            patch(DataFrameWriter, "format", _noting_format)
+            patch(DataFrameWriter, "format", _recording_format)
             for name in WRITING:
                 patch(DataFrameWriter, name, self._batch_writer)
             for name in WRITING_TABLES:
-                patch(DataFrameWriterV2, name, self._refusing)
-            patch(MergeIntoWriter, "merge", self._refusing)
+                patch(DataFrameWriterV2, name, self._forbidden)
+            patch(MergeIntoWriter, "merge", self._forbidden)
             patch(SparkSession, "sql", self._sql)
             yield
 
     def check(self, path: object, what: str = "writes") -> None:
-        """Refuse a path outside of the kit.
+        """Check that a path is in the kit.
+
+        Arguments:
+            path: the path; other values are ignored.
+            what: the verb for the error message.
 
         Raises:
             TestkitError: it is outside.
@@ -106,7 +112,7 @@ class Guard:
         if isinstance(path, bytes):
             path = os.fsdecode(path)
         if isinstance(path, str | os.PathLike) and not self._inside(Path(path)):
-            raise self._refused(f"{what} `{os.fspath(path)}`")
+            raise self._error(f"{what} `{os.fspath(path)}`")
 
     def _inside(self, path: Path) -> bool:
         real = path.expanduser().resolve()
@@ -114,10 +120,10 @@ class Guard:
             return True
         return any(real.is_relative_to(root) for root in (self.outside.kit.resolve(), *self._temporary))
 
-    def _refused(self, what: str) -> TestkitError:
+    def _error(self, what: str) -> TestkitError:
         return TestkitError(
             f"`{self.ref}` {what}, outside of the test, where production data may be. Take the path from a "
-            f"writable `PathParameter` or `VolumeMount`, which the testkit moves into its own directory, or allow it "
+            f"writable `PathParameter` or `VolumeMount`, which the testkit moves into its own directory, or permit it "
             f"with `{self.allow}`"
         )
 
@@ -131,10 +137,10 @@ class Guard:
         return call
 
     def _contained(self, writer: DataStreamWriter) -> DataStreamWriter:
-        """The writer with its files in the kit.
+        """Return the writer with its files in the kit.
 
         Raises:
-            TestkitError: it writes to something else outside, or its source deletes what it has read.
+            TestkitError: it does not write files, or a source deletes files that it has read.
         """
         self._check_sources(writer)
         known = facts(writer)
@@ -145,7 +151,7 @@ class Guard:
             return writer
         path = known.options.get("path")
         if known.format not in _PATHS or path is None or not _is_local(path):
-            raise self._refused(f"writes to `{known.format}`{f' at `{path}`' if path else ''}")
+            raise self._error(f"writes to `{known.format}`{f' at `{path}`' if path else ''}")
         root = self.outside.place(_path(path))
         options = {k: v for k, v in known.options.items() if k not in ("path", "checkpointlocation", "queryname")}
         self.sinks[known.options.get("queryname", "").removeprefix(f"{self.ref}.")] = FileSink(
@@ -154,8 +160,8 @@ class Guard:
         return writer.option("path", str(root))
 
     def _check_sources(self, writer: DataStreamWriter) -> None:
-        """A file source that deletes or moves what it has read does so with the real files."""
-        leaves = rows_of(writer)._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001 - no public way
+        """Reject file sources that delete or move the files that they have read, because these are the real files."""
+        leaves = rows_of(writer)._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001 - Spark has no public API for it
         for node in (leaves.apply(index) for index in range(leaves.size())):
             if node.nodeName() != "StreamingRelation":
                 continue
@@ -165,7 +171,7 @@ class Guard:
                 options[str(pair.productElement(0)).lower()] = str(pair.productElement(1))
             path = options.get("path", "")
             if options.get("cleansource", "off").lower() != "off" and not self._inside(_path(path)):
-                raise self._refused(f"reads `{path}` with `cleanSource`, which deletes or moves the files it has read")
+                raise self._error(f"reads `{path}` with `cleanSource`, which deletes or moves the files it has read")
 
     def _function(self, method: Any, name: str) -> Any:
         @wraps(method)
@@ -184,25 +190,25 @@ class Guard:
     def _batch_writer(self, method: Any, name: str) -> Any:
         @wraps(method)
         def call(writer: Any, *args: Any, **named: Any) -> Any:
-            if getattr(_author, "guard", None) is not None:
+            if getattr(_thread, "guard", None) is not None:
                 path = named.get("path", args[0] if args else None)
                 if name in ("insertInto", "jdbc", "saveAsTable"):
-                    raise self._refused(f"calls `{name}`")
+                    raise self._error(f"calls `{name}`")
                 format = named.get("format", args[1] if name == "save" and len(args) > 1 else _format(writer, name))
                 if path is None and format not in _HARMLESS:
-                    raise self._refused(f"writes to `{format}`")
+                    raise self._error(f"writes to `{format}`")
                 if path is not None and not _is_local(path):
-                    raise self._refused(f"writes `{path}`")
+                    raise self._error(f"writes `{path}`")
                 if path is not None:
                     self.check(_path(path))
             return method(writer, *args, **named)
 
         return call
 
-    def _refusing(self, method: Any, name: str) -> Any:
+    def _forbidden(self, method: Any, name: str) -> Any:
         @wraps(method)
         def call(*args: Any, **named: Any) -> Any:
-            raise self._refused(f"calls `{name}`")
+            raise self._error(f"calls `{name}`")
 
         return call
 
@@ -210,17 +216,17 @@ class Guard:
         @wraps(method)
         def call(session: Any, query: Any, *args: Any, **named: Any) -> Any:
             command = COMMAND.match(query) if isinstance(query, str) else None
-            if command and getattr(_author, "guard", None) is not None:
-                raise self._refused(f"runs `{command[1].upper()}`")
+            if command and getattr(_thread, "guard", None) is not None:
+                raise self._error(f"runs `{command[1].upper()}`")
             return method(session, query, *args, **named)
 
         return call
 
     def audit(self, event: str, args: tuple[Any, ...]) -> None:
-        """Look at what Python is about to do in the author's code.
+        """Check an audit event of the author's code.
 
         Raises:
-            TestkitError: it would leave the kit.
+            TestkitError: it has an effect outside of the kit.
         """
         match event, args:
             case "open", (path, _, int(flags)) if flags & (os.O_WRONLY | os.O_RDWR) and not isinstance(path, int):
@@ -239,40 +245,40 @@ class Guard:
             case "sqlite3.connect", (database,) if str(database) not in ("", ":memory:"):
                 self.check(database)
             case (("socket.connect" | "socket.sendto"), (_, (host, *_))) if not _is_loopback(str(host)):
-                raise self._refused(f"connects to `{host}`")
+                raise self._error(f"connects to `{host}`")
             case (("subprocess.Popen" | "os.system" | "os.posix_spawn" | "os.exec"), (command, *_)):
-                raise self._refused(f"starts the program `{command}`")
+                raise self._error(f"starts the program `{command}`")
 
     def _check_unless_temporary(self, path: Any) -> None:
-        """Files that `tempfile` makes are nobody else's."""
+        """Check a path unless the module `tempfile` creates it; that code may write to it from now on."""
         if _called_by(tempfile.__name__):
             self._temporary.add(Path(os.fsdecode(path)).resolve())
         else:
             self.check(path)
 
 
-_author = threading.local()
+_thread = threading.local()
 
 
 @cache
 def _hook() -> None:
-    """Add the audit hook, once: Python has no way to remove it. It does nothing outside of `Guard.authors`."""
+    """Add the audit hook once, because Python cannot remove it. It does nothing outside of `Guard.authors`."""
 
     def audit(event: str, args: tuple[Any, ...]) -> None:
-        guard: Guard | None = getattr(_author, "guard", None)
+        guard: Guard | None = getattr(_thread, "guard", None)
         if guard is None:
             return
-        _author.guard = None  # what is done to find out is not the author's
+        _thread.guard = None  # the check itself is not code of the author
         try:
             guard.audit(event, args)
         finally:
-            _author.guard = guard
+            _thread.guard = guard
 
     sys.addaudithook(audit)
 
 
 def _called_by(module: str) -> bool:
-    frame = sys._getframe(1)  # noqa: SLF001 - the only way to the callers
+    frame = sys._getframe(1)  # noqa: SLF001 - the only access to the callers
     for _ in range(8):
         if frame is None:
             return False
@@ -282,21 +288,21 @@ def _called_by(module: str) -> bool:
     return False
 
 
-def _noting_format(method: Any, _: str) -> Any:
+def _recording_format(method: Any, _: str) -> Any:
     @wraps(method)
     def call(writer: Any, source: str) -> Any:
-        writer.__dict__["_noted_format"] = source
+        writer.__dict__["_recorded_format"] = source
         return method(writer, source)
 
     return call
 
 
-def _format(writer: Any, called: str) -> str:
-    return str(writer.__dict__.get("_noted_format", "parquet")) if called == "save" else called
+def _format(writer: Any, method: str) -> str:
+    return str(writer.__dict__.get("_recorded_format", "parquet")) if method == "save" else method
 
 
 def _path(location: str) -> Path:
-    """The path of a location as Spark takes it: a path, or a URI of a file."""
+    """Return the path of a location in Spark, which is a path or the URI of a file."""
     parts = urlsplit(location)
     return Path(unquote(parts.path) if parts.scheme == "file" else location)
 

@@ -1,4 +1,4 @@
-"""`Testkit`: runs streamlets and whole applications on topics in a folder of its own, step by step."""
+"""`Testkit`: runs streamlets and applications step by step on topics in its own directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streamlets.project.modules import project_at
 from streamlets.spark.session import active
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
 from streamlets.testkit.failures import TestkitError
-from streamlets.testkit.outside_paths import Outside
+from streamlets.testkit.outside_paths import OutsidePaths
 from streamlets.testkit.plan import plan_of
 from streamlets.testkit.session import SETTINGS
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Testkit:
-    """A place to run streamlets under test: what `flow run` does, on the same channel and real checkpoints.
+    """Runs streamlets under test as `flow run` does, with the same channel and real checkpoints.
 
         with Testkit(spark) as kit:
             app = kit.streamlet(MovingAverage, parameters={"window": "1 minute"})
@@ -39,11 +39,12 @@ class Testkit:
             rows = app.outlet("averages").take()
 
     Arguments:
-        spark: a session; each streamlet gets a child of it. `streamlets.testkit.start_session()` starts one.
-        folder: where topics and checkpoints lie, kept at the end; None means a temporary folder, removed at the end.
+        spark: a session; each streamlet gets a child session. `streamlets.testkit.start_session()` starts a session.
+        folder: the directory for topics and checkpoints, which is kept; default: a temporary directory, which is
+            deleted at the end.
     """
 
-    __test__ = False  # pytest takes classes called so for tests
+    __test__ = False  # pytest collects classes with this prefix
 
     def __init__(self, spark: SparkSession, folder: Path | str | None = None) -> None:
         self._spark = spark
@@ -60,7 +61,7 @@ class Testkit:
         self.close()
 
     def close(self) -> None:
-        """Remove the temporary folder."""
+        """Delete the temporary directory."""
         if not self._keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -76,24 +77,25 @@ class Testkit:
         spark: Mapping[str, str] | None = None,
         real: bool = False,
     ) -> StreamletUnderTest:
-        """A streamlet alone, each of its ports on a topic of its own; what else it writes goes to the kit's directory.
+        """Return a streamlet under test, with a topic for each port; its other output goes to the kit's directory.
 
         Arguments:
             streamlet: a class or an instance.
-            ref: its name; two of a kit need two names.
-            parameters: values by key, as Python has them or as a blueprint would write them; checked as there.
-            schemas: of ports whose class leaves them to the configuration, by port name.
-            volume_mounts: folders by mount name.
-            max_records: how many records of an inlet a batch reads, so that a step has several batches; what was put
-                at once is a commit, which is never divided.
+            ref: its name, which must be unique in the kit.
+            parameters: values by key, as Python values or in the notation of a blueprint; they are checked as in a
+                blueprint.
+            schemas: schemas by port name, for ports whose class does not have one.
+            volume_mounts: directories by mount name.
+            max_records: the maximum number of records per batch by inlet name, so that a step has several batches.
+                The records of one `put` are one commit, which is never split.
             spark: Spark settings of its session.
             real: whether it writes to its real sinks, mounts and paths.
 
         Raises:
-            TestkitError: the streamlet, a schema or a value is not valid.
+            TestkitError: the streamlet, a schema or a value is invalid.
         """
         if ref in self._used:
-            raise TestkitError(f"the kit has a streamlet `{ref}` already: give this one another `ref`")
+            raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
         self._used.add(ref)
         own = streamlet() if isinstance(streamlet, type) else streamlet
         plan, topics = plan_of(
@@ -108,7 +110,7 @@ class Testkit:
         )
         home = self.folder / ref
         channels, resources = _resources(home, topics, [plan])
-        outside = None if real else Outside(self.folder, home)
+        outside = None if real else OutsidePaths(self.folder, home)
         return StreamletUnderTest(own, plan, self._session, resources, channels, home / "checkpoints", outside)
 
     def application(
@@ -119,23 +121,27 @@ class Testkit:
         arguments: Sequence[str] = (),
         real: Iterable[str] = (),
     ) -> ApplicationUnderTest:
-        """A whole application, verified as `flow verify` does. What it writes elsewhere than to topics is in the kit's
-        directory: `app.sink("archive").take()`.
+        """Return an application under test, verified as `flow verify` does.
+
+        Its output outside of topics goes to the kit's directory: `app.sink("archive").take()`.
 
         Arguments:
-            blueprint: its file; relative paths start from the working directory.
-            conf: files of settings; arguments: `key=value` settings, which win.
-            real: names of streamlets that write to their real sinks, mounts and paths.
+            blueprint: the file; a relative path starts in the working directory.
+            conf: files with settings.
+            arguments: settings in the form `key=value`, which override files.
+            real: the names of streamlets that write to their real sinks, mounts and paths.
 
         Raises:
-            TestkitError: the blueprint or the settings are not valid, or there is no streamlet that `real` names.
+            TestkitError: the blueprint or the settings are invalid, or `real` has an unknown name.
         """
         plan = plan_application(Path(blueprint), conf, arguments)
-        self._spark.sparkContext.environment["PYTHONPATH"] = _python_path(plan.folder)  # workers import its modules
+        self._spark.sparkContext.environment["PYTHONPATH"] = _python_path(
+            plan.folder
+        )  # Spark's workers import its modules
         home = self.folder / plan.name
         channels, resources = _resources(home, plan.topics, plan.streamlets)
         return ApplicationUnderTest(
-            plan, self._session, resources, channels, home / "checkpoints", Outside(self.folder, home), real
+            plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.folder, home), real
         )
 
     def _session(self, plan: StreamletPlan) -> SparkSession:

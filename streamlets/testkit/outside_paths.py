@@ -1,4 +1,4 @@
-"""What is outside of an application under test: its sinks, mounts and paths, moved into the kit's own directory."""
+"""`OutsidePaths`: sinks, mounts and paths of an application under test, moved into the kit's directory."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from streamlets.api.streamlet import SparkStreamlet
 from streamlets.egress.sink import Sink
 from streamlets.testkit.failures import TestkitError
 
-MOST_COPIED = 256 * 1024**2
-"""Bytes of a mount or path that are copied for a test; more would make each test slow without a word."""
+MAX_COPIED_BYTES = 256 * 1024**2
+"""The maximum size in bytes of a mount or path that is copied for a test; more would make each test slow silently."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
-    """Where the world outside is found while an application is under test.
+class OutsidePaths:
+    """Moves paths outside of the kit into it while an application is under test.
 
     Arguments:
-        kit: the kit's directory: what lies there already is not moved.
-        home: the application's part of it.
+        kit: the directory of the kit; paths in it are not moved.
+        home: the application's directory in the kit.
     """
 
     kit: Path
     home: Path
 
     def place(self, path: Path) -> Path:
-        """Where a path outside is found in the kit: one place for each, so that streamlets that share it still do."""
+        """Return the path in the kit for a path outside; streamlets that share a path outside share it in the kit."""
         real = path.expanduser().absolute()
         if real.is_relative_to(self.kit.absolute()):
             return real
         return self.home.absolute() / "outside" / real.relative_to(real.anchor)
 
     def redirect(self, streamlet: SparkStreamlet, plan: StreamletPlan) -> StreamletPlan:
-        """The plan of a streamlet that reads and writes in the kit what it would write outside.
+        """Return the plan of a streamlet with the paths that it writes moved into the kit.
 
         Raises:
-            TestkitError: a mount holds too much to be copied.
+            TestkitError: a mount is too large to be copied.
         """
         return replace(
             plan,
@@ -57,7 +57,7 @@ class Outside:
             return values | {"to": "parquet", "options": {"path": str(self.home.absolute() / "terminal" / plan.ref)}}
         for keys, directory in streamlet.written_folders(values).items():
             values = _with(values, keys, self.place(Path(plan.folder, directory)))
-        if isinstance(streamlet, Sink):  # a tap knows files by their names
+        if isinstance(streamlet, Sink):  # a tap identifies files by name, and compaction changes names
             options: Any = values["options"]
             values["options"] = {key: value for key, value in options.items() if key != "compact"}
         for parameter in plan.descriptor.parameters:
@@ -65,11 +65,13 @@ class Outside:
             if parameter.path is not None and parameter.path.writable and isinstance(path, Path):
                 reads = parameter.path.readable or parameter.path.must_exist
                 what = f"the path `{parameter.key}` of `{plan.ref}`"
-                values[parameter.key] = self._copy(path, what) if reads else self._room(path)
+                values[parameter.key] = self._copy(path, what) if reads else self._parent_created(path)
         return values
 
     def _mounts(self, streamlet: SparkStreamlet, plan: StreamletPlan) -> Iterator[tuple[str, str]]:
-        writable = {m.name for m in declarations(streamlet, VolumeMount) if m.access_mode == "ReadWriteMany"}
+        writable = {
+            mount.name for mount in declarations(streamlet, VolumeMount) if mount.access_mode == "ReadWriteMany"
+        }
         for name, directory in plan.volume_mounts.items():
             what = f"the volume mount `{name}` of `{plan.ref}`"
             if name not in writable:
@@ -79,8 +81,8 @@ class Outside:
             place.mkdir(parents=True, exist_ok=True)
             yield name, str(place)
 
-    def _room(self, real: Path) -> Path:
-        """The place of a path that is only written, in a directory as there is outside."""
+    def _parent_created(self, real: Path) -> Path:
+        """Return the path in the kit for a path that is only written; its directory exists if the real one does."""
         place = self.place(real)
         if real.is_dir():
             place.mkdir(parents=True, exist_ok=True)
@@ -89,12 +91,12 @@ class Outside:
         return place
 
     def _copy(self, real: Path, what: str) -> Path:
-        """A copy of a file or directory, made once; none where there is none.
+        """Copy a file or directory into the kit once, if it exists, and return the path of the copy.
 
         Raises:
-            TestkitError: it holds too much.
+            TestkitError: it is too large, or copying fails.
         """
-        place = self._room(real)
+        place = self._parent_created(real)
         copied = place.with_name(f".{place.name}.copied")
         if place == real or copied.exists() or not real.exists():
             return place
@@ -102,22 +104,24 @@ class Outside:
         try:
             for file in self._files(real):
                 size += file.stat().st_size
-                if size > MOST_COPIED:
+                if size > MAX_COPIED_BYTES:
                     raise TestkitError(
-                        f"{what} is writable, so that a test works on a copy, and `{real}` holds more than "
-                        f"{MOST_COPIED // 1024**2} MiB: give the test less, declare that it is only read, or work on "
-                        "the real one with `real`"
+                        f"{what} is writable, so that a test uses a copy of it, but `{real}` is larger than "
+                        f"{MAX_COPIED_BYTES // 1024**2} MiB: use less data in the test, declare it as read-only, or "
+                        "use the real one with `real`"
                     )
                 inside = place / file.relative_to(real)
                 inside.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(file, inside)
         except OSError as error:
-            raise TestkitError(f"{what} is writable, so that a test works on a copy, and that fails: {error}") from None
+            raise TestkitError(
+                f"{what} is writable, so that a test uses a copy of it, but it cannot be copied: {error}"
+            ) from None
         copied.touch()
         return place
 
     def _files(self, real: Path) -> Iterator[Path]:
-        """A file itself, or those in a directory, without the kit's."""
+        """Yield a file itself, or the files in a directory except those of the kit."""
         if real.is_file():
             yield real
         for root, directories, files in os.walk(real):
@@ -126,6 +130,6 @@ class Outside:
 
 
 def _with(values: Mapping[str, Any], keys: tuple[str, ...], value: object) -> dict[str, Any]:
-    """The values with one replaced that keys lead to."""
+    """Return values with the value at a path of keys replaced."""
     first, *rest = keys
     return {**values, first: _with(values[first], tuple(rest), value) if rest else value}

@@ -1,4 +1,4 @@
-"""The plan of a single streamlet under test: each of its ports on a topic of its own."""
+"""The plan of a single streamlet under test: each port has its own topic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamlets.channels.registry import DEFAULT
 from streamlets.project.catalog import check_parameters, descriptor
 from streamlets.project.modules import project_at
 from streamlets.project.paths import path_problems
-from streamlets.testkit.failures import TestkitError, refuse
+from streamlets.testkit.failures import TestkitError, error_with_findings
 
 DEAD_LETTERS = "dead-letters"
 
@@ -32,20 +32,27 @@ def plan_of(
     max_records: Mapping[str, int],
     spark: Mapping[str, str],
 ) -> tuple[StreamletPlan, tuple[TopicPlan, ...]]:
-    """The plan and its topics: one for each port, and one for dead letters when an outlet sends rows there.
+    """Return the plan and its topics: one for each port, and one for dead letters if an outlet uses them.
 
     Arguments:
-        place: where it was asked for; schema paths in `schemas` start there.
+        streamlet: the streamlet.
+        ref: its name.
+        place: the location of the test's call; relative paths start in the directory of its file.
+        parameters: as for `Testkit.streamlet`.
+        schemas: as for `Testkit.streamlet`.
+        volume_mounts: as for `Testkit.streamlet`.
+        max_records: as for `Testkit.streamlet`.
+        spark: as for `Testkit.streamlet`.
 
     Raises:
-        TestkitError: the streamlet, its schemas or a parameter's value are not valid.
+        TestkitError: the streamlet, a schema or the value of a parameter is invalid.
     """
     described = _described(streamlet, ref, place, schemas)
-    _known("parameter", parameters, (parameter.key for parameter in described.parameters))
-    _known("volume mount", volume_mounts, (mount.name for mount in described.volume_mounts))
-    _known("inlet", max_records, (port.name for port in described.inlets))
+    _check_names("parameter", parameters, (parameter.key for parameter in described.parameters))
+    _check_names("volume mount", volume_mounts, (mount.name for mount in described.volume_mounts))
+    _check_names("inlet", max_records, (port.name for port in described.inlets))
     values = _values(described, parameters, Path(place.file).absolute().parent)
-    _checked(streamlet, described, values, place)
+    _check_values(streamlet, described, values, place)
     outlets = tuple(_outlet(ref, port) for port in described.outlets)
     letters = any(outlet.on_invalid == "dead-letters" for outlet in outlets)
     plan = StreamletPlan(
@@ -74,7 +81,7 @@ def _described(
     own = type(streamlet)
     settings = {name: PortSetting(schema, place.span) for name, schema in schemas.items()}
     inlets = {inlet.name for inlet in streamlet.shape.inlets}
-    _known("port", schemas, (port.name for port in streamlet.shape.ports))
+    _check_names("port", schemas, (port.name for port in streamlet.shape.ports))
     request = StreamletRequest(
         ref=ref,
         class_name=f"{own.__module__}.{own.__qualname__}",
@@ -84,42 +91,42 @@ def _described(
     )
     described = descriptor(streamlet, request, project_at(request.folder))
     if isinstance(described, LoadFailure):
-        raise TestkitError(f"`{own.__name__}` cannot be run: {described.message}")
+        raise TestkitError(f"`{own.__name__}` cannot run: {described.message}")
     problems = [p for port in (*described.inlets, *described.outlets) if port.contract is None for p in port.problems]
     if problems:
-        raise refuse(f"`{own.__name__}` cannot be run:", problems)
+        raise error_with_findings(f"`{own.__name__}` cannot run:", problems)
     return described
 
 
-def _values(described: StreamletDescriptor, given: Mapping[str, object], start: Path) -> dict[str, object]:
+def _values(described: StreamletDescriptor, configured: Mapping[str, object], start: Path) -> dict[str, object]:
     values: dict[str, object] = {}
     for parameter in described.parameters:
         try:
-            if parameter.key in given:
-                values[parameter.key] = parameter_text(parameter, as_text(given[parameter.key]), start)
+            if parameter.key in configured:
+                values[parameter.key] = parameter_text(parameter, as_text(configured[parameter.key]), start)
             elif parameter.default is not None:
                 values[parameter.key] = parameter_default(parameter)
         except ParameterError as error:
-            raise TestkitError(f"the value of the parameter `{parameter.key}`: {error}") from None
+            raise TestkitError(f"invalid value of the parameter `{parameter.key}`: {error}") from None
         if parameter.key not in values and not parameter.optional:
             raise TestkitError(
-                f"the parameter `{parameter.key}` has no value: give it with `parameters={{{parameter.key!r}: ...}}`"
+                f"the parameter `{parameter.key}` has no value: pass it with `parameters={{{parameter.key!r}: ...}}`"
             )
     return values
 
 
-def _checked(
+def _check_values(
     streamlet: SparkStreamlet, described: StreamletDescriptor, values: Mapping[str, object], place: SourceLocation
 ) -> None:
-    read = [one for one in described.parameters if one.path is not None and not one.path.writable]
-    found = tuple(path_problems(read, values)) or check_parameters(
+    paths = [each for each in described.parameters if each.path is not None and not each.path.writable]
+    problems = tuple(path_problems(paths, values)) or check_parameters(
         streamlet, values, project_at(str(Path(place.file).parent))
     )
-    if isinstance(found, LoadFailure):
-        raise TestkitError(f"`{type(streamlet).__name__}` cannot check its parameters: {found.message}")
-    if found:
-        lines = [line for problem in found for line in (f"  {problem.message}", *(f"    {h}" for h in problem.help))]
-        raise TestkitError("\n".join((f"`{type(streamlet).__name__}` cannot have these parameters:", *lines)))
+    if isinstance(problems, LoadFailure):
+        raise TestkitError(f"`{type(streamlet).__name__}` cannot check its parameters: {problems.message}")
+    if problems:
+        lines = [line for problem in problems for line in (f"  {problem.message}", *(f"    {h}" for h in problem.help))]
+        raise TestkitError("\n".join((f"`{type(streamlet).__name__}` rejects these parameters:", *lines)))
 
 
 def _inlet(ref: str, port: PortDescriptor, max_records: int | None) -> InletPlan:
@@ -146,8 +153,8 @@ def _topic(name: str, producers: tuple[str, ...], consumers: tuple[str, ...]) ->
     return TopicPlan(name, name, DEFAULT, True, producers, consumers, {})
 
 
-def _known(what: str, given: Mapping[str, object], known: Iterable[str]) -> None:
+def _check_names(noun: str, values: Mapping[str, object], known: Iterable[str]) -> None:
     names = sorted(known)
-    for name in given:
+    for name in values:
         if name not in names:
-            raise TestkitError(f"there is no {what} `{name}`; {suggestion(name, names)}")
+            raise TestkitError(f"there is no {noun} `{name}`; {suggestion(name, names)}")

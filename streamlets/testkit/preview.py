@@ -1,4 +1,4 @@
-"""`preview`: what a streamlet makes of some records, as a DataFrame; for notebooks."""
+"""`preview`: the output of a streamlet for some records as a DataFrame, for notebooks."""
 
 from __future__ import annotations
 
@@ -26,17 +26,22 @@ def preview(
     volume_mounts: Mapping[str, str | Path] | None = None,
     spark: SparkSession | None = None,
 ) -> DataFrame:
-    """Feed the inlets, step once, and give what came out of an outlet.
+    """Feed the inlets, step once, and return the records of an outlet.
 
     Arguments:
         streamlet: a class or an instance.
         inlets: records by inlet name: dicts, an Arrow table, or a DataFrame of pandas or Spark.
-        outlet: which one; may be left out when there is only one.
-        parameters, schemas, volume_mounts: as in `Testkit.streamlet`.
-        spark: a session; None takes the active one, or starts one.
+        outlet: the name of the outlet; it may be omitted if there is only one.
+        parameters: as for `Testkit.streamlet`.
+        schemas: as for `Testkit.streamlet`.
+        volume_mounts: as for `Testkit.streamlet`.
+        spark: a session; default: the active session, or a new one.
 
     Raises:
-        TestkitError, RecordError, StreamletError, StepFailedError: as the testkit does.
+        TestkitError: the streamlet, a schema or a value is invalid, or `outlet` is missing.
+        RecordError: a record breaks the schema of its inlet.
+        StreamletError: the logic uses the API in an invalid way.
+        StepFailedError: a query failed.
     """
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -46,7 +51,7 @@ def preview(
         app = kit.streamlet(streamlet, parameters=parameters, schemas=schemas, volume_mounts=volume_mounts)
         names = [port.name for port in app.plan.outlets]
         if outlet is None and len(names) != 1:
-            raise TestkitError(f"say which `outlet` to show: there are {', '.join(names) or 'none'}")
+            raise TestkitError(f"pass the `outlet` to show: the streamlet has {', '.join(names) or 'none'}")
         port = next((port for port in app.plan.outlets if port.name == (outlet or names[0])), None)
         tap = app.outlet(outlet or names[0])
         for name, records in (inlets or {}).items():

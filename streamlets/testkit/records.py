@@ -1,4 +1,4 @@
-"""Records as plain Python data, to and from Arrow: what tests put in and take out."""
+"""Conversion between Arrow batches and the plain Python data with which tests write and read records."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ __all__ = ["RecordError", "from_batches", "to_batches"]
 
 
 def to_batches(records: object, contract: Contract) -> list[pa.RecordBatch]:
-    """Records as Arrow batches of a contract.
+    """Convert records to Arrow batches of a contract.
 
     Arguments:
-        records: dicts by field name (times as `datetime` or ISO text, decimals as `Decimal` or text, unions as the
+        records: dicts by field name (times as `datetime` or ISO string, decimals as `Decimal` or string, unions as the
             plain value); or an Arrow table or batch, or a DataFrame of pandas or Spark.
+        contract: the contract.
 
     Raises:
         RecordError: a record breaks the schema.
@@ -34,13 +35,13 @@ def to_batches(records: object, contract: Contract) -> list[pa.RecordBatch]:
 
 
 def from_batches(batches: Iterable[pa.RecordBatch], contract: Contract) -> list[dict[str, Any]]:
-    """Arrow batches of a contract as dicts by field name; unions as the plain value, times with their zone."""
-    found = []
+    """Convert Arrow batches of a contract to dicts by field name; unions become the plain value, times have a zone."""
+    records = []
     for batch in batches:
         for row in batch.to_pylist(maps_as_pydicts="strict"):
-            found.append({name: value for name, value in row.items() if name not in _names(contract)})
-            found[-1] |= {f.name: _plain(row[f.name], f.schema, contract) for f in contract.record.fields}
-    return found
+            record = {name: value for name, value in row.items() if name not in _names(contract)}
+            records.append(record | {f.name: _plain(row[f.name], f.schema, contract) for f in contract.record.fields})
+    return records
 
 
 def _names(contract: Contract) -> set[str]:
@@ -58,18 +59,18 @@ def _mappings(records: object) -> Iterator[Mapping[str, object]]:
     if hasattr(table, "to_pylist"):
         table = table.to_pylist(maps_as_pydicts="strict")
     if isinstance(table, (Mapping, str, bytes)) or not isinstance(table, Iterable):
-        raise RecordError(f"records are a list of dicts, an Arrow table or a DataFrame, not a {_type(records)}")
+        raise RecordError(f"records must be a list of dicts, an Arrow table or a DataFrame, found {_type(records)}")
     for number, row in enumerate(table, 1):
         if not isinstance(row, Mapping):
-            raise RecordError(f"record {number} is a {_type(row)}, not a dict by field name")
+            raise RecordError(f"record {number} must be a dict by field name, found {_type(row)}")
         yield row
 
 
 def _plain(value: Any, schema: Schema, contract: Contract) -> Any:
-    held, _ = optional(schema, contract)
+    not_null, _ = optional(schema, contract)
     if value is None:
         return None
-    match held:
+    match not_null:
         case Record(fields=fields):
             return {f.name: _plain(value[f.name], f.schema, contract) for f in fields}
         case Array(items=items):

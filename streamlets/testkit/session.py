@@ -1,4 +1,4 @@
-"""A Spark session for tests and notebooks, set as the runner sets its own."""
+"""A Spark session for tests and notebooks, with the settings of the runner."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ SETTINGS = {
     ),
     "spark.sql.shuffle.partitions": "1",
 }
-"""What each streamlet's session needs, whoever started Spark. One partition: less to start, and rows of a batch that
-went through a shuffle come in one order."""
+"""Settings of each streamlet's session, which do not depend on how Spark was started. One shuffle partition starts
+fewer tasks, and rows after a shuffle have a fixed order."""
 
 
 def start_session(
     master: str = "local[2]", *, settings: Mapping[str, str] | None = None, folder: Path | str | None = None
 ) -> SparkSession:
-    """Start Spark for tests or a notebook, or give the session that is there.
+    """Start Spark for tests or a notebook, or return the existing session.
 
     Arguments:
         master: Spark's master.
-        settings: Spark settings that win over the runner's.
-        folder: for its temporary files; None means one of the system's.
+        settings: Spark settings that override those of the runner.
+        folder: a directory for temporary files; default: a temporary directory of the system.
     """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    known = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in known if path and Path(path).is_dir()))
+    paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in paths if path and Path(path).is_dir()))
     from pyspark.sql import SparkSession
 
     scratch = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="streamlets-spark-"))
     plan = SessionPlan("testkit", scratch / "logs", scratch, master, settings=settings or {})
-    chosen = defaults(plan, 2, 4 * 1024**3) | _QUICK | dict(settings or {})
+    effective = defaults(plan, 2, 4 * 1024**3) | _QUICK | dict(settings or {})
     builder = SparkSession.builder
-    for key, value in chosen.items():
+    for key, value in effective.items():
         builder = builder.config(key, value)
     with without_zip(scratch) if master.startswith("local") else nullcontext():
         session = builder.getOrCreate()

@@ -1,4 +1,4 @@
-"""A streamlet under test: its ports as taps, its queries run step by step on real topics and checkpoints."""
+"""A streamlet under test: taps for its ports, and steps of its queries on real topics and checkpoints."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from streamlets.runner.units.record_counts import rows_read
 from streamlets.spark.session import active
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.guard import Guard
-from streamlets.testkit.outside_paths import Outside
-from streamlets.testkit.stepping import Step, run_until, step
+from streamlets.testkit.outside_paths import OutsidePaths
+from streamlets.testkit.step import Step, run_until, step
 from streamlets.testkit.taps import InletTap, OutletTap, SinkTap
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ P = TypeVar("P", InletPlan, OutletPlan)
 
 
 class StreamletUnderTest:
-    """One streamlet, stepped by hand. `Testkit.streamlet` and `ApplicationUnderTest.streamlet` give it.
+    """A streamlet that a test steps; `Testkit.streamlet` and `ApplicationUnderTest.streamlet` return it.
 
     Attributes:
-        plan: what it runs by.
-        context: what its logic runs in.
+        plan: its plan.
+        context: the context of its logic.
     """
 
     def __init__(
@@ -48,14 +48,20 @@ class StreamletUnderTest:
         topics: Mapping[str, TopicResource],
         channels: Mapping[str, Channel],
         checkpoints: Path,
-        outside: Outside | None = None,
+        outside: OutsidePaths | None = None,
         allow: str = "real=True",
     ) -> None:
-        """Put a streamlet under test.
+        """Create the context of a streamlet.
 
         Arguments:
-            outside: where the world outside is; None for the real one.
-            allow: what the test writes to work on the real one.
+            streamlet: the streamlet.
+            plan: its plan.
+            open_session: opens its Spark session.
+            topics: topics by id.
+            channels: channels by name.
+            checkpoints: the directory of checkpoints.
+            outside: moves paths outside of the kit into it; None permits real paths.
+            allow: the argument with which a test permits real paths.
         """
         self.plan = plan if outside is None else outside.redirect(streamlet, plan)
         self._guard = Guard(plan.ref, outside, allow) if outside is not None else None
@@ -70,10 +76,10 @@ class StreamletUnderTest:
         self.context = self._new_context()
 
     def inlet(self, name: str) -> InletTap:
-        """What feeds an inlet.
+        """Return the tap that writes records to an inlet.
 
         Raises:
-            TestkitError: there is no inlet of the name.
+            TestkitError: there is no inlet with this name.
         """
         port = self._port(name, self.plan.inlets, "inlet")
         tap = self._taps.setdefault(f"inlet {name}", InletTap(self._topics[port.topic], port.contract))
@@ -81,23 +87,22 @@ class StreamletUnderTest:
         return tap
 
     def outlet(self, name: str) -> OutletTap:
-        """What comes out of an outlet.
+        """Return the tap that reads the records of an outlet.
 
         Raises:
-            TestkitError: there is no outlet of the name.
+            TestkitError: there is no outlet with this name.
         """
         port = self._port(name, self.plan.outlets, "outlet")
-        return self._out(f"outlet {name}", port.topic, port.contract)
+        return self._outlet_tap(f"outlet {name}", port.topic, port.contract)
 
     def sink(self, query: str | None = None) -> SinkTap:
-        """The rows that it has brought out of the application: as `streamlets.Sink`, or by a query of its own that
-        writes files.
+        """Return the tap that reads the output of a `streamlets.Sink`, or of a query that writes files.
 
         Arguments:
-            query: which of its queries; may be omitted where there is only one.
+            query: the name of the query; it may be omitted if there is only one.
 
         Raises:
-            TestkitError: it has no such query, or what it has written cannot be read back.
+            TestkitError: there is no such query, or its output cannot be read.
         """
         if isinstance(self._streamlet, Sink):
             return self._taps.setdefault("sink", self._sink())  # type: ignore[return-value]
@@ -107,26 +112,26 @@ class StreamletUnderTest:
         if query not in sinks:
             known = ", ".join(f"`{name}`" for name in sinks) or "none"
             raise TestkitError(
-                f"`{self.plan.ref}` has no query{f' `{query}`' if query else ''} whose files could be read; after "
-                f"its first step it has: {known}"
+                f"`{self.plan.ref}` has no query{f' `{query}`' if query else ''} whose files can be read; "
+                f"queries after its first step: {known}"
             )
         files = sinks[query]
         tap = SinkTap(lambda: self.context.session, files.root, files.format, files.options)
         return self._taps.setdefault(f"sink {query}", tap)  # type: ignore[return-value]
 
     def path(self, name: str) -> Path:
-        """Where a path is in this test that the streamlet is given: the value of a parameter, or a volume mount.
+        """Return the path in this test of a parameter or a volume mount.
 
         Arguments:
-            name: the parameter's key or the mount's name.
+            name: the key of the parameter or the name of the mount.
 
         Raises:
-            TestkitError: it has neither.
+            TestkitError: there is no such parameter or mount.
         """
         value = self.plan.volume_mounts.get(name, self.plan.parameters.get(name))
         if not isinstance(value, str | Path):
             names = sorted((*self.plan.volume_mounts, *self.plan.parameters))
-            raise TestkitError(f"`{self.plan.ref}` is given no path `{name}`; {suggestion(name, names)}")
+            raise TestkitError(f"`{self.plan.ref}` has no path `{name}`; {suggestion(name, names)}")
         return self.context.path(str(value))
 
     @property
@@ -134,20 +139,20 @@ class StreamletUnderTest:
         """The records that broke the contract of an outlet with `on_invalid="dead-letters"`, with their reasons.
 
         Raises:
-            TestkitError: no outlet says so.
+            TestkitError: there is no such outlet.
         """
         if self.plan.dead_letters is None:
-            raise TestkitError(f'no outlet of `{self.plan.ref}` has on_invalid="dead-letters", so there are none')
-        return self._out("dead letters", self.plan.dead_letters, dead_letter_contract())
+            raise TestkitError(f'`{self.plan.ref}` has no dead letters: no outlet has on_invalid="dead-letters"')
+        return self._outlet_tap("dead letters", self.plan.dead_letters, dead_letter_contract())
 
     def step(self) -> Step:
-        """Work off what there is now, each query from its checkpoint, and end.
+        """Run each query from its checkpoint until it has processed all available data.
 
-        Watermarks move between batches: what an event closes comes out in the step that brought the event.
+        Watermarks advance between batches: a window is output in the step with the record that closes it.
 
         Raises:
-            StreamletError: the logic asks for something that cannot be.
-            StepFailedError: a query failed; its checkpoint stays where it was, and the next step tries again.
+            StreamletError: the logic uses the API in an invalid way.
+            StepFailedError: a query failed; its checkpoint is unchanged, and the next step tries again.
         """
         with active(self.context.session), self._contained():
             if self._writes is None or not all(isinstance(write, StreamingWrite) for write in self._writes):
@@ -155,26 +160,27 @@ class StreamletUnderTest:
             return step(self._writes, self.context, self._rows_read)
 
     def run_until(self, condition: Callable[[], bool], *, seconds: float = 60.0) -> None:
-        """Run all queries as `flow run` would until a condition holds; for sources whose records come with time.
+        """Run all queries as `flow run` would until a condition is true, for sources that produce records over time.
 
         Arguments:
-            condition: asked several times a second.
-            seconds: after which it gives up.
+            condition: the condition, which is checked several times per second.
+            seconds: the timeout in seconds.
 
         Raises:
-            StreamletError, StepFailedError: as `step`.
-            TestkitError: the condition does not hold in time.
+            StreamletError: as for `step`.
+            StepFailedError: as for `step`.
+            TestkitError: the condition is not true in time.
         """
         with active(self.context.session), self._contained():
             self._writes = self._build()
             run_until(condition, self._writes, self.context, seconds)
 
     def restart(self, streamlet: SparkStreamlet | type[SparkStreamlet] | None = None) -> None:
-        """Begin anew from the checkpoints: a new session, a new instance, a new logic.
+        """Restart from the checkpoints, with a new session, a new instance and a new logic.
 
         Arguments:
-            streamlet: a changed version with the same ports and parameters, to see whether it carries on where the
-                old one was.
+            streamlet: a changed version with the same ports and parameters, to test whether it continues from the
+                checkpoints of the old one; default: the same class.
         """
         version = type(self._streamlet) if streamlet is None else streamlet
         self._streamlet = version() if isinstance(version, type) else version
@@ -189,15 +195,15 @@ class StreamletUnderTest:
         return self._guard.watching() if self._guard is not None else nullcontext()
 
     def _sink(self) -> SinkTap:
-        """What `streamlets.Sink` writes, with its schema.
+        """Return the tap for a `streamlets.Sink`.
 
         Raises:
-            TestkitError: it shows its rows on the real terminal.
+            TestkitError: it prints its rows on the real terminal.
         """
         traits = SINKS[str(self.plan.parameters["to"])]
         options: Any = self.plan.parameters["options"]
         if "path" not in options:
-            raise TestkitError(f"`{self.plan.ref}` shows its rows on the terminal, where they cannot be read back")
+            raise TestkitError(f"the output of `{self.plan.ref}` cannot be read, because it goes to the terminal")
         settings = traits.settings(options)
         root = self.context.path(str(settings["path"]))
         contract = self.plan.inlets[0].contract
@@ -218,14 +224,14 @@ class StreamletUnderTest:
         )
         return context_of(binding)
 
-    def _out(self, key: str, topic: str, contract: Contract) -> OutletTap:
+    def _outlet_tap(self, key: str, topic: str, contract: Contract) -> OutletTap:
         tap = self._taps.setdefault(key, OutletTap(self._topics[topic], contract))
         assert isinstance(tap, OutletTap)
         return tap
 
-    def _port(self, name: str, ports: tuple[P, ...], what: str) -> P:
+    def _port(self, name: str, ports: tuple[P, ...], noun: str) -> P:
         for port in ports:
             if port.name == name:
                 return port
         names = [port.name for port in ports]
-        raise TestkitError(f"`{self.plan.ref}` has no {what} `{name}`; {suggestion(name, names)}")
+        raise TestkitError(f"`{self.plan.ref}` has no {noun} `{name}`; {suggestion(name, names)}")

@@ -1,4 +1,4 @@
-"""Taps: topics in the hands of a test, to put records in and take records out."""
+"""Taps: tests write records to topics and read records of topics and sinks with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamlets.api.ports import Schema
 from streamlets.api.source_location import UNKNOWN, author_location
 from streamlets.channels.base import Position, TopicResource, Txn
 from streamlets.contract.types import spark_schema
-from streamlets.testkit.failures import refuse
+from streamlets.testkit.failures import error_with_findings
 from streamlets.testkit.records import from_batches, to_batches
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class InletTap:
-    """Feeds a topic as its producers would.
+    """Writes records to a topic as its producers would.
 
     Arguments:
-        topic: where the records go.
-        contract: what they are written with unless a `put` says otherwise.
+        topic: the topic.
+        contract: the contract of the records, unless a `put` has a schema.
     """
 
     def __init__(self, topic: TopicResource, contract: Contract) -> None:
@@ -36,18 +36,18 @@ class InletTap:
         self._sequence = 0
 
     def put(self, records: object, schema: Schema | None = None) -> None:
-        """Append records, all in one commit; the next step reads them.
+        """Append records in one commit; the next step reads them.
 
         Arguments:
             records: dicts by field name, an Arrow table, or a DataFrame of pandas or Spark.
-            schema: what they are written with, in any form an outlet takes, when a writer with another schema than
-                the inlet's is meant; relative paths start beside the caller's file.
+            schema: the schema of a writer that differs from that of the inlet, in any form that an outlet accepts;
+                relative paths start in the directory of the caller's file.
 
         Raises:
-            RecordError: a record breaks the schema; nothing is appended then.
-            TestkitError: the schema is none.
+            RecordError: a record breaks the schema; no record is appended.
+            TestkitError: the schema is invalid.
         """
-        contract = self._contract if schema is None else _loaded(schema)
+        contract = self._contract if schema is None else _contract(schema)
         batches = to_batches(records, contract)
         if batches:
             self._sequence += 1
@@ -57,7 +57,7 @@ class InletTap:
 class OutletTap:
     """Reads a topic as its consumers would, in the order of commits.
 
-    Rows of one batch come in no order of their own: compare them sorted, or as a set.
+    Rows of one batch have no order: sort them before a comparison, or compare sets.
     """
 
     def __init__(self, topic: TopicResource, contract: Contract) -> None:
@@ -66,23 +66,23 @@ class OutletTap:
         self._taken: Position | None = None
 
     def take(self) -> list[dict[str, Any]]:
-        """The records that came since the last `take`."""
+        """Return the records since the previous `take`."""
         end = self._topic.end()
-        found = from_batches(self._topic.scan(self._contract, self._taken, end), self._contract)
+        records = from_batches(self._topic.scan(self._contract, self._taken, end), self._contract)
         self._taken = end
-        return found
+        return records
 
     def all(self) -> list[dict[str, Any]]:
-        """All records from the beginning; what `take` gives next stays the same."""
+        """Return all records from the beginning; it does not affect `take`."""
         return from_batches(self.batches(), self._contract)
 
     def batches(self) -> list[pa.RecordBatch]:
-        """The same as Arrow batches."""
+        """Return all records from the beginning as Arrow batches."""
         return list(self._topic.scan(self._contract))
 
 
 class TopicTap(InletTap, OutletTap):
-    """A topic to put records in and take records out."""
+    """Writes and reads records of a topic."""
 
     def __init__(self, topic: TopicResource, contract: Contract) -> None:
         InletTap.__init__(self, topic, contract)
@@ -90,12 +90,14 @@ class TopicTap(InletTap, OutletTap):
 
 
 class SinkTap:
-    """Reads the files that a sink has written, as whoever uses them would: rows in no order.
+    """Reads the files that a sink has written; the rows have no order.
 
     Arguments:
-        session: opens a session; only when rows are asked for.
-        root: the directory of the files; format: Spark's name of their format, with options for Spark's reader.
-        contract: of the rows; None for a query of the author's own, whose files say what is in them.
+        session: returns a session; called when rows are read.
+        root: the directory of the files.
+        format: Spark's name of their format.
+        options: options for Spark's reader.
+        contract: the contract of the rows; None for a sink of the author, for which Spark determines the schema.
     """
 
     def __init__(
@@ -114,18 +116,18 @@ class SinkTap:
         self._taken: set[str] = set()
 
     def take(self) -> list[dict[str, Any]]:
-        """The rows that came since the last `take`."""
+        """Return the rows since the previous `take`."""
         files = self._files()
         rows = self._rows([file for file in files if file not in self._taken])
         self._taken.update(files)
         return rows
 
     def all(self) -> list[dict[str, Any]]:
-        """All rows; what `take` gives next stays the same."""
+        """Return all rows; it does not affect `take`."""
         return self._rows(self._files())
 
     def _files(self) -> list[str]:
-        if (self.path / "_spark_metadata").exists():  # it knows which files are those of finished batches
+        if (self.path / "_spark_metadata").exists():  # it lists the files of completed batches
             return sorted(self._reader().load(str(self.path)).inputFiles())
         files = (path for path in self.path.rglob("*") if path.is_file())
         return sorted(str(path) for path in files if not path.relative_to(self.path).as_posix().startswith(("_", ".")))
@@ -143,9 +145,9 @@ class SinkTap:
         return self._session().read.format(self._format).options(**self._options)
 
 
-def _loaded(schema: Schema) -> Contract:
+def _contract(schema: Schema) -> Contract:
     place = author_location() or UNKNOWN
     loaded = load_contract(schema, base_folder=Path(place.file).parent, declared=place.span)
     if loaded.contract is None:
-        raise refuse("the schema cannot be loaded", loaded.problems)
+        raise error_with_findings("the schema cannot be loaded:", loaded.problems)
     return loaded.contract

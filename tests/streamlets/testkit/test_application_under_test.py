@@ -1,4 +1,4 @@
-"""A whole blueprint under test: verified, then stepped in topological order."""
+"""An application under test: it is verified, and stepped in topological order."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MARK = "!"
 
 
 class Filter(SparkStreamlet):
-    """Keeps what is above a limit."""
+    """Keeps values above a limit."""
 
     readings = AvroInlet(schema=READING)
     kept = AvroOutlet(schema=READING)
-    limit = DoubleParameter("Kept from here on")
+    limit = DoubleParameter("The lowest value to keep")
 
     class Logic(SparkStreamletLogic["Filter"]):
         def build_streaming_queries(self):
@@ -36,7 +36,7 @@ class Filter(SparkStreamlet):
 
 
 class Shout(SparkStreamlet):
-    """Says it louder, in Python."""
+    """Converts to upper case, in Python."""
 
     readings = AvroInlet(schema=READING)
     shouted = AvroOutlet(schema="text string")
@@ -67,7 +67,7 @@ blueprint {
 
 @pytest.fixture
 def blueprint(tmp_path: Path) -> Path:
-    """An application of two streamlets in a chain, its modules in `src`."""
+    """Create an application of two streamlets in a chain, with its modules in `src`."""
     folder = tmp_path / "app"
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "loud.py").write_text(MODULE)
@@ -76,12 +76,12 @@ def blueprint(tmp_path: Path) -> Path:
 
 
 @pytest.mark.spark
-def test_an_application_is_stepped_producers_first(kit: Testkit, blueprint: Path) -> None:
-    """One step takes records from the first topic to the last, through a UDF of the project."""
+def test_producers_are_stepped_before_consumers(kit: Testkit, blueprint: Path) -> None:
+    """A step moves records from the first topic to the last, through a UDF in a module of the project."""
     app = kit.application(blueprint, arguments=["flow.streamlets.filter.parameters.limit=2"])
     app.topic("raw").put([{"src": "a", "value": 1.0}, {"src": "b", "value": 2.0}])
-    done = app.step()
-    assert list(done) == ["filter", "shout"]
+    steps = app.step()
+    assert list(steps) == ["filter", "shout"]
     assert app.topic("kept").take() == [{"src": "b", "value": 2.0}]
     assert app.topic("shouted").take() == [{"text": "B!"}]
     app.restart()
@@ -94,10 +94,10 @@ def test_an_application_is_stepped_producers_first(kit: Testkit, blueprint: Path
         app.streamlet("x")
 
 
-def test_an_application_that_does_not_verify_is_refused(blueprint: Path, tmp_path: Path) -> None:
-    """By the code of `flow verify`, with every finding."""
+def test_an_invalid_application_is_an_error(blueprint: Path, tmp_path: Path) -> None:
+    """It is verified as by `flow verify`, and the message has all findings."""
     blueprint.write_text(blueprint.read_text().replace("filter.readings", "filter.readngs").replace("limit = 1", ""))
-    with Testkit(None, tmp_path / "kit") as kit, pytest.raises(TestkitError) as caught:  # type: ignore[arg-type]
+    with Testkit(None, tmp_path / "kit") as kit, pytest.raises(TestkitError) as raised:  # type: ignore[arg-type]
         kit.application(blueprint)
-    message = str(caught.value)
+    message = str(raised.value)
     assert "readngs" in message and "limit" in message and "blueprint.conf, line " in message

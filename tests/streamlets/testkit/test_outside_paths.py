@@ -1,4 +1,4 @@
-"""Tests write nothing outside: sinks, mounts and paths are in the kit's directory, and what cannot be is refused."""
+"""Tests write only to the kit: sinks, mounts and paths are moved into its directory, other output is an error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from streamlets import AvroInlet, Queries, SparkStreamlet, SparkStreamletLogic, VolumeMount
 from streamlets.testkit import StepFailedError, Testkit, TestkitError
 from streamlets.testkit.guard import Guard
-from streamlets.testkit.outside_paths import Outside
+from streamlets.testkit.outside_paths import OutsidePaths
 
 READING = "src string, value double"
 
@@ -30,7 +30,7 @@ OUT = Path(__file__).parent / "out"
 
 
 class Copy(SparkStreamlet):
-    """Records to records."""
+    """Copies records."""
 
     raw = AvroInlet(schema=READING)
     kept = AvroOutlet(schema=READING)
@@ -41,7 +41,7 @@ class Copy(SparkStreamlet):
 
 
 class Log(SparkStreamlet):
-    """A query of its own into a directory that stands in its code."""
+    """Writes to a directory that is defined in the code."""
 
     rows = AvroInlet("in", schema=READING)
 
@@ -73,19 +73,19 @@ ROWS = [{"src": "a", "value": 1.0}, {"src": "b", "value": None}]
 
 
 def by_source(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Rows of a sink come in no order."""
+    """Sort the rows of a sink, which have no order."""
     return sorted(rows, key=lambda row: str(row["src"]))
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """All files of a directory with their content."""
+    """Return all files of a directory with their content."""
     files = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """An application that has run in production: its sinks hold rows, in directories that they know as their own."""
+    """Create an application with output of a production run."""
     project = tmp_path / "app"
     for name in (
         "out/archive/archive-1-000000-00000.parquet",
@@ -100,11 +100,11 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(900)  # the first one of a run waits for Spark, too
-def test_an_application_under_test_leaves_production_alone(
+@pytest.mark.timeout(900)  # the first test with Spark starts it
+def test_an_application_under_test_does_not_change_production_data(
     kit: Testkit, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every sink writes into the kit, where its rows can be read; nothing outside changes, and nothing is shown."""
+    """Every sink writes to the kit, where its rows can be read; nothing is printed."""
     before = tree(project)
     app = kit.application(project / "blueprint.conf")
     app.topic("raw").put(ROWS)
@@ -119,15 +119,15 @@ def test_an_application_under_test_leaves_production_alone(
     assert len(app.sink("board").all()) == 3
     assert tree(project) == before
     assert capsys.readouterr().out == ""
-    with pytest.raises(TestkitError, match="`copy` has no query whose files could be read"):
+    with pytest.raises(TestkitError, match="`copy` has no query whose files can be read"):
         app.sink("copy")
     with pytest.raises(TestkitError, match="there is no streamlet `archiv`; did you mean `archive`"):
         kit.application(project / "blueprint.conf", real=["archiv"])
 
 
 @pytest.mark.spark
-def test_what_another_application_wrote_stays_even_on_the_real_sink(kit: Testkit, project: Path) -> None:
-    """`existing = replace` in a test that asks for the real sink does not delete what production wrote."""
+def test_a_real_sink_does_not_delete_files_of_another_application(kit: Testkit, project: Path) -> None:
+    """A test with the real sink and `existing = replace` does not delete production data."""
     before = tree(project)
     app = kit.application(project / "blueprint.conf", real=["archive"])
     app.topic("raw").put(ROWS)
@@ -137,17 +137,17 @@ def test_what_another_application_wrote_stays_even_on_the_real_sink(kit: Testkit
 
 
 class Appending(SparkStreamlet):
-    """Appends to a file of its mount, or to one that the test names, batch by batch."""
+    """Appends a line per batch to a file in its mount, or to a file of the test."""
 
     rows = AvroInlet("in", schema=READING)
     store = VolumeMount(path="/srv/store")
     target: str = ""
 
     class Logic(SparkStreamletLogic["Appending"]):
-        """One query."""
+        """Writes with a function of the author."""
 
         def build_streaming_queries(self) -> Queries:
-            """Rows to lines."""
+            """Return one query."""
             me = self.streamlet
             file = Path(me.target) if me.target else self.mounted_path(me.store) / "lines"
 
@@ -159,8 +159,8 @@ class Appending(SparkStreamlet):
 
 
 @pytest.mark.spark
-def test_functions_of_the_author_write_in_the_kit_or_are_refused(kit: Testkit, tmp_path: Path) -> None:
-    """A mount is a copy of the real one; a file that stands in the code cannot be moved, and is refused."""
+def test_functions_of_the_author_may_write_only_to_the_kit(kit: Testkit, tmp_path: Path) -> None:
+    """A mount is a copy of the real one; writing to a path in the code is an error, because it cannot be moved."""
     store = tmp_path / "store"
     store.mkdir()
     (store / "lines").write_text("production\n")
@@ -187,10 +187,10 @@ def test_functions_of_the_author_write_in_the_kit_or_are_refused(kit: Testkit, t
 
 @pytest.fixture
 def guard(tmp_path: Path) -> Iterator[Guard]:
-    """The guard of a streamlet, with its kit in a directory beside a precious file."""
+    """Provide a guard whose kit is next to a precious file."""
     (tmp_path / "precious").write_text("rows")
     (tmp_path / "kit").mkdir()
-    yield Guard("mine", Outside(tmp_path / "kit", tmp_path / "kit" / "app"), "real=True")
+    yield Guard("mine", OutsidePaths(tmp_path / "kit", tmp_path / "kit" / "app"), "real=True")
     assert (tmp_path / "precious").read_text() == "rows"
 
 
@@ -209,14 +209,14 @@ def guard(tmp_path: Path) -> Iterator[Guard]:
         lambda file: socket.create_connection(("192.0.2.1", 9), timeout=0.01),
     ],
 )
-def test_effects_outside_are_refused(guard: Guard, tmp_path: Path, effect: Callable[[Path], object]) -> None:
-    """Whatever Python offers to write, remove, connect or start; the message names the way out."""
+def test_effects_outside_of_the_kit_are_errors(guard: Guard, tmp_path: Path, effect: Callable[[Path], object]) -> None:
+    """This includes writing, removing, connecting and starting programs; the message explains what to do."""
     with guard.authors(), pytest.raises(TestkitError, match=r"^`mine` .* outside of the test.*with `real=True`$"):
         effect(tmp_path / "precious")
 
 
-def test_effects_inside_and_reading_are_allowed(guard: Guard, tmp_path: Path) -> None:
-    """Reading anywhere, writing in the kit, temporary files and connections within the machine."""
+def test_reading_and_effects_in_the_kit_are_allowed(guard: Guard, tmp_path: Path) -> None:
+    """Temporary files and connections within the machine are allowed, too."""
     with guard.authors():
         assert (tmp_path / "precious").read_text() == "rows"
         inside = tmp_path / "kit" / "a" / "b"
@@ -232,25 +232,25 @@ def test_effects_inside_and_reading_are_allowed(guard: Guard, tmp_path: Path) ->
             socket.create_connection(server.getsockname()).close()
 
 
-def test_nothing_is_refused_outside_of_the_authors_code(guard: Guard, tmp_path: Path) -> None:
-    """The test itself, and other threads, do what they like."""
+def test_only_code_of_the_author_is_guarded(guard: Guard, tmp_path: Path) -> None:
+    """The test itself may write anywhere."""
     with guard.authors():
         pass
     (tmp_path / "mine").write_text("x")
 
 
-def test_a_mount_that_is_too_large_to_copy_is_refused(
+def test_a_mount_that_is_too_large_to_copy_is_an_error(
     kit_without_spark: Testkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message says what to do instead."""
-    monkeypatch.setattr("streamlets.testkit.outside_paths.MOST_COPIED", 3)
+    """The message explains what to do."""
+    monkeypatch.setattr("streamlets.testkit.outside_paths.MAX_COPIED_BYTES", 3)
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "table").write_text("1234")
-    with pytest.raises(TestkitError, match=r"`store` of `a` is writable, .* give the test less"):
+    with pytest.raises(TestkitError, match=r"`store` of `a` is writable, .* use less data in the test"):
         kit_without_spark.streamlet(Appending, ref="a", volume_mounts={"store": tmp_path / "store"})
 
 
 @pytest.fixture
 def kit_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Testkit:
-    """A kit for tests that end before a session is needed."""
+    """Return a kit for tests that do not need a session."""
     return Testkit(None, tmp_path / "kit")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Records as plain data: what a test may put in, what it takes out, and what is refused."""
+"""Records as plain data: conversion to Arrow and back, and invalid records."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ UTC = datetime.UTC
 
 
 def contract(*fields: dict[str, Any]) -> Contract:
-    """The contract of a record of these fields."""
+    """Return the contract of a record with these fields."""
     schema = {"type": "record", "name": "R", "fields": list(fields)}
     loaded = load_contract(schema, base_folder=Path("/"), declared=Span("<test>", 1, 1, 1, 1))
     assert loaded.contract is not None, loaded.problems
     return loaded.contract
 
 
-def one(kind: object, **more: object) -> Contract:
-    """The contract of a record of one field `f`."""
+def single_field(kind: object, **more: object) -> Contract:
+    """Return the contract of a record with one field `f`."""
     return contract({"name": "f", "type": kind} | more)
 
 
-def there_and_back(value: object, schema: Contract) -> object:
-    """What comes out of what was put in."""
+def round_trip(value: object, schema: Contract) -> object:
+    """Convert a value to Arrow and back."""
     return from_batches(to_batches([{"f": value}], schema), schema)[0]["f"]
 
 
@@ -83,14 +83,14 @@ INNER = {"type": "record", "name": "Inner", "fields": [{"name": "a", "type": "in
         ({"type": "long", "logicalType": "time-micros"}, "00:00:01", 1_000_000),
     ],
 )
-def test_a_value_comes_out_as_it_went_in(kind: object, value: object, expected: object) -> None:
-    """Every Avro type, unions as the plain value, times with their zone."""
-    found = there_and_back(value, one(kind))
-    assert found == expected and type(found) is type(expected)
+def test_a_value_survives_the_round_trip(kind: object, value: object, expected: object) -> None:
+    """Unions become the plain value, times have a zone."""
+    result = round_trip(value, single_field(kind))
+    assert result == expected and type(result) is type(expected)
 
 
-def test_a_field_left_out_takes_its_default_or_null() -> None:
-    """As a reader with the schema would have it."""
+def test_a_missing_field_gets_its_default_or_null() -> None:
+    """A reader with the schema would get the same."""
     schema = contract(
         {"name": "a", "type": "int", "default": 7},
         {"name": "b", "type": ["null", "string"], "default": None},
@@ -122,26 +122,26 @@ def test_a_field_left_out_takes_its_default_or_null() -> None:
         ),
         (["int", "string"], {"f": 1.5}, "record 1, `f` does not match any branch of its union: "),
         ({"type": "int", "logicalType": "date"}, {"f": "soon"}, "record 1, `f`: Invalid isoformat string: 'soon'"),
-        ("int", 5, "record 1 is a `int`, not a dict by field name"),
+        ("int", 5, "record 1 must be a dict by field name, found `int`"),
     ],
 )
-def test_a_record_that_breaks_the_schema_is_refused(kind: object, record: object, message: str) -> None:
-    """The field's path and why, before anything is appended."""
-    with pytest.raises(RecordError) as caught:
-        to_batches([record], one(kind))
-    assert str(caught.value).startswith(message)
+def test_a_record_that_breaks_the_schema_is_an_error(kind: object, record: object, message: str) -> None:
+    """The message has the path of the field and the reason."""
+    with pytest.raises(RecordError) as raised:
+        to_batches([record], single_field(kind))
+    assert str(raised.value).startswith(message)
 
 
-def test_a_table_and_a_frame_are_records_too() -> None:
-    """Arrow tables and pandas DataFrames are taken as they are."""
-    schema = one("long")
+def test_tables_and_data_frames_are_records() -> None:
+    """Arrow tables and batches and pandas DataFrames are accepted."""
+    schema = single_field("long")
     table = pa.table({"f": [1, 2]})
     for records in (table, table.to_batches()[0], pd.DataFrame({"f": [1, 2]}), [{"f": 1}, {"f": 2}]):
         assert from_batches(to_batches(records, schema), schema) == [{"f": 1}, {"f": 2}]
 
 
 @pytest.mark.parametrize("records", [{"f": 1}, "f", 5])
-def test_what_is_no_list_of_records_is_refused(records: object) -> None:
-    """A single dict is a common slip."""
-    with pytest.raises(RecordError, match="records are a list of dicts, an Arrow table or a DataFrame"):
-        to_batches(records, one("int"))
+def test_other_values_are_errors(records: object) -> None:
+    """Passing a single dict is a common mistake."""
+    with pytest.raises(RecordError, match="records must be a list of dicts, an Arrow table or a DataFrame"):
+        to_batches(records, single_field("int"))

@@ -1,4 +1,4 @@
-"""A streamlet under test: fed, stepped and read on real topics and checkpoints."""
+"""A streamlet under test: records are written, queries are stepped, and records are read on real topics."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class MovingAverage(SparkStreamlet):
     window = DurationParameter("Length of the window", default="1 minute")
 
     class Logic(SparkStreamletLogic["MovingAverage"]):
-        """A windowed mean."""
+        """Computes the mean."""
 
         def build_streaming_queries(self) -> Queries:
-            """One query."""
+            """Return one query."""
             from pyspark.sql import functions as F
 
             me = self.streamlet
@@ -55,7 +55,7 @@ class MovingAverage(SparkStreamlet):
 
 
 class Splitter(SparkStreamlet):
-    """One query, two outlets, and a row that may break a contract."""
+    """Writes two outlets with one query, and may break a contract."""
 
     readings = AvroInlet(schema=READING)
     high = AvroOutlet(schema="src string not null, value double", extra="drop", on_invalid="dead-letters")
@@ -63,10 +63,10 @@ class Splitter(SparkStreamlet):
     limit = IntegerParameter("What is high", default=10)
 
     class Logic(SparkStreamletLogic["Splitter"]):
-        """A split by value."""
+        """Splits the readings by value."""
 
         def build_streaming_queries(self) -> Queries:
-            """One query; a high reading of `?` loses its source."""
+            """Return one query, in which a high reading of `?` loses its source."""
             from pyspark.sql import functions as F
 
             me, limit = self.streamlet, self.value(self.streamlet.limit)
@@ -82,44 +82,44 @@ class Splitter(SparkStreamlet):
 
 
 class Strict(SparkStreamlet):
-    """Passes on; a negative value breaks the outlet's contract, which fails the query."""
+    """Copies readings; a negative value breaks the outlet's contract, which fails the query."""
 
     readings = AvroInlet(schema=READING)
     passed = AvroOutlet(schema="src string not null", extra="drop")
 
     class Logic(SparkStreamletLogic["Strict"]):
-        """A pass."""
+        """Copies the readings."""
 
         def build_streaming_queries(self) -> Queries:
-            """One query."""
+            """Return one query."""
             rows = self.read_stream(self.streamlet.readings)
             return self.write_stream(rows.selectExpr("IF(value < 0, NULL, src) AS src"), self.streamlet.passed)
 
 
 class Lenient(Strict):
-    """The next version of `Strict`, which mends what the first could not take."""
+    """A new version of `Strict`, which corrects negative values."""
 
     class Logic(SparkStreamletLogic["Lenient"]):
-        """A mending pass."""
+        """Copies corrected readings."""
 
         def build_streaming_queries(self) -> Queries:
-            """The same query."""
+            """Return the same query."""
             rows = self.read_stream(self.streamlet.readings)
             return self.write_stream(rows.selectExpr("IF(value < 0, 'negative', src) AS src"), self.streamlet.passed)
 
 
 def reading(src: str, minute: int, value: float) -> dict[str, object]:
-    """A reading at 12:<minute>."""
+    """Return a reading at 12:<minute>."""
     return {"src": src, "ts": datetime.datetime(2024, 1, 1, 12, minute, tzinfo=datetime.UTC), "value": value}
 
 
 def sources(rows: list[dict[str, Any]]) -> list[str]:
-    """The sources of some rows, sorted."""
+    """Return the sorted sources of rows."""
     return sorted(row["src"] for row in rows)
 
 
-def test_a_window_comes_out_in_the_step_that_closes_it(kit: Testkit) -> None:
-    """An open window is held, also over a restart; the record that moves the watermark past its end brings it out."""
+def test_a_window_is_output_in_the_step_that_closes_it(kit: Testkit) -> None:
+    """An open window stays in state, also after a restart, until a record advances the watermark beyond its end."""
     app = kit.streamlet(MovingAverage, parameters={"window": "1 minute"})
     app.inlet("readings").put([reading("a", 0, 1.0), reading("a", 0, 3.0)])
     first = app.step()
@@ -136,7 +136,7 @@ def test_a_window_comes_out_in_the_step_that_closes_it(kit: Testkit) -> None:
 
 
 def test_one_query_writes_several_outlets_and_dead_letters(kit: Testkit) -> None:
-    """Rows go to their outlets; one that breaks a contract goes to the dead letters with its reason."""
+    """A row that breaks a contract goes to the dead letters with the reason."""
     app = kit.streamlet(Splitter, parameters={"limit": 5})
     app.inlet("readings").put([reading("a", 0, 1.0), reading("b", 0, 7.0), reading("?", 0, 9.0)])
     step = app.step()
@@ -148,16 +148,16 @@ def test_one_query_writes_several_outlets_and_dead_letters(kit: Testkit) -> None
 
 
 class Shaky(SparkStreamlet):
-    """One outlet that buries what breaks its contract, beside an egress that looks at some rows, twice."""
+    """Has an outlet with dead letters, and a function that reads some rows of each batch twice."""
 
     readings = AvroInlet(schema=READING)
     high = AvroOutlet(schema="src string not null, value double", extra="drop", on_invalid="dead-letters")
 
     class Logic(SparkStreamletLogic["Shaky"]):
-        """A query for each."""
+        """Writes with two queries."""
 
         def build_streaming_queries(self) -> Queries:
-            """Two queries."""
+            """Return both queries."""
             from pyspark.sql import functions as F
 
             me = self.streamlet
@@ -170,8 +170,8 @@ class Shaky(SparkStreamlet):
             return [self.write_stream(rows, me.high), self.query("look", rows.writeStream.foreachBatch(look))]
 
 
-def test_rows_in_are_those_that_were_read(kit: Testkit) -> None:
-    """Not as often as the batch was executed, as for its first broken row, nor only those that somebody looked at."""
+def test_rows_in_counts_each_record_once(kit: Testkit) -> None:
+    """Spark may execute a batch several times, and a function may read only some of its rows."""
     app = kit.streamlet(Shaky)
     for broken in (1, 3, 0):
         app.inlet("readings").put([reading("?" if n < broken else "a", n, 1.0) for n in range(20)])
@@ -180,79 +180,79 @@ def test_rows_in_are_those_that_were_read(kit: Testkit) -> None:
 
 
 class Files(SparkStreamlet):
-    """Rows from files, which may break the contract."""
+    """Reads rows from files, which may break the contract."""
 
     readings = AvroOutlet(schema="src string NOT NULL", on_invalid="dead-letters")
-    folder = PathParameter("Where the files are", kind="directory")
+    folder = PathParameter("The directory of the files", kind="directory")
 
     class Logic(SparkStreamletLogic["Files"]):
-        """One query from a source of Spark's."""
+        """Reads a source of Spark."""
 
         def build_streaming_queries(self) -> Queries:
-            """Rows as they are."""
+            """Return one query that copies the rows."""
             options = {"path": str(self.value(self.streamlet.folder))}
             rows = self.source("files", format="json", schema="src string", options=options)
             return self.write_stream(rows, self.streamlet.readings)
 
 
-def test_rows_of_a_foreign_source_count_once(kit: Testkit, tmp_path: Path) -> None:
-    """Spark counts them twice in a batch with its first broken row, which is executed twice."""
+def test_rows_of_an_external_source_count_once(kit: Testkit, tmp_path: Path) -> None:
+    """Spark executes a batch with an invalid row twice, and counts its rows twice."""
     (tmp_path / "rows.json").write_text('{"src": "a"}\n{"src": null}\n{"src": "b"}\n')
     app = kit.streamlet(Files, parameters={"folder": str(tmp_path)}, real=True)
     assert app.step().rows_in == 3
     assert len(app.dead_letters.take()) == 1
 
 
-def test_a_step_without_news_does_nothing(kit: Testkit) -> None:
-    """No rows in, nothing out, no error."""
+def test_a_step_without_new_records_does_nothing(kit: Testkit) -> None:
+    """It reads and writes no records."""
     app = kit.streamlet(Strict)
     assert (app.step().rows_in, app.outlet("passed").take()) == (0, [])
 
 
-def test_a_failed_step_loses_nothing_and_a_new_version_carries_on(kit: Testkit) -> None:
-    """A row that breaks the contract fails the query before anything is written; a mended version reads it again."""
+def test_a_new_version_continues_after_a_failed_step(kit: Testkit) -> None:
+    """A row that breaks the contract fails the query before any data is written; a corrected version reads it again."""
     app = kit.streamlet(Strict)
     app.inlet("readings").put([reading("a", 0, 1.0)])
     app.step()
     app.inlet("readings").put([reading("b", 0, 1.0), reading("c", 0, -1.0)])
     for _ in range(2):
-        with pytest.raises(StepFailedError, match=r"the query `streamlet-under-test\.passed` failed") as caught:
+        with pytest.raises(StepFailedError, match=r"the query `streamlet-under-test\.passed` failed") as raised:
             app.step()
-        assert caught.value.__cause__ is not None and "`src`: is null" in caught.value.reason
+        assert raised.value.__cause__ is not None and "`src`: is null" in raised.value.reason
     assert sources(app.outlet("passed").take()) == ["a"]
     app.restart(Lenient)
     app.step()
     assert sources(app.outlet("passed").take()) == ["b", "negative"]
 
 
-def test_a_failure_in_the_authors_function_shows_the_authors_line(kit: Testkit) -> None:
-    """Not Spark's frames, nor this project's."""
+def test_an_error_in_a_function_has_the_authors_frames(kit: Testkit) -> None:
+    """Frames of Spark and of the framework are omitted."""
 
     class Failing(Strict):
-        """Fails in a function of its own."""
+        """Fails in a function of the author."""
 
         class Logic(SparkStreamletLogic["Failing"]):
-            """A sink that refuses."""
+            """Writes with a function that fails."""
 
             def build_streaming_queries(self) -> Queries:
-                """One query."""
+                """Return one query."""
 
-                def refuse(batch: Any, number: int) -> None:
-                    raise LookupError("nobody is at home")
+                def fail(batch: Any, number: int) -> None:
+                    raise LookupError("no address")
 
                 rows = self.read_stream(self.streamlet.readings)
-                return self.query("mine", rows.writeStream.foreachBatch(refuse))
+                return self.query("mine", rows.writeStream.foreachBatch(fail))
 
     app = kit.streamlet(Failing)
     app.inlet("readings").put([reading("a", 0, 1.0)])
-    with pytest.raises(StepFailedError) as caught:
+    with pytest.raises(StepFailedError) as raised:
         app.step()
-    assert caught.value.reason == "LookupError: nobody is at home"
-    assert [frame.endswith("in refuse") for frame in caught.value.frames] == [True]
+    assert raised.value.reason == "LookupError: no address"
+    assert [frame.endswith("in fail") for frame in raised.value.frames] == [True]
 
 
-def test_a_step_takes_as_many_batches_as_the_limit_asks_for(kit: Testkit) -> None:
-    """Five records, two a batch: three batches, all records once."""
+def test_a_step_has_several_batches_with_a_limit(kit: Testkit) -> None:
+    """Five records with at most two per batch are three batches."""
     app = kit.streamlet(Strict, max_records={"readings": 2})
     for src in "abcde":
         app.inlet("readings").put([reading(src, 0, 1.0)])
@@ -261,7 +261,7 @@ def test_a_step_takes_as_many_batches_as_the_limit_asks_for(kit: Testkit) -> Non
 
 
 def test_records_of_an_older_writer_are_resolved(kit: Testkit) -> None:
-    """What was written with another schema is read with the inlet's: promotion and default, as the runtime does."""
+    """Records with an older schema are promoted and get defaults, as in a run."""
     app = kit.streamlet(Reader)
     app.inlet("in").put([{"a": 7}], schema={"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]})
     app.inlet("in").put([{"a": 2**40, "b": "new"}])
@@ -271,7 +271,7 @@ def test_records_of_an_older_writer_are_resolved(kit: Testkit) -> None:
 
 
 class Reader(SparkStreamlet):
-    """Wants a wider number and a field that older writers do not have."""
+    """Has a wider number and a field that older writers do not have."""
 
     SCHEMA = {  # noqa: RUF012
         "type": "record",
@@ -282,58 +282,57 @@ class Reader(SparkStreamlet):
     out = AvroOutlet(schema=SCHEMA)
 
     class Logic(SparkStreamletLogic["Reader"]):
-        """A pass."""
+        """Copies the readings."""
 
         def build_streaming_queries(self) -> Queries:
-            """One query."""
+            """Return one query."""
             return self.write_stream(self.read_stream(self.streamlet.in_), self.streamlet.out)
 
 
 class Ticks(SparkStreamlet):
-    """An ingress whose records come with time."""
+    """An ingress that produces records over time."""
 
     ticks = AvroOutlet(schema="value long not null")
 
     class Logic(SparkStreamletLogic["Ticks"]):
-        """Spark's rate source."""
+        """Reads Spark's rate source."""
 
         def build_streaming_queries(self) -> Queries:
-            """One query, with the author's trigger."""
+            """Return one query with a trigger."""
             rows = self.source("rate", format="rate", options={"rowsPerSecond": 20})
             me = self.streamlet
             return self.write_stream(rows.select("value"), me.ticks, trigger=triggers.processing_time("200ms"))
 
 
-def test_an_ingress_runs_until_its_records_are_there(kit: Testkit) -> None:
-    """Time-driven sources run as in `flow run` until a condition holds, and then stop."""
+def test_an_ingress_runs_until_a_condition_is_true(kit: Testkit) -> None:
+    """Time-driven sources run as in `flow run`, and then stop."""
     app = kit.streamlet(Ticks)
     app.run_until(lambda: len(app.outlet("ticks").all()) >= 5)
     values = [row["value"] for row in app.outlet("ticks").all()]
     assert sorted(values) == list(range(len(values))) and len(values) >= 5
-    with pytest.raises(TestkitError, match=r"did not hold within 0\.1 seconds"):
+    with pytest.raises(TestkitError, match=r"was not true within 0\.1 seconds"):
         app.run_until(lambda: False, seconds=0.1)
 
 
 class ToFiles(SparkStreamlet):
-    """An egress into a sink of the author's own, in a mounted folder."""
+    """An egress that writes files to a mounted directory."""
 
     in_ = AvroInlet("in")
     name = StringParameter("Of the folder", optional=True)
     out = VolumeMount(path="/out")
 
     class Logic(SparkStreamletLogic["ToFiles"]):
-        """JSON files."""
+        """Writes JSON files."""
 
         def build_streaming_queries(self) -> Queries:
-            """One query."""
+            """Return one query."""
             me = self.streamlet
             folder = self.mounted_path(me.out) / self.value(me.name, "json")
             return self.query("files", self.read_stream(me.in_).writeStream.format("json").option("path", str(folder)))
 
 
-def test_an_egress_of_the_authors_own_writes_where_it_is_mounted(kit: Testkit, tmp_path: Path) -> None:
-    """Schemas left to the configuration, optional parameters and volume mounts come from the test; its mount is a copy,
-    also of a directory that the kit is in."""
+def test_a_sink_of_the_author_writes_to_the_copy_of_its_mount(kit: Testkit, tmp_path: Path) -> None:
+    """Schemas, optional parameters and volume mounts come from the test; the real mount may contain the kit."""
     app = kit.streamlet(ToFiles, schemas={"in": "a int"}, volume_mounts={"out": tmp_path})
     app.inlet("in").put([{"a": 1}])
     app.step()
@@ -343,12 +342,12 @@ def test_an_egress_of_the_authors_own_writes_where_it_is_mounted(kit: Testkit, t
     assert app.sink().take() == [{"a": 1}]
 
 
-def test_a_preview_is_a_frame_of_the_outlets_schema(spark: Any) -> None:
-    """For notebooks: records in, a DataFrame out, nothing left behind."""
+def test_a_preview_is_a_data_frame_with_the_schema_of_the_outlet(spark: Any) -> None:
+    """It deletes its files."""
     frame = preview(Strict, {"readings": [reading("a", 0, 1.0)]}, spark=spark)
     assert [row.asDict() for row in frame.collect()] == [{"src": "a"}]
     assert frame.schema.simpleString() == "struct<src:string>"
-    with pytest.raises(TestkitError, match="say which `outlet` to show: there are high, low"):
+    with pytest.raises(TestkitError, match="pass the `outlet` to show: the streamlet has high, low"):
         preview(Splitter, spark=spark)
 
 
@@ -368,69 +367,69 @@ def test_a_preview_is_a_frame_of_the_outlets_schema(spark: Any) -> None:
         (lambda kit: kit.streamlet(Strict).inlet("passed"), "has no inlet `passed`; available: readings"),
         (
             lambda kit: kit.streamlet(Strict).dead_letters,
-            'has on_invalid="dead-letters", so there are none',
+            'has no dead letters: no outlet has on_invalid="dead-letters"',
         ),
-        (lambda kit: [kit.streamlet(Strict), kit.streamlet(Strict)], "has a streamlet `streamlet-under-test` already"),
+        (lambda kit: [kit.streamlet(Strict), kit.streamlet(Strict)], "duplicate streamlet name `streamlet-under-test`"),
     ],
 )
-def test_a_slip_of_the_tests_is_told(kit: Testkit, use: Callable[[Testkit], object], message: str) -> None:
-    """Names and values are checked as in a blueprint, with what is near."""
-    with pytest.raises(TestkitError) as caught:
+def test_a_mistake_in_a_test_is_an_error(kit: Testkit, use: Callable[[Testkit], object], message: str) -> None:
+    """Names and values are checked as in a blueprint, with suggestions."""
+    with pytest.raises(TestkitError) as raised:
         use(kit)
-    assert message in str(caught.value)
+    assert message in str(raised.value)
 
 
 Body = Callable[[Any], Any]
 
 
-def misused(kit: Testkit, body: Body) -> StreamletError:
-    """What a logic with this body is told."""
+def misuse_error(kit: Testkit, body: Body) -> StreamletError:
+    """Return the error of a logic with a function as its body."""
 
     class Misused(Strict):
         """Misuses the API."""
 
         class Logic(SparkStreamletLogic["Misused"]):
-            """What the test gives."""
+            """Calls the function."""
 
             def build_streaming_queries(self) -> Any:
-                """The test's."""
+                """Return the result of the function."""
                 return body(self)
 
-    with pytest.raises(StreamletError) as caught:
+    with pytest.raises(StreamletError) as raised:
         kit.streamlet(Misused).step()
-    assert caught.value.place is not None and caught.value.place.file == __file__
-    return caught.value
+    assert raised.value.place is not None and raised.value.place.file == __file__
+    return raised.value
 
 
-def test_a_frame_that_is_no_stream_is_refused(kit: Testkit) -> None:
-    """Batch DataFrames, and things that are no DataFrame."""
+def test_a_query_needs_a_streaming_data_frame(kit: Testkit) -> None:
+    """A batch DataFrame is an error."""
     passed = Strict.passed
-    error = misused(kit, lambda logic: logic.write_stream(logic.session.range(3), passed))
+    error = misuse_error(kit, lambda logic: logic.write_stream(logic.session.range(3), passed))
     assert error.message.startswith("`write_stream` expects a streaming DataFrame")
 
 
-def test_a_source_used_twice_in_one_query_is_refused(kit: Testkit) -> None:
-    """Spark would refuse the checkpoint with its own words; a second name mends it."""
+def test_a_query_cannot_use_a_source_twice(kit: Testkit) -> None:
+    """A second source name solves the problem."""
 
     def union(logic: Any, again: str | None) -> Any:
-        one = logic.read_stream(Strict.readings)
-        two = logic.read_stream(Strict.readings, name=again) if again else one.where("value > 0")
-        return logic.write_stream(one.union(two).select("src"), Strict.passed)
+        first = logic.read_stream(Strict.readings)
+        second = logic.read_stream(Strict.readings, name=again) if again else first.where("value > 0")
+        return logic.write_stream(first.union(second).select("src"), Strict.passed)
 
-    error = misused(kit, lambda logic: union(logic, None))
+    error = misuse_error(kit, lambda logic: union(logic, None))
     assert error.message == (
-        "write_stream got a DataFrame that uses the source `readings` twice, which Spark refuses: "
-        'read it a second time under a name of its own, such as `name="readings_again"`'
+        "the DataFrame passed to `write_stream` uses the source `readings` twice, which Spark rejects: "
+        'read it a second time under another name, such as `name="readings_again"`'
     )
 
     class Doubled(Strict):
         """Reads its inlet twice."""
 
         class Logic(SparkStreamletLogic["Doubled"]):
-            """A union with itself."""
+            """Unites the inlet with itself."""
 
             def build_streaming_queries(self) -> Any:
-                """Two sources of one topic."""
+                """Return a query with two sources on one topic."""
                 return union(self, "again")
 
     app = kit.streamlet(Doubled, ref="doubled")
@@ -439,9 +438,10 @@ def test_a_source_used_twice_in_one_query_is_refused(kit: Testkit) -> None:
     assert sources(app.outlet("passed").take()) == ["a", "a"]
 
 
-def test_a_started_query_is_no_writer(kit: Testkit) -> None:
-    """`query` wants `writeStream` without `start`."""
-    error = misused(kit, lambda logic: logic.query("mine", logic.read_stream(Strict.readings)))
-    assert (
-        error.message == "query takes `df.writeStream...` without `.start()`, not a `DataFrame`: the runner starts it"
+def test_a_query_takes_a_writer(kit: Testkit) -> None:
+    """The message explains that `start` must not be called."""
+    error = misuse_error(kit, lambda logic: logic.query("mine", logic.read_stream(Strict.readings)))
+    assert error.message == (
+        "`query` expects a `DataStreamWriter`, found a `DataFrame`: "
+        "pass `df.writeStream...` without `.start()`, because the runner starts it"
     )

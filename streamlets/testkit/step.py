@@ -1,4 +1,4 @@
-"""A step: each query works off what there is now, one after the other, and ends."""
+"""A step: the queries run one after the other; each processes all available data and ends."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ from streamlets.testkit.failures import StepFailedError, TestkitError
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-PATIENCE = 120
-"""Seconds a query may take for one step: a test that hangs must end with a message, not at pytest's time limit."""
+QUERY_TIMEOUT = 120
+"""Seconds that a query may take in a step, so that a test that hangs fails with a message of the testkit."""
 
-LOOK_EVERY = 0.05
+POLL_INTERVAL = 0.05
+"""Seconds between two checks of a condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryStep:
-    """What a query did in a step.
+    """The result of a step for one query.
 
     Arguments:
-        batches: how many it ran; rows_in: records it read.
-        held: rows held in state (windows, joins) at the end; late: rows dropped as they came after the watermark.
-        watermark: ISO time, None without one.
+        batches: the number of batches.
+        rows_in: the number of records read.
+        held: the number of rows in the state of windows and joins at the end.
+        late: the number of late rows, dropped by the watermark.
+        watermark: the watermark as an ISO time; None without one.
     """
 
     batches: int = 0
@@ -41,23 +44,23 @@ class QueryStep:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a step did, by the queries' names."""
+    """The result of a step, by query name."""
 
     queries: Mapping[str, QueryStep] = field(default_factory=dict)
 
     @property
     def rows_in(self) -> int:
-        """Records read by all queries."""
+        """The number of records that all queries have read."""
         return sum(query.rows_in for query in self.queries.values())
 
     @property
     def held(self) -> int:
-        """Rows held in state by all queries."""
+        """The number of rows in the state of all queries."""
         return sum(query.held for query in self.queries.values())
 
     @property
     def late(self) -> int:
-        """Rows that came too late for any query."""
+        """The number of late rows of all queries, dropped by the watermark."""
         return sum(query.late for query in self.queries.values())
 
 
@@ -67,21 +70,23 @@ _RowsRead = Callable[[Mapping[str, Any]], int]
 def step(
     writes: tuple[StreamingWrite | StreamingQuery, ...], context: SparkStreamletContext, rows_read: _RowsRead
 ) -> Step:
-    """Run each query until it has worked off what there is now; queries that the author started run until idle.
+    """Run each query until it has processed all available data; queries that the author started run until idle.
 
     Arguments:
-        rows_read: gives the records that a batch has read, by its progress report.
+        writes: the queries.
+        context: the context of their streamlet.
+        rows_read: returns the number of records that a batch has read, for its progress report.
 
     Raises:
         StepFailedError: a query failed.
-        TestkitError: a query does not end.
+        TestkitError: a query does not end in time.
     """
-    done = {}
+    steps = {}
     for write in writes:
         query = _start(write, context, AvailableNow()) if isinstance(write, StreamingWrite) else write
         name = write.query if isinstance(write, StreamingWrite) else query.name or str(query.id)
-        done[name] = _finish(query, name, context, rows_read, bounded=isinstance(write, StreamingWrite))
-    return Step(done)
+        steps[name] = _finish(query, name, context, rows_read, bounded=isinstance(write, StreamingWrite))
+    return Step(steps)
 
 
 def run_until(
@@ -90,11 +95,17 @@ def run_until(
     context: SparkStreamletContext,
     seconds: float,
 ) -> None:
-    """Run all queries together, with the author's triggers, until a condition holds; then stop them.
+    """Run all queries together, with the author's triggers, until a condition is true; then stop them.
+
+    Arguments:
+        condition: the condition.
+        writes: the queries.
+        context: the context of their streamlet.
+        seconds: the timeout in seconds.
 
     Raises:
         StepFailedError: a query failed.
-        TestkitError: the condition does not hold in time.
+        TestkitError: the condition is not true in time.
     """
     queries = [_start(write, context, None) if isinstance(write, StreamingWrite) else write for write in writes]
     try:
@@ -104,8 +115,8 @@ def run_until(
                 if not query.isActive:
                     _raise_failure(query, query.name or "")
             if time.monotonic() > deadline:
-                raise TestkitError(f"the condition did not hold within {seconds:g} seconds")
-            time.sleep(LOOK_EVERY)
+                raise TestkitError(f"the condition was not true within {seconds:g} seconds")
+            time.sleep(POLL_INTERVAL)
     finally:
         for query in queries:
             query.stop()
@@ -115,7 +126,7 @@ def _start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigg
     try:
         return start(write, context, trigger)
     except Exception as error:
-        raise _failed(f"{context.streamlet_ref}.{write.query}", error) from error
+        raise _step_error(f"{context.streamlet_ref}.{write.query}", error) from error
 
 
 def _finish(
@@ -123,15 +134,15 @@ def _finish(
 ) -> QueryStep:
     full = f"{context.streamlet_ref}.{name}"
     try:
-        if bounded and not query.awaitTermination(PATIENCE):
+        if bounded and not query.awaitTermination(QUERY_TIMEOUT):
             query.stop()
-            raise TestkitError(f"the query `{full}` did not end within {PATIENCE} seconds")
+            raise TestkitError(f"the query `{full}` did not end within {QUERY_TIMEOUT} seconds")
         if not bounded:
             query.processAllAvailable()
     except TestkitError:
         raise
     except Exception as error:
-        raise _failed(full, error) from error
+        raise _step_error(full, error) from error
     finally:
         if query.isActive:
             query.stop()
@@ -160,9 +171,9 @@ def _as_dict(progress: Any) -> dict[str, Any]:
 def _raise_failure(query: StreamingQuery, name: str) -> None:
     failure = query.exception()
     if failure is not None:
-        raise _failed(name, failure) from failure
+        raise _step_error(name, failure) from failure
 
 
-def _failed(query: str, error: Exception) -> StepFailedError:
-    told = failure_of(error, building=False)
-    return StepFailedError(query, told.cause, told.frames)
+def _step_error(query: str, error: Exception) -> StepFailedError:
+    failure = failure_of(error, building=False)
+    return StepFailedError(query, failure.cause, failure.frames)
