@@ -1,1 +1,1 @@
-"""What authors write streamlets with; `streamlets` exports its public names."""
+"""The API with which authors write streamlets; `streamlets` exports its public names."""

@@ -1,4 +1,4 @@
-"""What to write instead of an operation that Spark refuses, for the refusals that are common in streamlets."""
+"""Advice for common operations that Spark rejects: the reason in the author's terms, and what to write instead."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BY_NAME = "`union` matches columns by position: use `unionByName` to match them
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A refusal of Spark in terms of the author's columns and tables.
+    """An error of Spark in terms of the author's columns and tables.
 
     Arguments:
-        name: the name in the author's code that the refusal is about; "" if it is about the call.
+        name: the name in the author's code to which the error refers; "" if it refers to the call.
     """
 
     headline: str
@@ -36,7 +36,7 @@ class Advice:
 
 
 def advice(error: PySparkException) -> Advice | None:
-    """Return the advice for a refusal; None if there is only Spark's own message."""
+    """Return the advice for an error; None if there is only Spark's own message."""
     condition, parameters = error.getCondition() or "", error.getMessageParameters() or {}
     if condition == "AMBIGUOUS_REFERENCE":
         return _ambiguous(_parts(parameters["name"])[-1], parameters["referenceNames"])

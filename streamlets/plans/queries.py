@@ -16,7 +16,7 @@ from streamlets.plans import syntax
 from streamlets.plans.build_errors import spark_message
 from streamlets.plans.lineage import earliest_ancestor, origin
 from streamlets.plans.places import Places, span_of
-from streamlets.plans.real_time import refused_operators
+from streamlets.plans.real_time import unsupported_operators
 from streamlets.plans.state import Unbounded, has_operator, unbounded
 from streamlets.spark.plan_tree import PlanNode, lists, plan_tree
 from streamlets.spark.stream_writer import WriterFacts, facts, rows_of
@@ -194,7 +194,7 @@ def _real_time(query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Build
                 help=('use `processing_time("0 seconds")` for batches without a pause',),
             )
         return
-    operators = refused_operators(rows) or ()
+    operators = unsupported_operators(rows) or ()
     causes = [f"real-time mode does not support {operator}" for operator in operators]
     if mode != "update":
         causes.append(f"real-time mode supports only output mode `update`, and the query has `{mode}`")

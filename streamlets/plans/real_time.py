@@ -28,7 +28,7 @@ _PRINTED = {"ShuffleExchange": "Exchange", "FileSourceScan": "FileScan", "RealTi
 """Operators that plans print with another name than that of their class."""
 
 
-def refused_operators(frame: DataFrame) -> tuple[str, ...] | None:
+def unsupported_operators(frame: DataFrame) -> tuple[str, ...] | None:
     """Return descriptions of the operators of a query that real-time mode rejects; None if they are unknown."""
     jvm: Any = frame.sparkSession._jvm  # noqa: SLF001 - Spark has no public API for it
     allowed = _allowed(jvm)
@@ -38,8 +38,8 @@ def refused_operators(frame: DataFrame) -> tuple[str, ...] | None:
     text = str(frame._jdf.queryExecution().explainString(simple))  # noqa: SLF001
     physical = text.partition("== Physical Plan ==\n")[2]
     names = dict.fromkeys(match["name"] for match in _OPERATOR.finditer(physical))
-    refused = (name for name in names if name not in allowed)
-    return tuple(dict.fromkeys(_DESCRIPTIONS.get(name, f"the operator `{name}`") for name in refused))
+    unsupported = (name for name in names if name not in allowed)
+    return tuple(dict.fromkeys(_DESCRIPTIONS.get(name, f"the operator `{name}`") for name in unsupported))
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from streamlets.plans.real_time import refused_operators
+from streamlets.plans.real_time import unsupported_operators
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,15 +33,15 @@ ALLOWED: list[Callable[[DataFrame], DataFrame]] = [
 def test_supported_operators_are_not_listed(spark: SparkSession) -> None:
     """Projections, filters, deduplications, aggregations, broadcast joins and unions are supported."""
     for make in ALLOWED:
-        assert refused_operators(make(stream(spark, "ticks"))) == ()
+        assert unsupported_operators(make(stream(spark, "ticks"))) == ()
 
 
 def test_unsupported_operators_are_listed(spark: SparkSession) -> None:
     """Python functions and joins of two streams have descriptions for users."""
     ticks = stream(spark, "ticks")
     joined = ticks.join(stream(spark, "other"), ["value", "timestamp"])
-    assert refused_operators(joined) == ("joins of two streams",)
-    assert refused_operators(ticks.select(F.udf(str)("value"))) == ("Python functions",)
+    assert unsupported_operators(joined) == ("joins of two streams",)
+    assert unsupported_operators(ticks.select(F.udf(str)("value"))) == ("Python functions",)
 
 
 def test_without_the_list_nothing_is_listed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,5 +50,5 @@ def test_without_the_list_nothing_is_listed(spark: SparkSession, monkeypatch: py
 
     real_time._allowed.cache_clear()
     monkeypatch.setattr(real_time, "_ALLOWLIST", "org.apache.spark.NoSuchClass")
-    assert refused_operators(stream(spark, "ticks")) is None
+    assert unsupported_operators(stream(spark, "ticks")) is None
     real_time._allowed.cache_clear()
