@@ -29,7 +29,6 @@ NOT_YET = (
     "tests/blueprint/diagnostics",
     "tests/blueprint/hocon",
     "tests/cli/test_describe.py",
-    "tests/diagnostics",
     "tests/examples/test_resilience.py",
     "tests/seeded",
     "tests/streamlets/channels",

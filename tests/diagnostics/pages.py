@@ -1,4 +1,4 @@
-"""Reads the pages of the codes: Markdown whose blocks are an application with a mistake, its report, and the fix."""
+"""Reads the pages of the codes: Markdown with an application that has a mistake, its report, and the fix."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ _COMMAND = re.compile(r"`flow (verify[^`]*)`")
 
 @dataclass(frozen=True)
 class Page:
-    """One page.
+    """A page.
 
     Arguments:
-        files: those of the example, and the modules of the index that the page speaks of and does not show itself.
-        command: what is run on them, without `flow`.
-        report: what the page says comes of it; `start` to `end` is its place in the text.
-        mended: the files of the fix, which take the place of those of the example.
-        mended_command: what is run then.
+        code: its name.
+        text: its Markdown.
+        headings: its sections.
+        files: those of the example, and the modules of the index that the page mentions and does not show itself.
+        command: the arguments of `flow` for the example.
+        report: the expected output; `start` to `end` is its place in the text.
+        fixed: the files of the fix, which replace those of the example.
+        fixed_command: the arguments of `flow` for the fix.
     """
 
     code: str
@@ -39,8 +42,8 @@ class Page:
     report: str
     start: int
     end: int
-    mended: dict[str, str]
-    mended_command: list[str]
+    fixed: dict[str, str]
+    fixed_command: list[str]
 
     def __str__(self) -> str:
         return self.code
@@ -53,12 +56,12 @@ def read_page(path: Path) -> Page:
     bounds = [*(head.start() for head in heads), len(text)]
     sections = {head[1]: (head.end(), bounds[index + 1]) for index, head in enumerate(heads)}
     example, report = _section(text, *sections["Example"])
-    mended, _ = _section(text, *sections["Fix"])
+    fixed, _ = _section(text, *sections["Fix"])
     assert report is not None, f"{path.name} shows no report"
     command = _command(text[slice(*sections["Example"])]) or ["verify"]
     return Page(
         path.stem, text, list(sections), {**_shared(text), **example}, command, report[3],
-        report.start(3), report.end(3), mended, _command(text[slice(*sections["Fix"])]) or command,
+        report.start(3), report.end(3), fixed, _command(text[slice(*sections["Fix"])]) or command,
     )  # fmt: skip
 
 
@@ -70,17 +73,17 @@ def _section(text: str, start: int, end: int) -> tuple[dict[str, str], re.Match[
 
 
 def _command(text: str) -> list[str]:
-    found = _COMMAND.findall(text)
-    return shlex.split(found[-1]) if found else []
+    commands = _COMMAND.findall(text)
+    return shlex.split(commands[-1]) if commands else []
 
 
 def _shared(text: str) -> dict[str, str]:
-    """Return the modules that the index shows for all pages, as far as a page's text speaks of them."""
+    """Return the modules that the index shows for all pages, as far as a page's text mentions them."""
     blocks = FENCE.finditer(INDEX.read_text(encoding="utf-8"))
     return {block[2]: block[3] for block in blocks if block[2] and f"{Path(block[2]).stem}." in text}
 
 
-def standing(code: str) -> str:
+def summary_line(code: str) -> str:
     """Return the line below a page's title."""
     return f"{CODES[code].severity.value.capitalize()}: {CODES[code].meaning}."
 

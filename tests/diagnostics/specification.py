@@ -1,4 +1,4 @@
-"""Reads the specification: Markdown whose blocks are applications and what verification reports of them."""
+"""Reads the specification: Markdown whose blocks are applications and their reports."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Case:
-    """One `##` section.
+    """A `##` section.
 
     Arguments:
-        files: texts by file name; blocks in front of the first section hold for all sections, a section's own win.
-        arguments: `key=value` settings (a block `arguments`, one a line).
+        document: the name of the file.
+        title: of the section.
+        files: texts by file name; blocks before the first section apply to all sections, a section's own win.
+        arguments: `key=value` settings (a block `arguments`, one per line).
         expected: the report; its place in the document is `start` to `end`.
+        conf: the names of settings files.
     """
 
     document: str

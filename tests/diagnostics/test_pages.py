@@ -1,6 +1,6 @@
-"""Every code has a page, its example says what the page shows, and its fix mends it; see `pages.py` for their form.
+"""Every code has a page whose example has the report that the page shows, and whose fix works; see `pages.py`.
 
-With `UPDATE_SPECIFICATION=1` the reports, the lines below the titles and the tables of the index are written anew.
+With `UPDATE_SPECIFICATION=1`, the reports, the lines below the titles and the tables of the index are updated.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from pathlib import Path
 import pytest
 
 from blueprint.diagnostics.codes import CODES, FAMILIES
-from blueprint.diagnostics.manual import page
+from blueprint.diagnostics.manual import page as manual_page
 from cli.main import main
 from streamlets.plans import LogicChecker
-from tests.diagnostics.pages import DOCS, FOLDER, INDEX, SECTIONS, Page, fix_rows, read_page, rows, standing
+from tests.diagnostics.pages import DOCS, FOLDER, INDEX, SECTIONS, Page, fix_rows, read_page, rows, summary_line
 
 UPDATE = bool(os.environ.get("UPDATE_SPECIFICATION"))
 PAGES = [read_page(path) for path in sorted(FOLDER.glob("*.md"), key=lambda path: path.stem)]
-RUN = [pytest.param(each, marks=pytest.mark.spark if "--plans" in each.command else (), id=each.code) for each in PAGES]
+RUN = [pytest.param(page, marks=pytest.mark.spark if "--plans" in page.command else (), id=page.code) for page in PAGES]
 
 
 @pytest.fixture
 def workshop(
-    each: Page, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch,
+    page: Page, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Path:  # fmt: skip
-    """Return the folder to run a page in, on a terminal of 80 columns; logic is built in the tests' own Spark."""
+    """Return the directory to run a page in, on a terminal of 80 columns; logic is built in the Spark of all tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    if "--plans" in each.command:
+    if "--plans" in page.command:
         check = LogicChecker(request.getfixturevalue("spark"), tmp_path_factory.mktemp("plans"))
         monkeypatch.setattr("streamlets.plans.check_logic", check)
     return tmp_path
 
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
-    """Codes and pages are the same list; the language finds the pages where they are."""
-    assert [each.code for each in PAGES] == sorted(CODES)
-    for each in PAGES:
-        assert page(each.code) == each.text
+    """Codes and pages are the same list, and `flow explain` finds the pages."""
+    assert [page.code for page in PAGES] == sorted(CODES)
+    for page in PAGES:
+        assert manual_page(page.code) == page.text
 
 
 def test_pages_go_with_the_package() -> None:
-    """What is put into a wheel beside the modules are the pages, all of them."""
+    """A wheel contains all pages."""
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["blueprint.diagnostics"]
     package = DOCS.parent / "blueprint/diagnostics"
@@ -54,53 +54,53 @@ def test_pages_go_with_the_package() -> None:
     assert packed == {path.resolve() for path in FOLDER.glob("*.md")}
 
 
-def test_links_lead_somewhere() -> None:
-    """Those between the pages and to the rest of the documentation."""
+def test_links_have_a_target() -> None:
+    """Links between the pages, and to the rest of the documentation, name existing files."""
     for path in [INDEX, *FOLDER.glob("*.md")]:
         for link in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
             assert "://" in link or (path.parent / link).exists(), (path.name, link)
 
 
-@pytest.mark.parametrize("each", PAGES, ids=str)
-def test_a_page_says_what_why_and_how_to_mend_it(each: Page) -> None:
-    """Title, severity and meaning, an explanation, and the same three sections everywhere."""
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_page_explains_what_why_and_how_to_fix_it(page: Page) -> None:
+    """A page has title, severity and meaning, an explanation, and the same three sections as all pages."""
     if UPDATE:
-        _rewrite(each.code, lambda text: re.sub(r"\A(# .+\n\n)\w+: .+\n", rf"\g<1>{standing(each.code)}\n", text))
+        _rewrite(page.code, lambda text: re.sub(r"\A(# .+\n\n)\w+: .+\n", rf"\g<1>{summary_line(page.code)}\n", text))
         return
-    title, line, what, *_ = each.text.split("\n\n")
-    assert title == f"# {each.code}"
-    assert line == standing(each.code)
-    assert not what.startswith(("#", "```"))
-    assert each.headings == SECTIONS
-    sources = each.text[each.text.index("## Why it matters") : each.text.index("## Example")]
+    title, line, explanation, *_ = page.text.split("\n\n")
+    assert title == f"# {page.code}"
+    assert line == summary_line(page.code)
+    assert not explanation.startswith(("#", "```"))
+    assert page.headings == SECTIONS
+    sources = page.text[page.text.index("## Why it matters") : page.text.index("## Example")]
     assert "(http" in sources or "Source:" in sources, "the page does not say where the rule comes from"
 
 
-@pytest.mark.parametrize("each", RUN)
-def test_the_example_is_reported_as_shown(each: Page, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command of the page on its files prints its report to the letter: one finding, of the page's code."""
-    _write(workshop, each.files)
-    said = _flow(each.command, capsys)
+@pytest.mark.parametrize("page", RUN)
+def test_the_example_is_reported_as_shown(page: Page, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command of the page with its files prints exactly its report: one finding, with the page's code."""
+    _write(workshop, page.files)
+    output = _flow(page.command, capsys)
     if UPDATE:
-        now = read_page(FOLDER / f"{each.code}.md")
-        _rewrite(each.code, lambda text: text[: now.start] + said + text[now.end :])
+        now = read_page(FOLDER / f"{page.code}.md")
+        _rewrite(page.code, lambda text: text[: now.start] + output + text[now.end :])
     else:
-        assert said == each.report
-    assert re.findall(r"^\w+\[(.+)\]: ", said, re.MULTILINE) == [each.code], "one mistake, one finding"
+        assert output == page.report
+    assert re.findall(r"^\w+\[(.+)\]: ", output, re.MULTILINE) == [page.code], "one mistake, one finding"
 
 
-@pytest.mark.parametrize("each", RUN)
-def test_the_fix_leaves_nothing_to_say(each: Page, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the files of the fix in place of the example's there is no finding: it is the rule's silent neighbour.
+@pytest.mark.parametrize("page", RUN)
+def test_the_fix_leaves_no_finding(page: Page, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the files of the fix there is no finding: the rule is silent about a similar, valid application.
 
-    What a change takes can be allowed instead of undone; then it is still noted.
+    A change may be allowed instead of undone; then it is a note.
     """
-    assert each.mended or each.mended_command != each.command
-    _write(workshop, {**each.files, **each.mended})
-    said = json.loads(_flow([*each.mended_command, "--format", "json"], capsys))
-    found = {one["severity"] for one in said["diagnostics"]}
-    assert found <= ({"note"} if "--allow" in each.mended_command else set()), said["diagnostics"]
-    assert any(said["checked"].values())
+    assert page.fixed or page.fixed_command != page.command
+    _write(workshop, {**page.files, **page.fixed})
+    report = json.loads(_flow([*page.fixed_command, "--format", "json"], capsys))
+    severities = {finding["severity"] for finding in report["diagnostics"]}
+    assert severities <= ({"note"} if "--allow" in page.fixed_command else set()), report["diagnostics"]
+    assert any(report["checked"].values())
 
 
 def test_the_index_is_the_same_list() -> None:

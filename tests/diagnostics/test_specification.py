@@ -1,4 +1,4 @@
-"""Verification reports what the specification beside this file says; see `specification.py` for its form."""
+"""Verification reports what the specification in this directory shows; see `specification.py` for its form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITH_LOGIC = "plans.md"
 
 @pytest.fixture
 def logic(case: Case, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> LogicCheck | None:
-    """Return what builds the logic, for the document about it."""
+    """Return the check of logic, for the document about it."""
     if case.document != WITH_LOGIC:
         return None
     return LogicChecker(request.getfixturevalue("spark"), tmp_path_factory.mktemp("plans"))
@@ -42,12 +42,12 @@ def logic(case: Case, tmp_path_factory: pytest.TempPathFactory, request: pytest.
 def test_report_is_as_specified(
     case: Case, logic: LogicCheck | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The report of an application is the one that its section shows, to the letter."""
+    """The report of an application is exactly the one that its section shows."""
     assert report(case, tmp_path, monkeypatch, logic) == case.expected
 
 
 def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, logic: LogicCheck | None = None) -> str:
-    """Return what verification says of a case, 80 columns wide."""
+    """Return the report of a case, 80 columns wide."""
     monkeypatch.chdir(folder)
     for name, text in case.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, logic: Log
     text = RENDERERS["full"](verification)
     if os.environ.get("UPDATE_SPECIFICATION"):  # the change is then read in the diff
         document = HERE / case.document
-        now = next(each for each in cases(document) if each.title == case.title)
+        now = next(current for current in cases(document) if current.title == case.title)
         whole = document.read_text(encoding="utf-8")
         document.write_text(whole[: now.start] + text + whole[now.end :], encoding="utf-8")
         return case.expected
@@ -68,14 +68,14 @@ def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, logic: Log
 
 
 def test_every_code_has_a_case() -> None:
-    """Each code of a family is shown in an expected report, but for families that one file and one text cannot show."""
+    """Each code is in an expected report, except those of families that a single document cannot show."""
     assert set(ELSEWHERE) <= set(FAMILIES)
-    wanted = {code for family, codes in FAMILIES.items() if family not in ELSEWHERE for code in codes}
+    expected = {code for family, codes in FAMILIES.items() if family not in ELSEWHERE for code in codes}
     shown = {code for case in CASES for code in re.findall(r"^\w+\[([a-z-]+)\]:", case.expected, re.MULTILINE)}
-    assert wanted - shown == set()
+    assert expected - shown == set()
 
 
-def test_every_document_has_a_silent_neighbour() -> None:
-    """Each family of rules has at least one case that must stay silent."""
+def test_every_document_has_a_valid_application() -> None:
+    """Each family of rules has at least one case without findings."""
     silent = {case.document for case in CASES if ": no findings;" in " ".join(case.expected.split())}
     assert silent == {document.name for document in DOCUMENTS}
