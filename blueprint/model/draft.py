@@ -67,9 +67,9 @@ class Draft:
         in_framework = entry is not None and entry.class_name.startswith("streamlets.")
         return () if in_framework else (Label(place, message),)
 
-    def given(self, ref: str, section: str) -> Mapping[str, Value]:
-        """Return the settings of a streamlet in a section such as `parameters`, by key; null counts as not set."""
-        value = self.settings.get("streamlets", ref, section)
+    def section(self, ref: str, name: str) -> Mapping[str, Value]:
+        """Return a section of a streamlet's settings, such as `parameters`, by key."""
+        value = self.settings.get("streamlets", ref, name)
         return value.fields if isinstance(value, ObjectValue) else {}
 
     def topic_setting(self, id: str, *path: str) -> Value | None:

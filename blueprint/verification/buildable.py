@@ -53,7 +53,7 @@ def _is_buildable(draft: Draft, ref: str) -> bool:
     if any(port.contract is None or _has_errors(port.problems) for port in ports):
         return False
     try:
-        values = parameter_values(descriptor.parameters, draft.given(ref, "parameters"))
+        values = parameter_values(descriptor.parameters, draft.section(ref, "parameters"))
     except ParameterError:
         return False
     return {parameter.key for parameter in descriptor.parameters if not parameter.optional} <= set(values)

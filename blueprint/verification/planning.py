@@ -103,7 +103,7 @@ def streamlet_plan(
 
 def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, object]:
     """Return the values of parameters; the directories that the streamlet writes become absolute paths."""
-    values = parameter_values(descriptor.parameters, draft.given(ref, "parameters"), folder)
+    values = parameter_values(descriptor.parameters, draft.section(ref, "parameters"), folder)
     for written in descriptor.folders:
         values = _with_path(values, written.parameter, Path(written.folder))
     return values
@@ -118,12 +118,12 @@ def _with_path(values: Mapping[str, Any], keys: tuple[str, ...], path: Path) -> 
 def _folders(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, str]:
     """Return the directories of volume mounts: the configured ones, relative to the file that sets them, else the
     declared ones."""
-    given = {
+    directories = {
         name: str(path_start(value, folder) / str(plain(value)))
-        for name, value in draft.given(ref, "volume-mounts").items()
+        for name, value in draft.section(ref, "volume-mounts").items()
         if not is_null(value)
     }
-    return {mount.name: given.get(mount.name, mount.path) for mount in descriptor.volume_mounts}
+    return {mount.name: directories.get(mount.name, mount.path) for mount in descriptor.volume_mounts}
 
 
 def _inlets(

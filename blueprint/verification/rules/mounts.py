@@ -63,7 +63,7 @@ def mount_folders(draft: Draft) -> Iterator[Diagnostic]:
         if descriptor is None:
             continue
         names = [mount.name for mount in descriptor.volume_mounts]
-        for name, value in draft.given(ref, "volume-mounts").items():
+        for name, value in draft.section(ref, "volume-mounts").items():
             if name not in names:
                 close = near(name, names)
                 yield finding(
@@ -88,10 +88,10 @@ def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
             continue
-        given = draft.given(ref, "volume-mounts")
-        strays = [name for name in given if name not in {mount.name for mount in descriptor.volume_mounts}]
+        directories = draft.section(ref, "volume-mounts")
+        strays = [name for name in directories if name not in {mount.name for mount in descriptor.volume_mounts}]
         for mount in descriptor.volume_mounts:
-            if mount.name in given and not is_null(given[mount.name]):
+            if mount.name in directories and not is_null(directories[mount.name]):
                 continue
             if not _path_fault(mount.path) and not Path(mount.path).is_dir() and not near(mount.name, strays):
                 yield finding(

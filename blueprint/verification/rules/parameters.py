@@ -87,7 +87,7 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
         if descriptor is None:
             continue
         known = {parameter.key: parameter for parameter in descriptor.parameters}
-        for key, value in draft.given(ref, "parameters").items():
+        for key, value in draft.section(ref, "parameters").items():
             if key in known and not is_null(value) and pattern_fault(known[key]) is None:
                 try:
                     parameter_value(known[key], value, Path(draft.blueprint.folder))
@@ -153,9 +153,9 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
         keys = [parameter.key for parameter in descriptor.parameters]
         if len(set(keys)) < len(keys):
             continue  # the value may be meant for one of two parameters with the same key
-        given = draft.given(ref, "parameters")
-        only = sole_meanings([key for key in given if key not in keys], keys, taken=given)
-        for key, value in given.items():
+        values = draft.section(ref, "parameters")
+        only = sole_meanings([key for key in values if key not in keys], keys, taken=values)
+        for key, value in values.items():
             if key not in keys:
                 place = key_span_of(value)
                 refs_by_key.setdefault((place, key, descriptor.class_name), []).append(ref)
@@ -184,11 +184,11 @@ def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
         descriptor = draft.descriptor(ref)
         if descriptor is None:
             continue
-        given = draft.given(ref, "parameters")
+        values = draft.section(ref, "parameters")
         known = {parameter.key for parameter in descriptor.parameters}
-        strays = [key for key in given if key not in known]
+        strays = [key for key in values if key not in known]
         for parameter in _required(descriptor.parameters):
-            if parameter.key in given and not is_null(given[parameter.key]):
+            if parameter.key in values and not is_null(values[parameter.key]):
                 continue
             if near(parameter.key, strays):
                 continue

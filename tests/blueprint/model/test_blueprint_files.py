@@ -12,7 +12,7 @@ from tests.blueprint.paper import PaperCatalog
 
 
 def helps(path: str, folder: Path) -> tuple[str, ...]:
-    """The help of the one finding."""
+    """Return the help of the single finding."""
     (diagnostic,) = verify(path, catalog=PaperCatalog(), environment={}, working_directory=folder).diagnostics
     assert diagnostic.code == "file-not-found"
     return diagnostic.help

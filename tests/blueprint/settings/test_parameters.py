@@ -15,7 +15,7 @@ PLACE = (Origin(HERE),)
 
 
 def parameter(type: ParameterType, **more: object) -> ParameterDescriptor:
-    """A parameter of a type."""
+    """Return a parameter of a type."""
     return ParameterDescriptor("p", "", type, **{"default": None, "declared": HERE, **more})  # type: ignore[arg-type]
 
 

@@ -24,7 +24,7 @@ UNITS = {
 
 
 def settings(text: str) -> ObjectValue:
-    """The `flow` section of a text."""
+    """Return the `flow` section of a text."""
     tree, _ = resolve([parse_text(text, "t")], {})
     return tree
 

@@ -32,7 +32,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
 
 
 def settings(sources: Sources) -> ObjectValue:
-    """The settings of the blueprint, the file and two arguments."""
+    """Read the settings of the blueprint, the file and two arguments."""
     flow = read_settings(Path("blueprint.conf"), [Path("a.conf")], ARGUMENTS, sources, {})
     assert flow is not None
     return flow
