@@ -1,1 +1,1 @@
-"""What carries topics: one sub-package per channel behind the interfaces of `base`."""
+"""Channels, which store topics: a sub-package per channel that implements the interfaces of `base`."""

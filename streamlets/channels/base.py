@@ -1,4 +1,8 @@
-"""The interfaces of a channel: what carries a topic, and what it gives to the runner, the testkit and the commands."""
+"""The interfaces of a channel, which stores the topics of an application.
+
+An author of a channel implements `ChannelType`, `Channel` and `TopicResource`; the runner, the testkit and the commands
+use them. `streamlets.channels.registry` shows how a package registers its channel.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +25,24 @@ if TYPE_CHECKING:
 
 
 METADATA = "_meta"
-"""The column that `read` and `scan` add on request: where a record is in its topic."""
+"""The column with the position of a record in its topic, which `read` and `scan` add on request."""
 
 METADATA_DDL = "struct<position:string,sequence:bigint,timestamp:timestamp,key:binary,headers:map<string,binary>>"
+"""The type of the column `_meta`.
+
+`position` and `sequence` together identify a record within its topic. `timestamp` is the time of its commit. `key` and
+`headers` are null on channels that do not have them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Txn:
-    """What makes a write happen once: the writer's id (stable over restarts) and a number that only grows."""
+    """An identifier that makes a write idempotent.
+
+    Arguments:
+        writer: the id of the writer, the same after a restart.
+        sequence: the number of the write, larger than that of each earlier write of this writer.
+    """
 
     writer: str
     sequence: int
@@ -36,7 +50,12 @@ class Txn:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a reader is behind: records not yet read, and their age in seconds where it is known."""
+    """The backlog of a reader.
+
+    Arguments:
+        records: the number of unread records.
+        seconds: the age of the oldest unread record, 0.0 if there are none; None if the channel does not know it.
+    """
 
     records: int
     seconds: float | None = None
@@ -44,19 +63,23 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a topic, as data that can be stored as JSON and compared only for equality."""
+    """A position in a topic. Callers store it and compare it for equality; only its channel interprets it.
+
+    Arguments:
+        json: the position as a JSON document of the channel's own format.
+    """
 
     json: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Somebody who reads a topic.
+    """A reader of a topic.
 
     Arguments:
-        name: as people know it, such as `average.readings`.
-        committed: the place up to which it has done its work; None when it has not committed anything yet.
-        reading_since: when its unfinished batch was planned, in seconds since the epoch; None when it has none.
+        name: its name for display, such as `average.readings`.
+        committed: the position up to which it has committed; None if it has not committed anything.
+        reading_since: when its unfinished batch was planned, in seconds since the epoch; None without such a batch.
     """
 
     name: str
@@ -66,13 +89,16 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """Records that a reader had not committed when they were dropped.
+    """Records that were dropped before a reader had committed them.
 
     Arguments:
-        topic: the topic's name; reader: whose they were.
-        first, last: places of the first and the last of them, as `_meta` gives them: `table/version#number`.
-        records: how many.
-        time: when they were dropped, in seconds since the epoch; cause: by what.
+        topic: the name of the topic.
+        reader: the name of the reader.
+        first: the position of the first of the records, for display, such as `table/version#number`.
+        last: the position of the last of them.
+        records: the number of the records.
+        time: when they were dropped, in seconds since the epoch.
+        cause: what dropped them, such as `retention`.
     """
 
     topic: str
@@ -86,12 +112,15 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What left a topic.
+    """The result of dropping records.
 
     Arguments:
-        records, bytes, files: how much.
-        held: records that were to go but stay, because a reader has not committed them, by the reader's name.
-        missed: what readers lose by it, where it was forced.
+        records: the number of dropped records.
+        bytes: the size of the dropped records in storage.
+        files: the number of dropped files.
+        held: the number of records that were due but kept because a reader has not committed them, by the reader's
+            name.
+        missed: what readers lose, if records were dropped that they had not committed.
     """
 
     records: int = 0
@@ -103,7 +132,13 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One outlet of a query that writes: which rows of the query's DataFrame go there, and the topic's resource."""
+    """An outlet that a query writes to.
+
+    Arguments:
+        outlet: the plan of the outlet.
+        rows: returns the rows for the outlet, from the DataFrame of the query.
+        topic: the topic of the outlet.
+    """
 
     outlet: OutletPlan
     rows: Callable[[DataFrame], DataFrame]
@@ -112,13 +147,16 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class BatchWritten:
-    """What a query's batch brought to its topics, told once the topics have it (a replay tells it again).
+    """A batch of a query that has been written to its topics. A replay of the batch reports it again.
 
     Arguments:
-        query: the query's name within the streamlet; batch: Spark's number of the batch.
-        rows: records by outlet name; dead_letters: records that broke a contract.
-        replayed: whether an earlier attempt had decided the batch.
-        executions: how often the batch's rows were executed, and so counted by Spark.
+        streamlet: the name of the streamlet.
+        query: the name of the query within the streamlet.
+        batch: the number of the batch in Spark.
+        rows: the number of records by outlet name.
+        dead_letters: the number of records that broke a contract.
+        replayed: whether an earlier attempt had decided the content of the batch.
+        executions: how often Spark executed the plan of the batch, and so counted its input rows.
     """
 
     streamlet: str
@@ -171,46 +209,82 @@ class TopicSummary:
 
 
 class TopicLostError(Exception):
-    """The topic's folder or table is gone, or is another one than the reader's position speaks of."""
+    """The topic does not exist, or it was deleted and created again after the reader's position was recorded."""
 
 
 class TopicWriteError(Exception):
-    """Records could not be stored: no space, no permission. Nothing of them is visible."""
+    """Records could not be stored, for example on a full disk. No record of the write was published."""
 
 
 class BrokenRowsError(Exception):
-    """Rows break the contract of an outlet whose rows must not; the message has their number and the first one."""
+    """Rows break the contract of an outlet that does not allow it; the message has their number and an example."""
 
 
 class BatchRecord(Protocol):
-    """What the writer of a query's batches, other than a channel, remembers of them."""
+    """What a writer that is not a channel, such as a sink, remembers of the batches of a query."""
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Whether anything of a query's batch was decided or written; `id` is its checkpoint's."""
+        """Return whether data of a batch may have been written, or its content decided.
+
+        Arguments:
+            id: the id that Spark stores in the checkpoint of the query.
+            batch: the number of the batch.
+        """
 
     def forget(self, id: str) -> None:
-        """Remove what is kept for the unfinished batches of a query that begins again with another checkpoint."""
+        """Remove what is stored for the unfinished batches of a query that starts with a new checkpoint.
+
+        Arguments:
+            id: the id that Spark stored in the previous checkpoint of the query.
+        """
 
 
 class TopicResource(Protocol):
-    """One topic on a channel. Nothing here starts a query."""
+    """A topic on a channel. No method starts a query."""
 
     plan: TopicPlan
 
     def create(self, contracts: Iterable[Contract]) -> None:
-        """Make the topic ready for these writers' contracts; harmless when it is there."""
+        """Create the topic if it does not exist.
+
+        Arguments:
+            contracts: the contracts of the writers, for channels that need them in advance.
+
+        Raises:
+            TopicLostError: the topic does not exist, and the plan says that the application does not manage it.
+        """
 
     def delete(self) -> None:
         """Delete the topic with all its records."""
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
+        """Return a streaming DataFrame of the topic's records, with the schema of an inlet.
+
+        Arguments:
+            session: the session of the query.
+            inlet: the inlet that reads.
+            name: the name of the source within its query; "" for none.
+            metadata: whether to add the column `_meta`.
+        """
 
     def append(
         self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn, *, partition_by: tuple[str, ...] = ()
     ) -> Position:
-        """Write records without Spark, laid out as an outlet's are (`partition_by`); a `txn` already seen writes
-        nothing."""
+        """Append records without Spark, unless the same transaction has been committed before.
+
+        Arguments:
+            rows: the records, with the Arrow schema of the contract.
+            contract: the contract that the records are written with.
+            txn: identifies the write.
+            partition_by: the columns that partition the records, as for the outlet that they belong to.
+
+        Returns:
+            The end of the topic after the write.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+            TopicWriteError: the records could not be stored.
+        """
 
     def scan(
         self,
@@ -220,34 +294,63 @@ class TopicResource(Protocol):
         *,
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Records in commit order as the reader's schema has them (None: as written), without Spark; with `metadata`
-        they have the column `_meta`, as those of `read`."""
-
-    def end(self) -> Position:
-        """Where the topic ends now."""
-
-    def lag(self, at: Position | None, *, reader: str = "") -> Lag:
-        """How much lies behind `at` (None: the beginning).
+        """Yield records in commit order, without Spark.
 
         Arguments:
-            reader: whose place that is, by a name unique to this process, when it is asked for again and again as the
-                reader goes on: the topic then remembers what lies behind it, and only that.
+            reader: the contract to read with; None yields each record with the schema that it was written with.
+            after: the position to start from; None for the beginning of the topic.
+            until: the position to stop at; None for the end of the topic at the time of the call.
+            metadata: whether to add the column `_meta`.
+
+        Raises:
+            TopicLostError: the topic does not exist, or `after` is not one of its positions.
+        """
+
+    def end(self) -> Position:
+        """Return the current end of the topic.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+        """
+
+    def lag(self, at: Position | None, *, reader: str = "") -> Lag:
+        """Return the number and the age of the records after a position.
+
+        Arguments:
+            at: the position; None for the beginning of the topic.
+            reader: a name, unique in this process, of the reader at that position. If it is given, the topic may cache
+                what it knows of the records after the position, for the next call for the same reader; "" for none.
+
+        Raises:
+            TopicLostError: the topic does not exist, or `at` is not one of its positions.
         """
 
     def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
-        """How many records lie from `after` (None: the beginning) to `until`; `reader` as for `lag`."""
-
-    def owns(self, position: Position) -> bool:
-        """Whether a position is one of this topic; False for those of other topics and other channels."""
-
-    def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
-        """What keeps reading, looking for news and committing cheap, and the topic's retention; called by the runner
-        from time to time.
+        """Return the number of records between two positions.
 
         Arguments:
-            readers: gives whoever reads the topic, asked only when something is to go: what a reader has not committed
-                is kept, as are the files that its batch may be reading. None when the readers are not known; then no
-                record is dropped.
+            after: the first position; None for the beginning of the topic.
+            until: the second position.
+            reader: as for `lag`.
+
+        Raises:
+            TopicLostError: the topic does not exist, or a position is not one of its positions.
+        """
+
+    def owns(self, position: Position) -> bool:
+        """Return whether a position belongs to this topic; False for other topics and other channels."""
+
+    def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
+        """Keep reading and committing fast, and apply the retention of the topic. The runner calls this periodically.
+
+        Arguments:
+            readers: returns the readers of the topic; called only when something can be removed. Files that the
+                unfinished batch of a reader may read are kept; so are records that a reader has not committed, unless
+                the retention of the topic allows dropping them. None if the readers are not known: no record is dropped
+                then.
+
+        Returns:
+            What retention has dropped.
         """
 
     def purge(
@@ -262,18 +365,24 @@ class TopicResource(Protocol):
         """Drop records.
 
         Arguments:
-            readers: whoever reads the topic.
-            before: only those that came before this time (seconds since the epoch); None for all.
-            schema: only those written with the schema of this fingerprint; None for all.
-            force: also what a reader has not committed.
-            dry: only say what would be dropped.
+            readers: the readers of the topic.
+            before: drop only records that were committed before this time, in seconds since the epoch; None for all.
+            schema: drop only records that were written with the schema of this fingerprint; None for all.
+            force: also drop records that a reader has not committed.
+            dry: drop nothing, only return what would be dropped.
+
+        Returns:
+            What was dropped, or would be dropped.
+
+        Raises:
+            TopicLostError: the topic does not exist.
         """
 
     def sweep(self) -> None:
-        """Give back at once what the storage still holds of dropped records; only while nobody uses the topic."""
+        """Free the storage of dropped records immediately. Nobody may read or write the topic during the call."""
 
     def missed(self) -> Iterator[Missed]:
-        """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""
+        """Yield what readers lost to drops. An entry is removed when the caller asks for the next one."""
 
     def summary(self) -> TopicSummary:
         """Return what is in the topic, without reading records.
@@ -283,14 +392,21 @@ class TopicResource(Protocol):
         """
 
     def contracts(self) -> tuple[Contract, ...]:
-        """Return the contracts that the records in the topic were written with, each once.
+        """Return the contracts that the records in the topic were written with, without duplicates.
 
         Raises:
             TopicLostError: the topic does not exist.
         """
 
     def last(self, count: int) -> Iterator[pa.RecordBatch]:
-        """Yield the last `count` records as they were written, oldest first."""
+        """Yield the last records as they were written, oldest first.
+
+        Arguments:
+            count: the number of records.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+        """
 
     @property
     def replays(self) -> Replays:
@@ -298,7 +414,7 @@ class TopicResource(Protocol):
 
 
 class Channel(Protocol):
-    """A way to carry topics."""
+    """The channel of an application, which stores topics."""
 
     name: str
 
@@ -307,10 +423,17 @@ class Channel(Protocol):
         stores topics elsewhere."""
 
     def topic(self, plan: TopicPlan) -> TopicResource:
-        """The resource of one topic."""
+        """Return a topic. The topic need not exist.
+
+        Arguments:
+            plan: the name and the settings of the topic.
+
+        Raises:
+            ValueError: the channel does not allow the name.
+        """
 
     def prepare(self, session: SparkSession) -> None:
-        """Whatever a session needs once before it reads or writes topics of this channel; harmless when repeated."""
+        """Prepare a session for reading and writing topics of this channel. A repeated call has no effect."""
 
     def writer(
         self,
@@ -323,25 +446,40 @@ class Channel(Protocol):
         version: str = "",
         on_batch: Callable[[BatchWritten], None] | None = None,
     ) -> DataStreamWriter:
-        """An unstarted writer that brings each branch's rows to its topic, idempotent by (query, batch).
-
-        Arguments:
-            rows: the streaming DataFrame of the query; it is executed once a batch, whatever the number of branches.
-            branches: where the rows go; each is exactly-once for itself, and all of one batch come from one execution.
-            dead_letters: where rows go that break a contract, of outlets that say so.
-            query: the name of the query within the streamlet, the same at every restart.
-            version: the streamlet's, noted in dead letters.
-            on_batch: called in the driver after each batch, before Spark commits it.
+        """Return a writer, not yet started, that writes the rows of each branch to its topic exactly once.
 
         The caller sets output mode, name, checkpoint and trigger. In complete mode every batch appends the whole
         result.
+
+        Arguments:
+            rows: the streaming DataFrame of the query. It is executed once per batch for all branches together.
+            branches: the outlets that the query writes to. Each is exactly-once by itself; the rows of a batch come
+                from the same execution for all of them.
+            dead_letters: the topic for rows that break the contract of an outlet with dead letters; None without one.
+            query: the name of the query within the streamlet, the same after a restart.
+            streamlet: the name of the streamlet.
+            version: the version of the streamlet, which is stored with dead letters.
+            on_batch: called in the driver after each batch, before Spark commits it.
         """
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Let go of what is kept for the batches of a query that begins anew; `id` is its checkpoint's."""
+        """Remove what is stored for the unfinished batches of a query that starts with a new checkpoint.
+
+        Arguments:
+            streamlet: the name of the streamlet.
+            query: the name of the query within the streamlet.
+            id: the id that Spark stored in the previous checkpoint of the query.
+        """
 
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        """Whether anything of a query's batch was decided or came to a topic; `id` is its checkpoint's."""
+        """Return whether data of a batch may have been written to a topic, or its content decided.
+
+        Arguments:
+            streamlet: the name of the streamlet.
+            query: the name of the query within the streamlet.
+            id: the id that Spark stores in the checkpoint of the query.
+            batch: the number of the batch.
+        """
 
 
 class ChannelType(Protocol):
