@@ -1,1 +1,1 @@
-"""What the framework knows of Spark: its launch, sessions, listeners, and the plans of queries."""
+"""Spark: its launch, sessions, listeners, failures, and the plans of queries."""

@@ -1,11 +1,11 @@
-"""What queries need to call back into Python, let go with their query: py4j keeps each connection for ever.
+"""Resources of calls from queries into Python, which are released with their query.
 
-For each Java thread that calls into Python py4j opens a connection, with a thread of ours at its end. A query has a
-Java thread of its own, and calls at least to say that it has started: every restart would leave a thread and an open
-file behind, in both processes.
+For each Java thread that calls into Python, py4j opens a connection with a thread in this process that it never closes.
+A query has a Java thread of its own, which calls at least to report its start: every restart would leak a thread and an
+open file in both processes.
 
-What a function of `foreachBatch` raises pyspark keeps at the function, with all frames and what they had in hand, and
-the function stays until Java collects its side of it: with much memory to spare, in hours.
+PySpark stores an exception raised in `foreachBatch` at the function, with all frames and their objects. The function
+lives until Java collects its proxy, which with much free memory takes hours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Callbacks:
-    """Which connection each run of a query calls on."""
+    """The connection of each run of a query."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,31 +24,31 @@ class Callbacks:
         self._threads: dict[str, int] = {}
 
     def calling(self, run_id: str) -> None:
-        """Remember the connection of the call that this thread is in; it is made by the query's own thread."""
-        connection = _client().getPerThreadConnection()  # asked in a call, Java answers in the thread that made it
+        """Store the connection of the current call, which comes from the query's own thread."""
+        connection = _client().getPerThreadConnection()  # within a call, Java answers in the thread that called
         with self._lock:
             self._connections[run_id] = connection
             self._threads[run_id] = threading.get_ident()
 
     def thread(self, run_id: str) -> int | None:
-        """The thread of this process in which the calls of a query's run are answered; None when there is none."""
+        """Return the thread of this process that handles the calls of a query's run; None without one."""
         with self._lock:
             return self._threads.get(run_id)
 
     def ended(self, run_id: str) -> None:
-        """Close the connection of a query that has ended, and forget its errors; not to be asked in a call on it."""
+        """Close the connection of an ended query and release its errors. Not to be called on that connection."""
         with self._lock:
             connection = self._connections.pop(run_id, None)
             self._threads.pop(run_id, None)
         if connection is not None:
-            with contextlib.suppress(Exception):  # Spark may be gone, and its connections with it
-                _let_go_of_errors()
+            with contextlib.suppress(Exception):  # Spark may have exited, which closes its connections
+                _release_errors()
                 connection.shutdown(False)
-                _kept(_client()).remove(connection)
+                _connections(_client()).remove(connection)
 
 
-def _let_go_of_errors() -> None:
-    """Nobody asks for them: Java was told when they were raised."""
+def _release_errors() -> None:
+    """Release the stored exceptions, which are not used after they were passed to Java."""
     from pyspark import SparkContext
     from pyspark.sql.utils import ForeachBatchFunction
 
@@ -59,15 +59,15 @@ def _let_go_of_errors() -> None:
 
 
 def _client() -> Any:
-    """Java's side of calls into Python."""
+    """Return Java's client of calls into Python."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway  # noqa: SLF001 - there is no public way
     return gateway.java_gateway_server.getCallbackClient()
 
 
-def _kept(client: Any) -> Any:
-    """All connections of calls, which py4j shows to nobody."""
+def _connections(client: Any) -> Any:
+    """Return all connections of calls, which py4j keeps private."""
     field = client.getClass().getSuperclass().getDeclaredField("connections")
     field.setAccessible(True)
     return field.get(client)

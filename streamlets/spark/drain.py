@@ -1,4 +1,4 @@
-"""How a running query of Spark is drained: it ends by itself after the batch that is running, whatever its source."""
+"""Draining a query of Spark: it ends by itself after the running batch, with any source."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY = 0.005
 
-_Doing = Literal["a batch", "waiting", "gone", "planning"]
-"""What a query's thread is at. `a batch`: the sink is taking it. `waiting`: for its next trigger, or for news."""
+_Activity = Literal["a batch", "waiting", "ended", "planning"]
+"""The activity of a query's thread. `a batch`: the sink processes it. `waiting`: for the next trigger or new data."""
 
 
 def drain(query: StreamingQuery, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Have a query end as soon as the running batch is committed; a batch that an earlier run has planned is such a
-    one. Returns when that is settled; the end itself is told as any other. See decision 19 for how and why.
+    """Have a query end as soon as the running batch is committed, including a batch that an earlier run has planned.
+
+    Returns when the query will end, which the listener reports as usual. Decision 19 has the details and reasons.
 
     Arguments:
-        sleep: takes seconds; between two looks.
+        sleep: takes the seconds between two checks.
     """
     execution = _execution(query)
     if not execution.getClass().getSimpleName().endswith("MicroBatchExecution"):
@@ -28,29 +29,30 @@ def drain(query: StreamingQuery, sleep: Callable[[float], None] = time.sleep) ->
         return
     while not _ends_after_this(execution):
         sleep(_LOOK_EVERY)
-    if _doing(execution) == "waiting":  # for an hour, maybe
+    if _activity(execution) == "waiting":  # possibly for an hour
         query.stop()
 
 
 def is_down(query: StreamingQuery) -> bool:
-    """Whether nothing of a query runs any more. One that is drained is not `isActive` while its last batch runs."""
+    """Return whether a query has ended. A draining query is not `isActive`, although its last batch is running."""
     return not query.isActive and not _execution(query).queryExecutionThread().isAlive()
 
 
 def _ends_after_this(execution: Any) -> bool:
-    """Mark the query as ended where its thread sees that only once a batch is committed; False where it cannot be."""
-    # Whoever has this lock keeps the thread from planning a batch and from committing one.
+    """Mark the query as terminated if its thread will notice that only after the commit of a batch; return whether it
+    was marked."""
+    # While this lock is held, the thread can neither plan nor commit a batch.
     lock = execution.awaitProgressLock()
     if not lock.tryLock():
         return False
     try:
-        before = _doing(execution)
-        if before == "planning":  # marked now, it would plan the batch, write that down, and give it up
+        before = _activity(execution)
+        if before == "planning":  # marked now, it would store the plan of a batch and not run it
             return False
         state = execution.state()
         active = state.get()
         state.set(_terminated(active))
-        if before == "waiting" and _doing(execution) == "planning":  # it awoke before the mark
+        if before == "waiting" and _activity(execution) == "planning":  # it woke up before the mark
             state.set(active)
             return False
         return True
@@ -58,13 +60,13 @@ def _ends_after_this(execution: Any) -> bool:
         lock.unlock()
 
 
-def _doing(execution: Any) -> _Doing:
-    """What the query's thread is at, by its stack."""
+def _activity(execution: Any) -> _Activity:
+    """Return the activity of the query's thread, by its stack."""
     thread = execution.queryExecutionThread()
     jvm: Any = _jvm()
     dump = jvm.org.apache.spark.util.Utils.getThreadDumpForThread(thread.getId())
     if not dump.isDefined():
-        return "gone"
+        return "ended"
     stack = dump.get().toString()
     if "constructNextBatch" in stack:
         return "planning"
@@ -75,7 +77,7 @@ def _doing(execution: Any) -> _Doing:
 
 
 def _terminated(state: Any) -> Any:
-    """Spark's own mark of a query that was stopped: a Scala object beside that of the present state."""
+    """Return Spark's state of a stopped query: a Scala object in the package of the current state."""
     name = f"{state.getClass().getPackageName()}.TERMINATED$"
     return _jvm().java.lang.Class.forName(name).getField("MODULE$").get(None)
 

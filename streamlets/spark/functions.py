@@ -1,4 +1,4 @@
-"""Python functions for Spark that outlive its Java process: PySpark keeps a Java object in each, for ever."""
+"""Python functions for Spark that survive its Java process, although PySpark stores a Java object in each."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class _JavaObject:
-    """An attribute of PySpark's that has a Java object once it was used: None again when its Java process is gone.
+    """An attribute of PySpark that stores a Java object on first use, until its Java process exits.
 
     Arguments:
-        name: of the attribute.
+        name: the name of the attribute.
     """
 
     def __init__(self, name: str) -> None:
@@ -20,20 +20,20 @@ class _JavaObject:
 
         if function is None:
             return self
-        found = vars(function).get(self._name)
+        value = vars(function).get(self._name)
         gateway: Any = SparkContext._gateway  # noqa: SLF001 - there is no public way
-        running = gateway is not None and getattr(found, "_gateway_client", None) is gateway._gateway_client  # noqa: SLF001
-        return found if running else None
+        running = gateway is not None and getattr(value, "_gateway_client", None) is gateway._gateway_client  # noqa: SLF001
+        return value if running else None
 
     def __set__(self, function: Any, value: Any) -> None:
         vars(function)[self._name] = value
 
 
 def renew_functions() -> None:
-    """Have PySpark make the Java object of a function again when the Java process that had it is gone.
+    """Have PySpark create the Java object of a function again when the Java process that had it has exited.
 
-    A function is often made where a module is imported, of the project or of a library, and every Spark of the process
-    uses it, one after another.
+    A function is often created at the import of a module, of the project or of a library, and is used by every Spark
+    that this process starts.
     """
     from pyspark.sql.udf import UserDefinedFunction
     from pyspark.sql.udtf import UserDefinedTableFunction

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: where it is, and why one did not come up."""
+"""The Java that Spark runs on: where it is, and why it did not start."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _INSTALL_JAVA = (
 
 
 def _java() -> str | None:
-    """The Java that Spark's launch script takes."""
+    """Return the Java that Spark's launch script uses."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
 
 def require_java() -> None:
-    """Make sure that there is a Java; how old it is shows when it starts.
+    """Require that Java is installed; its version is checked when it does not start.
 
     Raises:
-        SessionError: there is none.
+        SessionError: there is no Java.
     """
     java = _java()
     if java is None:
@@ -44,35 +44,35 @@ def require_java() -> None:
 
 
 def launch_failure(code: int, log: Path) -> SessionError:
-    """Return why the JVM did not come up: it is too old, or else how it ended and its last error.
+    """Return why the JVM did not start: it is too old, or else its exit and its last error.
 
     Arguments:
         code: its exit code, negative for a signal.
-        log: what it wrote to its standard error.
+        log: the file with its standard error.
     """
     try:
-        told = subprocess.run([_java() or "java", "-version"], capture_output=True, text=True, timeout=30).stderr
+        output = subprocess.run([_java() or "java", "-version"], capture_output=True, text=True, timeout=30).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
         return SessionError(f"Spark needs Java, and `java -version` fails: {error}", _INSTALL_JAVA)
-    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    version = re.search(r'version "(?:1\.)?(\d+)', output)
     if version and int(version[1]) < _OLDEST_JAVA:
-        return SessionError(f"Spark needs Java {_OLDEST_JAVA} or newer, and this is Java {version[1]}", _INSTALL_JAVA)
+        return SessionError(f"Spark needs Java {_OLDEST_JAVA} or newer, found Java {version[1]}", _INSTALL_JAVA)
     return start_failure(code, log)
 
 
 def start_failure(code: int, log: Path) -> SessionError:
-    """Return how a Java process ended that Spark was starting in, with the last error in its log."""
-    ended = code - _SHELL if code > _SHELL else -code if code < 0 else 0  # a shell reports 128 + the signal
-    how = f"was killed by signal {ended} ({_signal_name(ended)})" if ended else f"ended with exit code {code}"
+    """Return how a Java process exited while Spark was starting in it, with the last error in its log."""
+    number = code - _SHELL if code > _SHELL else -code if code < 0 else 0  # a shell reports 128 + the signal
+    how = f"was killed by signal {number} ({_signal_name(number)})" if number else f"exited with code {code}"
     last = _last_error(log)
     help = f"check the settings in `flow.runtimes.spark` and see {log}"
-    if ended == signal.SIGKILL:
+    if number == signal.SIGKILL:
         help = f"the system may be out of memory: lower `spark.driver.memory` in `flow.runtimes.spark`; see {log}"
-    return SessionError(f"Spark's Java process {how} while it started{f': {last}' if last else ''}", help)
+    return SessionError(f"Spark's Java process {how} while it was starting{f': {last}' if last else ''}", help)
 
 
 def _last_error(log: Path) -> str:
-    """The last line that tells an error; warnings, and what Java adds after each error, do not count."""
+    """Return the last line with an error, ignoring warnings and the lines that Java adds after each error."""
     try:
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     except OSError:

@@ -1,4 +1,4 @@
-"""Starts Spark: one JVM that lives and dies with the process that starts it."""
+"""The launch of Spark: a JVM that exits with the process that started it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan, defaults, log_settings, machine_memory
 from streamlets.spark.spark_home import without_zip
 
-# Seconds for what a Java process said that did not come up.
-_LAST_WORDS = 5.0
-# Between the moment its sockets close and the moment the system reports its end.
-_DYING = 1.0
+# Seconds to wait for the standard error of a Java process that did not start.
+_LOG_PATIENCE = 5.0
+# Seconds between the end of a process's sockets and the report of its exit by the system.
+_EXIT_PATIENCE = 1.0
 
 
 def start(
@@ -42,13 +42,13 @@ def start(
     """
     require_java()
     plan.logs.mkdir(parents=True, exist_ok=True)
-    # What a killed process left there nobody else uses: this driver's Spark is the only one, and it is not there yet.
+    # The files of a killed process are unused: this driver has a single Spark, which has not started yet.
     shutil.rmtree(plan.temporary, ignore_errors=True)
     plan.temporary.mkdir(parents=True, exist_ok=True)
     settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | dict(plan.settings)
     log4j = plan.scratch / "log4j2.properties"
     log4j.write_text(log_settings(plan), encoding="utf-8")
-    # A JVM without memory limps: threads die, queries hang. Ended, it is started again and its queries resume.
+    # In a JVM without memory, threads end and queries hang. If it exits, it is started again and its queries resume.
     java_options = (
         "-XX:+ExitOnOutOfMemoryError",
         f"-Djava.io.tmpdir={plan.temporary}",
@@ -63,10 +63,10 @@ def start(
     from pyspark.sql import SparkSession
 
     renew_functions()
-    # Errors reach the user through the supervisor; pyspark would print them to the terminal a second time, as JSON.
+    # The supervisor reports errors to the user; PySpark would print them to the terminal again, as JSON.
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "py4j"):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
-    logging.getLogger().addFilter(_not_py4js)
+    logging.getLogger().addFilter(_is_not_from_py4j)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     ours = settings["spark.master"].startswith("local") and "spark.pyspark.python" not in settings
     home = without_zip(plan.scratch) if ours else contextlib.nullcontext()
@@ -82,7 +82,7 @@ def start(
         return Spark(SparkSession(context), process)
     except (Py4JError, PySparkException, ValueError, OSError) as error:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            raise start_failure(process.wait(_DYING), plan.jvm_log) from error
+            raise start_failure(process.wait(_EXIT_PATIENCE), plan.jvm_log) from error
         process.kill()
         cause = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
         raise SessionError(
@@ -91,17 +91,17 @@ def start(
 
 
 def _silence(context: Any) -> None:
-    """The server of accumulators would print a traceback when the JVM dies."""
+    """Keep the server of accumulators from printing a traceback when the JVM exits."""
     context._accumulatorServer.handle_error = lambda request, client: None  # noqa: SLF001
 
 
-def _not_py4js(record: logging.LogRecord) -> bool:
-    """py4j tells each call that a dying JVM did not answer, in the name of the root logger."""
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    """Return False for py4j's records of calls that an exiting JVM did not answer, which it logs as the root logger."""
     return not str(record.msg).startswith("Exception while sending command")
 
 
 def _java_options(settings: Mapping[str, str]) -> list[str]:
-    """The user's options of the driver's Java process."""
+    """Return the user's options for the driver's Java process."""
     name = "spark.driver.extraJavaOptions"
     try:
         return shlex.split(settings.get(name, ""))
@@ -113,22 +113,22 @@ def _launch(plan: SessionPlan) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
-    heard, said = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
-    noise = threading.Thread(target=keep, args=(heard, plan.jvm_log), name="jvm-complaints", daemon=True)
-    noise.start()
-    # A process group of its own: Ctrl-C on the terminal must reach the runner alone, or a drain finds dead workers.
-    # The JVM still dies with the runner, however that ends: its standard input closes.
-    pipes = {"stdout": subprocess.PIPE, "stderr": said, "start_new_session": True}
+    read_end, write_end = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
+    log_thread = threading.Thread(target=keep, args=(read_end, plan.jvm_log), name="jvm-errors", daemon=True)
+    log_thread.start()
+    # A process group of its own: Ctrl-C on the terminal must only reach the runner, or a drain would find no workers.
+    # The JVM still exits with the runner, as that closes its standard input.
+    pipes = {"stdout": subprocess.PIPE, "stderr": write_end, "start_new_session": True}
     try:
-        with said:  # Java has it by then, and what it says ends with it
+        with write_end:  # closed here once Java has it, so that the log ends with Java
             return launch_gateway(None, pipes)  # type: ignore[no-untyped-call]
     except PySparkException as error:
-        noise.join(_LAST_WORDS)
+        log_thread.join(_LOG_PATIENCE)
         raise launch_failure(_exit_code(error), plan.jvm_log) from error
 
 
 def _exit_code(error: BaseException) -> int:
-    """How Java ended; PySpark reports only that it did."""
+    """Return the exit code of Java, of which PySpark only reports that it exited."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_name == "launch_gateway":
             process: subprocess.Popen[bytes] = frame.f_locals["proc"]
@@ -137,13 +137,13 @@ def _exit_code(error: BaseException) -> int:
 
 
 def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:
-    """What the JVM and, through it, the Python workers inherit."""
+    """Set the environment variables that the JVM and, through it, the Python workers inherit."""
     os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYSPARK_PIN_THREAD"] = "true"  # to drain is to take a lock in the JVM and give it back in one thread
-    kept = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    wanted = [*plan.python_path, *(entry for entry in kept if entry not in plan.python_path)]
-    if wanted:
-        os.environ["PYTHONPATH"] = os.pathsep.join(wanted)
+    os.environ["PYSPARK_PIN_THREAD"] = "true"  # a drain takes and releases a lock in the same thread of the JVM
+    inherited = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    path = [*plan.python_path, *(entry for entry in inherited if entry not in plan.python_path)]
+    if path:
+        os.environ["PYTHONPATH"] = os.pathsep.join(path)
     if settings["spark.master"].startswith("local"):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

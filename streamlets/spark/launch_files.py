@@ -1,6 +1,6 @@
-"""The files that tell Spark's launcher its settings: a command line is public, and settings may be secret.
+"""The files that pass settings to Spark's launcher: a command line is public, but settings may be secret.
 
-Both are readable by their owner only, and are deleted as soon as the Java process has read them.
+Both are private to the user, and are deleted as soon as the Java process has read them.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\
 
 @contextmanager
 def launch_files(folder: Path, settings: Mapping[str, str], java_options: Iterable[str]) -> Iterator[None]:
-    """Have PySpark's launcher read settings from files while this lasts.
+    """Have PySpark's launcher read settings from files until the context is left.
 
     Arguments:
-        folder: takes the files; it exists.
-        settings: of Spark.
-        java_options: of its driver's Java process.
+        folder: an existing directory for the files.
+        settings: the settings of Spark.
+        java_options: the options of the driver's Java process.
     """
     properties, options = folder / "spark.properties", folder / "java.options"
     before = os.environ.get(_ARGUMENTS)
     try:
         _write(options, "".join(f"{_quoted(option)}\n" for option in java_options))
-        told = dict(settings) | {_JAVA_OPTIONS: f"@{_unspaced(options)}"}
-        lines = (f"{key.translate(_ESCAPES)}={value.translate(_ESCAPES)}\n" for key, value in told.items())
+        entries = dict(settings) | {_JAVA_OPTIONS: f"@{_quoted_path(options)}"}
+        lines = (f"{key.translate(_ESCAPES)}={value.translate(_ESCAPES)}\n" for key, value in entries.items())
         _write(properties, "".join(lines))
-        # What spark-defaults.conf says holds, too, where the file says nothing.
+        # Settings that are not in the file are still read from spark-defaults.conf.
         ours = shlex.join(("--properties-file", str(properties), "--load-spark-defaults"))
         os.environ[_ARGUMENTS] = f"{ours} {before or 'pyspark-shell'}"
         yield
@@ -53,10 +53,10 @@ def _write(file: Path, text: str) -> None:
 
 
 def _quoted(option: str) -> str:
-    """An option as an argument file of Java has it."""
+    """Return an option in the syntax of Java's argument files."""
     return '"' + option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def _unspaced(file: Path) -> str:
-    """A path as a word of `spark.driver.extraJavaOptions`."""
+def _quoted_path(file: Path) -> str:
+    """Return a path as a single word in `spark.driver.extraJavaOptions`."""
     return f'"{file}"' if any(character.isspace() for character in str(file)) else str(file)

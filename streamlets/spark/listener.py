@@ -1,4 +1,4 @@
-"""What Spark tells of running queries, handed to whoever claimed the query."""
+"""Spark's events of running queries, passed on to the unit of each query."""
 
 from __future__ import annotations
 
@@ -18,21 +18,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who hears of a query: `progress` gets each batch's report, `ended` the failure's text (None: a clean end)."""
+    """The receiver of a query's events.
+
+    Arguments:
+        progress: takes the report of each batch.
+        ended: takes the text of the failure; None for an end without a failure.
+    """
 
     progress: Callable[[Mapping[str, Any]], None]
     ended: Callable[[str | None], None]
 
 
-# What is kept of queries that nobody claims, as of one that an author starts and gives to nobody: the last events of
-# the last runs. Of its reports Spark itself keeps as many.
+# How many events, of how many runs, are kept for unclaimed queries, such as those that an author starts and does not
+# return. Spark itself keeps as many reports.
 _EVENTS = 100
 _RUNS = 32
 
 
 @dataclass(slots=True)
 class _Early:
-    """What was heard of a query's run before somebody claimed it."""
+    """The events of a query's run before it was claimed."""
 
     events: deque[Callable[[Claim], None]] = field(default_factory=lambda: deque(maxlen=_EVENTS))
     ended: bool = False
@@ -43,26 +48,26 @@ _EXECUTED = "addBatch"
 
 
 def reports_after(query: StreamingQuery, batch: int) -> list[Mapping[str, Any]]:
-    """The reports of a query's batches after number `batch`, asked of the query itself; none when the JVM is gone.
+    """Return the reports of a query's batches after a batch, from the query itself; [] if the JVM has exited.
 
-    Spark's bus drops events when it is slow, and what is counted must not depend on that. An idle query reports, too,
-    with the number of the batch that it will execute next: such reports are omitted.
+    Spark's bus drops events when it is slow, which must not affect counts. An idle query also reports, with the number
+    of the batch that it will execute next: such reports are omitted.
     """
     try:
-        known: Any = query._jsq  # noqa: SLF001 - the public way reads every report, however old
-        last = known.lastProgress()
+        handle: Any = query._jsq  # noqa: SLF001 - the public way reads all reports
+        last = handle.lastProgress()
         if last is None or int(last.batchId()) <= batch:
             return []
-        reports = [json.loads(each.json()) for each in known.recentProgress() if int(each.batchId()) > batch]
+        reports = [json.loads(entry.json()) for entry in handle.recentProgress() if int(entry.batchId()) > batch]
         return [report for report in reports if _EXECUTED in report.get("durationMs", {})]
-    except Exception:  # noqa: BLE001 - whatever it is, the query's end is still to be told
+    except Exception:  # noqa: BLE001 - the end of the query must be reported all the same
         return []
 
 
 class QueryListener:
-    """A listener at Spark's own interface: each event crosses from the JVM as one text.
+    """A listener that implements Spark's Java interface, so that each event is transferred as a single string.
 
-    Events of a query that nobody has claimed yet are kept: a fast query may end before `start()` has returned.
+    Events of a query that was not claimed yet are kept: a fast query may end before `start()` has returned.
     """
 
     def __init__(self) -> None:
@@ -73,7 +78,7 @@ class QueryListener:
         self._callbacks = Callbacks()
 
     def attach(self, session: SparkSession) -> None:
-        """Hear of the session's queries from now on; of those on a Spark that is gone nothing more will come."""
+        """Listen to the queries of a session; those on an exited Spark are forgotten."""
         from pyspark import SparkContext
         from pyspark.java_gateway import ensure_callback_server_started
 
@@ -87,58 +92,58 @@ class QueryListener:
         session.streams._jsqm.addListener(wrapped)  # noqa: SLF001
 
     def claim(self, run_id: str, claim: Claim) -> None:
-        """Hear of a query's run, also of what has already happened in it."""
+        """Receive the events of a query's run, including those that have already happened."""
         with self._lock:
             early = self._unclaimed.pop(run_id, None) or _Early()
             if not early.ended:
                 self._claims[run_id] = claim
-            for tell in early.events:
-                tell(claim)
+            for pass_on in early.events:
+                pass_on(claim)
 
     def release(self, run_id: str) -> None:
-        """Let go of a query's run that has ended; to be called only where Spark did not tell the end."""
+        """Release a query's run that has ended. To be called only if Spark did not report the end."""
         with self._lock:
             self._claims.pop(run_id, None)
         self._callbacks.ended(run_id)
 
     def thread(self, run_id: str) -> int | None:
-        """The thread of this process in which what a query's run calls is executed, such as `foreachBatch`."""
+        """Return the thread of this process that executes the calls of a query's run, such as `foreachBatch`."""
         return self._callbacks.thread(run_id)
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Spark's call, in the query's own thread; the query is claimed by whoever started it."""
+        """Handle Spark's call at the start of a run, in the query's own thread."""
         self._callbacks.calling(str(event.runId()))
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        """Spark's call after each batch."""
+        """Handle Spark's call after each batch."""
         report = json.loads(event.progress().json())
-        self._tell(report["runId"], lambda claim: claim.progress(report))
+        self._pass_on(report["runId"], lambda claim: claim.progress(report))
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        """Spark's call when there was nothing to do for a while."""
+        """Ignore Spark's call when there was nothing to do for a while."""
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        """Spark's call at the end of a run."""
+        """Handle Spark's call at the end of a run."""
         exception = event.exception()
         text = str(exception.get()) if exception.isDefined() else None
         run_id = str(event.runId())
-        self._tell(run_id, lambda claim: claim.ended(text))
+        self._pass_on(run_id, lambda claim: claim.ended(text))
         with self._lock:
             if run_id in self._unclaimed:
                 self._unclaimed[run_id].ended = True
         self.release(run_id)
 
-    def _tell(self, run_id: str, tell: Callable[[Claim], None]) -> None:
+    def _pass_on(self, run_id: str, event: Callable[[Claim], None]) -> None:
         with self._lock:
             claim = self._claims.get(run_id)
             if claim is None:
-                self._unclaimed.setdefault(run_id, _Early()).events.append(tell)
+                self._unclaimed.setdefault(run_id, _Early()).events.append(event)
                 while len(self._unclaimed) > _RUNS:
                     del self._unclaimed[next(iter(self._unclaimed))]
         if claim is not None:
-            tell(claim)
+            event(claim)
 
     class Java:
-        """What py4j asks for."""
+        """The Java interface of this object, for py4j."""
 
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)

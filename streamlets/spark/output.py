@@ -1,4 +1,4 @@
-"""What a process prints, handed on line by line or kept in a file that cannot grow for ever."""
+"""The output of a process, passed on line by line or kept in a file of limited size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _LONGEST = 20 * 1024 * 1024
 
 
 def forward(stream: IO[bytes], take: Callable[[str], None]) -> None:
-    """Hand on each line of a process's output, without its end, until the process closes it.
+    """Pass on each line of a process's output, without its line end, until the process closes it.
 
     Arguments:
-        take: may fail, as a terminal does that is gone: the line is lost, and the process does not have to wait for
-            somebody to read.
+        take: takes a line. If it raises an `OSError` or `ValueError`, as for a closed terminal, the line is lost, so
+            that the process never blocks.
     """
     with stream:
         for line in stream:
@@ -24,10 +24,10 @@ def forward(stream: IO[bytes], take: Callable[[str], None]) -> None:
 
 
 def keep(stream: IO[bytes], file: Path, longest: int = _LONGEST) -> None:
-    """Keep a process's output in a file until the process closes it; what a full disk does not take is lost.
+    """Keep a process's output in a file until the process closes it; lines are lost on a full disk.
 
     Arguments:
-        file: put aside (`jvm.log` as `jvm.1.log`) where there is one, and whenever it has `longest` bytes.
+        file: the file. An existing one is renamed (`jvm.log` to `jvm.1.log`), also whenever it has `longest` bytes.
     """
     out: IO[bytes] | None = None
 

@@ -1,4 +1,4 @@
-"""Methods of Spark's classes that write, and the replacement of methods while an author's code runs."""
+"""Methods of Spark's classes that write, and temporary replacements of methods while an author's code runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COMMAND = re.compile(
 
 
 def patched(patches: ExitStack, owner: type, name: str, make: Callable[[Any, str], Any]) -> None:
-    """Replace a method of a class until `patches` is closed; a class that does not define it is left as it is.
+    """Replace a method of a class until `patches` is closed; a class that does not define it is not changed.
 
     Arguments:
-        make: from the method and its name to what replaces it.
+        make: returns the replacement, given the method and its name.
     """
     if name in vars(owner):
         patches.callback(setattr, owner, name, vars(owner)[name])

@@ -1,4 +1,4 @@
-"""What a query's plan tells a description of the application: its sources, and the operators that keep state."""
+"""The description of a query from its plan: its sources and its stateful operators."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ _BY_NODE = {operator.node: operator for operator in STATEFUL_OPERATORS}
 
 
 def described(plan: PlanNode, mode: str, *, named: bool) -> DescribedQuery:
-    """What a checkpoint of the query would tell.
+    """Return the description of a query, as it could be read from its checkpoint.
 
     Arguments:
-        plan: analyzed; mode: the query's output mode; named: whether its sources have names.
+        plan: the analyzed plan.
+        mode: the query's output mode.
+        named: whether its sources have names.
     """
     sources = sorted({match[1] for node in plan.all() if (match := _SOURCE.search(node.rest)) and node.streaming})
     operators = [operator.name for node in plan.all() if (operator := stateful(node, mode))]

@@ -19,8 +19,9 @@ class PlanNode:
     """One operator of a plan.
 
     Arguments:
-        name: such as `Aggregate`; rest: what stands behind it.
-        depth: its distance from the root in the print's columns.
+        name: the name, such as `Aggregate`.
+        rest: the rest of its line.
+        depth: the column of its name in the printed plan.
     """
 
     name: str
@@ -34,19 +35,19 @@ class PlanNode:
         return any(node.name.startswith("StreamingRelation") for node in self.all())
 
     def all(self) -> Iterator[PlanNode]:
-        """Itself and all below it, from above."""
+        """Yield the node and all nodes below it, from the top."""
         yield self
         for child in self.children:
             yield from child.all()
 
 
 def plan_tree(frame: DataFrame) -> PlanNode:
-    """The analyzed plan of a frame."""
+    """Return the analyzed plan of a frame."""
     return parse_tree(str(frame._jdf.queryExecution().analyzed().treeString()))  # noqa: SLF001 - Spark has no public way
 
 
 def parse_tree(text: str) -> PlanNode:
-    """The nodes of a plan's print; lines that are none (texts with line ends in them) are passed over."""
+    """Return the root of a printed plan; lines that are not nodes (strings with line ends) are ignored."""
     root, path = PlanNode("", "", -1), list[PlanNode]()
     for line in text.splitlines():
         match = _LINE.match(line)
@@ -61,13 +62,13 @@ def parse_tree(text: str) -> PlanNode:
 
 
 def watermarked(text: str) -> int:
-    """How many different columns in a text carry a watermark."""
+    """Return the number of different columns with a watermark in a text."""
     return len(set(_WATERMARKED.findall(text)))
 
 
 def lists(text: str) -> list[str]:
-    """What stands between each outer `[` of a text and its `]`."""
-    found, depth, start = [], 0, 0
+    """Return the text between each outer `[` and its `]`."""
+    inner, depth, start = [], 0, 0
     for index, character in enumerate(text):
         if character == "[":
             start = start if depth else index + 1
@@ -75,5 +76,5 @@ def lists(text: str) -> list[str]:
         elif character == "]" and depth:
             depth -= 1
             if depth == 0:
-                found.append(text[start:index])
-    return found
+                inner.append(text[start:index])
+    return inner

@@ -16,23 +16,23 @@ _ALIAS = re.compile(r"(?P<name>\w+)#(?P<id>\d+)L?(?:-T\d+ms)? AS (?P<alias>\w+)#
 
 
 def windows(plan: PlanNode) -> tuple[str, ...]:
-    """Return the windows of a plan as `DescribedQuery.windows` has them, sorted."""
-    found: set[str] = set()
+    """Return the windows of a plan in the form of `DescribedQuery.windows`, sorted."""
+    names: set[str] = set()
     for node in plan.all():
         if node.name in ("Project", "Expand") and node.streaming:
-            found |= _windows(node.rest)
-    return tuple(sorted(found))
+            names |= _windows(node.rest)
+    return tuple(sorted(names))
 
 
 def _windows(text: str) -> set[str]:
-    found = set()
+    names = set()
     if _WINDOW in text:
         lengths = {match["length"] for match in _LENGTH.finditer(text)}
         pairs = {(match["slide"], match["start"]) for match in _START_AND_SLIDE.finditer(text)}
-        found |= {f"window {length} {slide} {start}" for length in lengths for slide, start in pairs}
+        names |= {f"window {length} {slide} {start}" for length in lengths for slide, start in pairs}
     if "AS session_window#" in text:
-        found |= {f"gap {_IDS.sub('', match['gap'])}" for match in _GAP.finditer(text)}
-    return found
+        names |= {f"gap {_IDS.sub('', match['gap'])}" for match in _GAP.finditer(text)}
+    return names
 
 
 def aliases(plan: PlanNode) -> dict[str, tuple[str, ...]]:
@@ -43,13 +43,13 @@ def aliases(plan: PlanNode) -> dict[str, tuple[str, ...]]:
         for match in _ALIAS.finditer(node.rest):
             names[match["id"]], names[match["own"]] = match["name"], match["alias"]
             sources[match["own"]] = match["id"]
-    found: dict[str, set[str]] = {}
+    others: dict[str, set[str]] = {}
     for own, source in sources.items():
         seen = {own}
         at: str | None = source
         while at is not None and at not in seen:
             seen.add(at)
             if names[at] != names[own]:
-                found.setdefault(names[own], set()).add(names[at])
+                others.setdefault(names[own], set()).add(names[at])
             at = sources.get(at)
-    return {name: tuple(sorted(others)) for name, others in sorted(found.items())}
+    return {name: tuple(sorted(earlier)) for name, earlier in sorted(others.items())}

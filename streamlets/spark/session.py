@@ -1,4 +1,4 @@
-"""`Spark`: the Spark session of a run, the process behind it, and a child session per streamlet."""
+"""`Spark`: a running Spark with its root session, its process, and a child session for each streamlet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SessionError(Exception):
-    """Spark cannot be started; `help` says what to do about it, `setting` which setting it refuses if it is one."""
+    """Spark cannot be started; `help` is what to do about it, `setting` the setting that Spark refuses, if any."""
 
     def __init__(self, message: str, help: str, *, setting: str = "") -> None:
         super().__init__(message)
@@ -25,21 +25,17 @@ class SessionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A running Spark: its root session and the process behind it."""
+    """A running Spark: its root session and its Java process."""
 
     session: SparkSession
     process: subprocess.Popen[bytes]
 
     def child(self, settings: Mapping[str, str]) -> SparkSession:
-        """A session of a streamlet's own: its settings, views and query names are not seen by others.
-
-        Raises:
-            SessionError: a setting belongs to the whole application, or Spark refuses its value.
-        """
+        """Return a session for a streamlet; see `child_session`."""
         return child_session(self.session, settings)
 
     def stop(self, patience: float = 20.0) -> None:
-        """Stop Spark and see to it that its process is gone after `patience` seconds, whatever it is doing."""
+        """Stop Spark, and kill its process if it has not exited after `patience` seconds."""
         stopping = threading.Thread(target=self._stop_session, name="spark-stop", daemon=True)
         stopping.start()
         stopping.join(patience)
@@ -53,7 +49,7 @@ class Spark:
             self.process.wait()
 
     def forget(self) -> None:
-        """Make room for another Spark in this process after the one behind this has died: pyspark keeps one of each."""
+        """Release this Spark, whose process has exited: PySpark keeps a single one, and another can then be started."""
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
@@ -66,15 +62,15 @@ class Spark:
         SparkSession._instantiatedSession = None  # noqa: SLF001
 
     def _stop_session(self) -> None:
-        with contextlib.suppress(Exception):  # the process may be gone; what matters is that it is, in the end
+        with contextlib.suppress(Exception):  # the process may have exited already
             self.session.stop()
 
 
 def child_session(root: SparkSession, settings: Mapping[str, str]) -> SparkSession:
-    """A session of a streamlet's own beside a root session.
+    """Return a new session with its own settings, views and query names.
 
     Raises:
-        SessionError: a setting belongs to the whole application, or Spark refuses its value; `setting` is its name.
+        SessionError: a setting can only be set for the whole application, or Spark refuses its value.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -86,7 +82,7 @@ def child_session(root: SparkSession, settings: Mapping[str, str]) -> SparkSessi
         except (PySparkException, Py4JError) as error:
             raise SessionError(
                 f"Spark refuses the setting `{key} = {value}` for a single streamlet: {_reason(error)}",
-                "settings of the whole application stand in `flow.runtimes.spark`",
+                "correct the value, or move a setting of the whole application to `flow.runtimes.spark`",
                 setting=key,
             ) from error
     return session
@@ -94,7 +90,7 @@ def child_session(root: SparkSession, settings: Mapping[str, str]) -> SparkSessi
 
 @contextlib.contextmanager
 def active(session: SparkSession) -> Iterator[None]:
-    """Make the session the thread's active one: where Spark looks for sources, and what the author's code asks for."""
+    """Make a session the thread's active one, in which Spark looks for sources and which the author's code gets."""
     jvm: Any = session._jvm  # noqa: SLF001 - Spark has no public way
     sessions = jvm.org.apache.spark.sql.classic.SparkSession
     before = sessions.getActiveSession()
@@ -109,10 +105,10 @@ def active(session: SparkSession) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """What Spark says, without its pointer to a page that explains nothing of it."""
+    """Return Spark's message without its link to a general page."""
     from py4j.protocol import Py4JJavaError
 
     from streamlets.spark.failure import failure_of_text
 
-    said = str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error)
-    return failure_of_text(said.partition("\nSee also ")[0], building=True).cause
+    message = str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error)
+    return failure_of_text(message.partition("\nSee also ")[0], building=True).cause

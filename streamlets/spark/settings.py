@@ -1,4 +1,4 @@
-"""Which settings the Spark of a run has: the defaults before the user's, and where its logs go."""
+"""The settings of the Spark of a run: the defaults, which the user's settings override, and the log files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 from streamlets.api.building import SOURCE_EVOLUTION
 
-# An idle query asks its sources for news this often. Spark's own 10 ms cost 0.13 cores for 4 queries, 500 ms 0.02.
+# How often an idle query polls its sources. Spark's default of 10 ms costs 0.13 cores for 4 queries, 500 ms 0.02.
 _POLLING_DELAY = "250ms"
-# Spark's own default is to wait for ever; a batch that cannot be interrupted would hang the runner.
+# Spark's default is to wait for ever: a batch that cannot be interrupted would block the runner.
 _STOP_TIMEOUT = "30s"
-# How long Python's side of a worker waits for the JVM; 15 s are too few while a loaded machine starts many workers.
+# How long the Python side of a worker waits for the JVM. 15 s are not enough on a loaded machine with many workers.
 # (The JVM's side waits 10 s for a source's process and 60 s for a worker, which no setting changes.)
 _WORKER_TIMEOUT = "120s"
 _GIB = 1024**3
@@ -22,16 +22,16 @@ _GIB = 1024**3
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
-    """What a run's Spark is to be like.
+    """The settings of the Spark of a run.
 
     Arguments:
-        application: its name.
-        logs: the folder that takes Spark's log files (`spark.log`, and `jvm.log` for what log4j does not catch).
-        scratch: a folder for Spark's temporary files, emptied by whoever owns it.
-        master: Spark's master; None means all cores of this machine, each task tried four times.
-        python_path: folders that drivers and workers import modules from, first one first.
-        settings: Spark settings of the application; they win over the defaults.
-        sparks: how many Sparks share this machine's memory.
+        application: the name of the application in Spark.
+        logs: the directory of Spark's log files (`spark.log`, and `jvm.log` for what is not logged by log4j).
+        scratch: a directory for Spark's temporary files, which its owner empties.
+        master: Spark's master; None for all cores of this machine, with four attempts per task.
+        python_path: the directories that drivers and workers import modules from.
+        settings: the Spark settings of the application, which override the defaults.
+        sparks: how many Sparks share the memory of this machine.
     """
 
     application: str
@@ -44,28 +44,29 @@ class SessionPlan:
 
     @property
     def temporary(self) -> Path:
-        """Where Java and Spark put their temporary files; emptied before each start."""
+        """The directory of temporary files of Java and Spark, emptied before each start."""
         return self.scratch / "spark"
 
     @property
     def jvm_log(self) -> Path:
-        """Where the Java process complains when log4j cannot; that of the one before is `jvm.1.log`."""
+        """The file with the standard error of the Java process; that of an earlier process is `jvm.1.log`."""
         return self.logs / "jvm.log"
 
     @property
     def log_file(self) -> Path:
-        """Where Spark's own messages go."""
+        """The file with Spark's log messages."""
         return self.logs / "spark.log"
 
 
 def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
-    """The Spark settings of a run before the user's.
+    """Return the default Spark settings of a run.
 
     Arguments:
-        cores, memory: what the machine has; memory in bytes.
+        cores: the number of cores of the machine.
+        memory: the memory of the machine in bytes.
     """
-    master = plan.master or f"local[{cores},4]"  # plain `local[N]` never tries a task again
-    found = {
+    master = plan.master or f"local[{cores},4]"  # plain `local[N]` never retries a task
+    settings = {
         "spark.master": master,
         "spark.app.name": plan.application,
         "spark.ui.enabled": "false",
@@ -83,22 +84,22 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.stopTimeout": _STOP_TIMEOUT,
         "spark.sql.streaming.pollingDelay": _POLLING_DELAY,
-        # A query with several watermarks goes by the slowest: an inlet with a backlog is not outrun by the others.
+        # A query with several watermarks uses the slowest, so that no rows of an inlet with a backlog are late.
         "spark.sql.streaming.multipleWatermarkPolicy": "min",
     }
     if master.startswith("local"):
-        found |= {
+        settings |= {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": f"{_heap(memory // 1024**2, plan.sparks)}m",
             "spark.sql.shuffle.partitions": str(_local_cores(master, cores)),
         }
-    return found
+    return settings
 
 
 def _heap(memory: int, sparks: int) -> int:
-    """What each Java process may take of a machine's memory, in MiB: a quarter of it, and all together half of it; but
-    never less than 1 GiB, with which little can be done, nor more than 8, which few need."""
+    """Return the heap of each Java process in MiB: at most a quarter of the machine's memory each and half of it
+    together, but at least 1 GiB, which Spark needs, and at most 8 GiB, which is enough for most applications."""
     return max(1024, min(8 * 1024, memory // 4, memory // 2 // sparks))
 
 
@@ -110,7 +111,7 @@ def _local_cores(master: str, cores: int) -> int:
 
 
 def log_settings(plan: SessionPlan) -> str:
-    """log4j2's properties: everything into one file of limited size, nothing onto the terminal."""
+    """Return the properties of log4j2: all messages go to a file of limited size, none to the terminal."""
     return f"""\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -128,7 +129,7 @@ appender.file.strategy.max = 3
 
 
 def machine_memory() -> int:
-    """The memory of this machine in bytes."""
+    """Return the memory of this machine in bytes."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):

@@ -1,4 +1,4 @@
-"""What an unstarted `DataStreamWriter` has been told; Spark keeps it to itself, so it is read by reflection."""
+"""The configuration of an unstarted `DataStreamWriter`, which is private in Spark and read by reflection."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FILES = ("parquet", "orc", "json", "csv", "text", "avro", "xml")
 
 @dataclass(frozen=True, slots=True)
 class WriterFacts:
-    """A writer's sink and mode.
+    """The sink and output mode of a writer.
 
     Arguments:
-        mode: `append`, `update` or `complete`; "" when this version of Spark keeps it elsewhere.
-        format: the sink's, "" when a function takes the batches or the rows.
-        options: by name, in lower case.
+        mode: `append`, `update` or `complete`; "" if this version of Spark stores it elsewhere.
+        format: the format of the sink; "" for a function of batches or rows.
+        options: the options by name in lower case.
     """
 
     mode: str
@@ -30,20 +30,20 @@ class WriterFacts:
 
     @property
     def lacks_sink(self) -> bool:
-        """Whether nobody said where the rows go: Spark's default are files, and they need a path."""
+        """Whether the sink is not configured: Spark's default are files, which need a path."""
         return self.format in FILES and "path" not in self.options
 
 
 def rows_of(writer: DataStreamWriter) -> DataFrame:
-    """What a writer writes."""
-    frame: DataFrame = writer._df  # noqa: SLF001 - Spark's writer does not tell
+    """Return the frame that a writer writes."""
+    frame: DataFrame = writer._df  # noqa: SLF001 - Spark's writer has no public access to it
     return frame
 
 
 def with_arguments(
     writer: DataStreamWriter, name: str, args: tuple[Any, ...], named: dict[str, Any]
 ) -> DataStreamWriter:
-    """The writer with what `start(path, format, outputMode, partitionBy, queryName, **options)` says."""
+    """Return the writer with the arguments of `start(path, format, outputMode, partitionBy, queryName, **options)`."""
     known = dict(zip(("path", "format", "outputMode", "partitionBy", "queryName"), args, strict=False)) | named
     if name == "toTable":
         known = {**named, "format": named.get("format") or "table"}
@@ -62,30 +62,30 @@ def with_arguments(
 
 
 def facts(writer: DataStreamWriter) -> WriterFacts:
-    """What a writer has been told so far."""
+    """Return the current configuration of a writer."""
     inner: Any = writer._jwrite  # noqa: SLF001
     fields = _fields(inner.getClass().getName(), writer._df.sparkSession._jvm)  # noqa: SLF001
 
     def value(name: str) -> Any:
         return fields[name].get(inner) if name in fields else None
 
-    called = value("foreachBatchWriter") or value("foreachWriter")
-    mode, source, given = value("outputMode"), value("source"), value("extraOptions")
+    function = value("foreachBatchWriter") or value("foreachWriter")
+    mode, source, extra = value("outputMode"), value("source"), value("extraOptions")
     options = {}
-    pairs = given.iterator() if given is not None else None
+    pairs = extra.iterator() if extra is not None else None
     while pairs is not None and pairs.hasNext():
         pair = pairs.next()
         options[str(pair.productElement(0)).lower()] = str(pair.productElement(1))
-    return WriterFacts(mode.toString().lower() if mode is not None else "", "" if called else str(source), options)
+    return WriterFacts(mode.toString().lower() if mode is not None else "", "" if function else str(source), options)
 
 
 @cache
 def _fields(name: str, jvm: Any) -> dict[str, Any]:
-    """What of a class in a JVM can be read; asking for it takes many calls."""
+    """Return the readable fields of a class in a JVM; cached, as reflection takes many calls."""
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     kind = jvm.java.lang.Class.forName(name, True, loader)
     fields = {field.getName(): field for field in kind.getDeclaredFields()}
-    found = {field: fields[field] for field in _READ if field in fields}
-    for field in found.values():
+    readable = {field: fields[field] for field in _READ if field in fields}
+    for field in readable.values():
         field.setAccessible(True)
-    return found
+    return readable

@@ -66,7 +66,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A unit has ended, without a failure if `failure` is None."""
+    """A unit has ended, by a failure or without one."""
 
     unit: UnitId
     run: int

@@ -1,4 +1,4 @@
-"""What becomes of a query whose source's process is killed, or that somebody stops from outside: it runs again."""
+"""A query whose source's process is killed, or which is stopped from outside, runs again."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Run:
         self.supervisor = real_time([unit], self.events.append)
 
     def until(self, reached: Callable[[], bool]) -> None:
-        """Supervise until something is so."""
+        """Supervise until a condition is reached."""
         supervise(self.supervisor, self.inbox, reached, seconds=PATIENCE, details=self.events)
 
     def progress_after(self, event: Event) -> bool:

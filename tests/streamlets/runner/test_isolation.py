@@ -1,4 +1,4 @@
-"""A run whose streamlets have driver processes of their own: one that dies takes no other along, and none is left."""
+"""A run with driver processes: the exit of one does not affect the others, and no process remains at the end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Isolated:
         return self.ledger.start(bounded=False, more=groups)
 
     def until(self, reached: Callable[[], bool]) -> None:
-        """Wait until something is so."""
+        """Wait until a condition is reached."""
         self.ledger.wait_until(self.process, reached, poll=0.5)
 
     def driver(self, name: str) -> psutil.Process:
@@ -52,14 +52,14 @@ class Isolated:
         return [event for event in events if event.get("state") == state]
 
     def exact(self) -> bool:
-        """Whether everything that was fed has gone through, once."""
+        """Return whether all numbers were processed exactly once."""
         try:
-            found = self.ledger.records()
-        except (OSError, ValueError):  # some of it is not there yet
+            records = self.ledger.records()
+        except (OSError, ValueError):  # not all topics have records yet
             return False
         wanted = expected(self.ledger.files)
-        assert all(not found[name] - wanted[name] for name in wanted), "something was doubled"
-        return bool(found == wanted)
+        assert all(not records[name] - wanted[name] for name in wanted), "a record is duplicated"
+        return bool(records == wanted)
 
 
 @pytest.fixture
@@ -71,15 +71,15 @@ def run(tmp_path: Path) -> Iterator[Isolated]:
 
 
 def test_a_crash_in_one_driver_leaves_the_other_running(run: Isolated) -> None:
-    """Spark's Java process is killed in one driver, then the other driver's own process: each heals while the other one
-    never notices. A signal drains both, no record is lost or doubled, and no process is left. Nor is one left when the
-    runner itself is killed."""
+    """Spark's Java process is killed in one driver, then the process of the other driver: each recovers without an
+    effect on the other one. A signal drains both, no record is lost or duplicated, and no process remains. No process
+    remains either when the runner itself is killed."""
     run.until(lambda: all(run.told(ref, "running") for ref in (*HEAD, *TAIL)))
     tail = run.driver("tail"), run.java("tail")
     java, driver = run.java("head"), run.driver("head")
     java.kill()
     run.until(lambda: all(len(run.told(ref, "running")) > 1 for ref in HEAD))
-    assert run.driver("head") != driver, "modules in it could hold objects of the Java process that is gone"
+    assert run.driver("head") != driver, "its modules could have objects of the exited Java process"
     assert (run.driver("tail"), run.java("tail")) == tail
     head = run.driver("head"), run.java("head")
     tail[0].kill()
@@ -100,7 +100,7 @@ def test_a_crash_in_one_driver_leaves_the_other_running(run: Isolated) -> None:
     assert left_behind(members) == []
     assert run.exact()
     logs = run.ledger.home / "logs"
-    assert sorted(each.name for each in logs.iterdir() if each.is_dir()) == ["head", "tail"]
+    assert sorted(entry.name for entry in logs.iterdir() if entry.is_dir()) == ["head", "tail"]
 
     run.process = run.start()
     run.until(lambda: bool(java_processes(started_by(run.process.pid))))

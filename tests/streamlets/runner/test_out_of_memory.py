@@ -1,4 +1,4 @@
-"""A streamlet that asks for more memory than its Java process has: only its own driver suffers, and heals."""
+"""A streamlet that needs more memory than its Java process has: only its own driver fails, and recovers."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ flow.runtimes.spark.driver.memory = 1g
 
 
 def _changes(folder: Path) -> list[tuple[str, str, str]]:
-    """What the run told of its queries: streamlet, state, cause."""
-    told = [event for event in events(folder / "run.out") if event.get("query") and event.get("state")]
-    return [(event["streamlet"], event["state"], event.get("cause") or "") for event in told]
+    """Return the changes of state of all queries: streamlet, state, cause."""
+    changes = [event for event in events(folder / "run.out") if event.get("query") and event.get("state")]
+    return [(event["streamlet"], event["state"], event.get("cause") or "") for event in changes]
 
 
 def _numbers(folder: Path, topic: str) -> Counter[int]:
-    """How often each number is in a topic."""
+    """Return how often each number is in a topic."""
     resource = DeltaChannel(folder / ".flow" / folder.name / "topics").topic(
         TopicPlan(topic, topic, "delta", True, (), (), {})
     )
@@ -78,8 +78,8 @@ def _numbers(folder: Path, topic: str) -> Counter[int]:
 
 
 def test_out_of_memory_in_one_driver_leaves_the_other_running(tmp_path: Path) -> None:
-    """Spark's Java process of one streamlet runs out of memory and ends: the cause says so and names the setting, the
-    streamlet is started again, the other's processes stay as they are, and no number is lost or doubled in either."""
+    """Spark's Java process of a streamlet runs out of memory and exits. The cause has the setting to change.
+    The streamlet is started again, the other processes keep running, and no number is lost or duplicated."""
     (tmp_path / "appetites.py").write_text(_MODULE.replace("FOLDER", str(tmp_path)))
     (tmp_path / "blueprint.conf").write_text(_BLUEPRINT)
     command = [sys.executable, "-c", "from cli.main import main; main()", "run", str(tmp_path), "--format", "json"]

@@ -22,7 +22,7 @@ APP = REPOSITORY / "tests" / "streamlets" / "runner" / "app" / "ledger.py"
 
 
 def _wait(ledger: Ledger, process: subprocess.Popen[bytes], state: str) -> None:
-    """Wait until something has entered a state."""
+    """Wait until a streamlet has entered a state."""
     ledger.wait_until(process, lambda: any(event.get("state") == state for event in ledger.run_events()))
 
 
@@ -43,10 +43,10 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 
 def test_failure_upgrade_and_drain(ledger: Ledger) -> None:
-    """A streamlet that fails for good leaves the others running, its author's line told; a second run on the same state
-    is refused. Other terminals see it degraded, pause a streamlet, and put a repaired version in its place, in the same
-    process, with the pause in force. Python workers that are killed make it back off, no more. A signal drains it and
-    leaves nothing behind; no record is lost or doubled."""
+    """A streamlet that fails for good leaves the others running, and its author's line is reported; a second run on the
+    same state is refused. From other terminals the run is shown as degraded, a streamlet is paused, and a fixed version
+    takes over in the same process and keeps the pause. Killed Python workers only cause a back-off. A signal drains the
+    run, after which no process remains; no record is lost or duplicated."""
     ledger.feed(3)
     endless = ledger.start(bounded=False, more=("double.parameters.fail-at=250", "double.retry.max-attempts=0"))
     _wait(ledger, endless, "failed")
@@ -64,8 +64,8 @@ def test_failure_upgrade_and_drain(ledger: Ledger) -> None:
     _wait(ledger, endless, "backing-off")
     paused = ledger.flow("pause", "sums", "--path", str(APP.parent))
     assert paused.returncode == 0, paused.stderr
-    sound = [each for each in ledger.command() if each.startswith("flow.")]
-    upgraded = ledger.flow("upgrade", str(APP.parent), *sound)
+    settings = [argument for argument in ledger.command() if argument.startswith("flow.")]
+    upgraded = ledger.flow("upgrade", str(APP.parent), *settings)
     assert upgraded.returncode == 0, upgraded.stdout + upgraded.stderr
     assert upgraded.stdout.endswith("ledger is upgraded\n")
     assert "sums: paused: paused by " in upgraded.stdout

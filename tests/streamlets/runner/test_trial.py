@@ -140,7 +140,7 @@ def test_a_run_returns_to_the_previous_version(
         def start(self, run: int) -> None:
             super().start(run)
             self.report(Started(self.id, run))
-            self.report(Ended(self.id, run, Failure("the state does not fit", fatal="the checkpoint is as it is")))
+            self.report(Ended(self.id, run, Failure("the state does not fit", fatal="it is wrong")))
 
         report: Callable[[Any], None]
 

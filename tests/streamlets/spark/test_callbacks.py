@@ -1,4 +1,4 @@
-"""What queries call on is closed with them."""
+"""The connections of queries are closed with them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 PATIENCE = 300
 
 
-def test_what_a_function_raised_goes_with_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error holds the frames it went through, and Java may collect the function hours later."""
+def test_the_exception_of_a_function_is_released_with_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the frames of its traceback, and Java may collect the function hours later."""
     pool = PythonProxyPool()
     session: Any = None
 
@@ -45,8 +45,8 @@ def test_what_a_function_raised_goes_with_its_query(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.spark
 def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tmp_path: Path) -> None:
-    """However often a query runs, whether its batches succeed or fail, what its calls needed goes with it, and so does
-    what they raised."""
+    """After any number of runs, with successful or failing batches, the resources of calls and their exceptions are
+    released."""
     session = spark.newSession()
     listener = QueryListener()
     listener.attach(session)
@@ -74,7 +74,7 @@ def test_restarts_leave_neither_threads_nor_files_behind(spark: SparkSession, tm
         assert ended.wait(PATIENCE)
         serving[0].join(PATIENCE)
         assert not serving[0].is_alive()
-        assert [each for each in proxies.dict.values() if getattr(each, "error", None) is not None] == []
+        assert [proxy for proxy in proxies.dict.values() if getattr(proxy, "error", None) is not None] == []
 
     run(0)
     run(1)

@@ -1,4 +1,4 @@
-"""A drained query ends behind its running batch, whatever its source is and whatever the query is doing just then."""
+"""A drained query ends after its running batch, with any source and during any activity of the query."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACKLOG = 400
 
 
 class Files:
-    """A query that reads files by Spark's own source, which no one can tell that a drain has begun."""
+    """A query that reads files with Spark's own source, which does not know about drains."""
 
     def __init__(self, spark: Any, folder: Path) -> None:
         self._spark = spark
@@ -26,14 +26,14 @@ class Files:
         (folder / "in").mkdir()
 
     def feed(self, count: int) -> None:
-        """Lay down one-row files, each a batch."""
+        """Create files with a row, each of which is a batch."""
         for number in range(count):
             draft = self._folder / "draft"
             draft.write_text(f'{{"n": {number}}}\n')
             draft.rename(self._folder / "in" / f"{number}.json")
 
     def start(self, trigger: str = "0 seconds", **sink: Any) -> Any:
-        """Start, and wait until a batch is done."""
+        """Start, and wait until a batch was finished."""
         source = self._spark.readStream.name("files").schema("n bigint").option("maxFilesPerTrigger", 1)
         rows = source.json(str(self._folder / "in"))
         writer = rows.writeStream.trigger(processingTime=trigger).option("checkpointLocation", self._folder / "check")
@@ -45,7 +45,7 @@ class Files:
         return query
 
     def last(self) -> tuple[int, int]:
-        """The last batch that was planned, and that is committed; -1 for none."""
+        """Return the last batch that was planned, and the last one that was committed; -1 for none."""
         planned, committed = (latest(self._folder / "check" / part) for part in ("offsets", "commits"))
         return -1 if planned is None else planned, -1 if committed is None else committed
 
@@ -59,7 +59,7 @@ def files(spark: Any, tmp_path: Path) -> Files:
 
 
 def test_drains_under_backlog_end_on_a_commit(files: Files) -> None:
-    """At whatever moment it comes, no batch is planned and given up; `stop` would leave one behind every other time."""
+    """At any time, no batch is planned and not run; `stop` would leave such a batch half of the time."""
     for moment in range(8):
         query = files.start()
         time.sleep(0.03 * moment)
@@ -72,18 +72,18 @@ def test_drains_under_backlog_end_on_a_commit(files: Files) -> None:
 
 
 def test_a_drained_query_is_not_down_before_its_batch_is(files: Files, tmp_path: Path) -> None:
-    """The batch goes on to its end although Spark calls the query inactive; one that an earlier run has planned counts
-    as running."""
+    """The batch is finished although Spark reports the query as inactive. A batch that an earlier run has planned
+    counts as running."""
 
     def fails(rows: Any, number: int) -> None:
-        raise RuntimeError("given up")
+        raise RuntimeError("it fails")
 
     def batch(rows: Any, number: int) -> None:
         (tmp_path / "begun").touch()
         while not (tmp_path / "go on").exists():
             time.sleep(0.01)
 
-    with pytest.raises(Exception, match="given up"):
+    with pytest.raises(Exception, match="it fails"):
         files.start(batch=fails).awaitTermination(PATIENCE)
     assert files.last() == (0, -1)
     query = files.start(batch=batch)
@@ -99,7 +99,7 @@ def test_a_drained_query_is_not_down_before_its_batch_is(files: Files, tmp_path:
 
 
 def test_a_query_that_waits_for_its_trigger_ends_at_once(files: Files) -> None:
-    """An hour until the next trigger is not waited for."""
+    """The drain does not wait for the next trigger in an hour."""
     query = files.start("1 hour")
     drain(query)
     assert query.awaitTermination(PATIENCE)

@@ -1,4 +1,4 @@
-"""Failures: the user's frames first, the cause in a line, and which ones no restart can mend."""
+"""Failures: the user's frames, the cause, and whether a restart can fix them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_foreach_batch() -> None:
         (STATE, False),
         (JAVA, True),
         ("assertion failed: There are [2] sources in the checkpoint offsets and now there are [3] sources", False),
-        ("streamlets.channels.base.TopicLostError: the folder of the topic `a` is gone", False),
+        ("streamlets.channels.base.TopicLostError: the directory of the topic `a` was deleted", False),
         ("[STREAMING_QUERY_EVOLUTION_ERROR.UNNAMED_STREAMING_SOURCES] no", True),
         ("[STATE_STORE_INVALID_CONFIG_AFTER_RESTART] no", False),
         ("[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] no", False),
@@ -81,7 +81,7 @@ def test_foreach_batch() -> None:
     ],
 )
 def test_fatal(text: str, building: bool) -> None:
-    """What depends on checkpoints, plans or topics that are gone is not tried again, and the reason is told."""
+    """Failures of checkpoints, plans or deleted topics are not retried, and have a reason."""
     assert failure_of_text(text, building=building).fatal
 
 
@@ -98,25 +98,25 @@ def test_fatal(text: str, building: bool) -> None:
     ],
 )
 def test_not_fatal(text: str) -> None:
-    """Disks, networks and processes come back: these are tried again."""
+    """Disks, networks and processes recover: these failures are retried."""
     assert not failure_of_text(text, building=False).fatal
 
 
 def test_the_same_error_is_fatal_only_while_building() -> None:
-    """A TypeError in code that reads no records comes again each time; in a batch it depends on the records."""
+    """A TypeError in code that reads no records is raised each time; in a batch it depends on the records."""
     assert failure_of(TypeError("x"), building=True).fatal
     assert not failure_of(TypeError("x"), building=False).fatal
     assert not failure_of(OSError("host unreachable"), building=True).fatal
 
 
 def test_java_exception_without_python() -> None:
-    """What Java raised is the cause, not what was called."""
+    """The cause is Java's exception, not the call."""
     found = failure_of_text(JAVA, building=True)
     assert found.cause.startswith("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: nopro.")
 
 
-def test_of_a_failed_task_the_last_attempt_is_told() -> None:
-    """What Spark says around it (stage, attempt, host) goes; how often it was tried stays."""
+def test_the_cause_of_a_failed_task_is_that_of_its_last_attempt() -> None:
+    """Without stage, attempt and host, but with the number of attempts."""
     text = (
         "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 106.0 failed 4 times, most "
         "recent failure: Lost task 0.3 in stage 106.0 (TID 183) (localhost executor driver): org.apache.spark."
@@ -149,7 +149,7 @@ Caused by: java.io.{cause}
     ],
 )
 def test_state_that_cannot_be_loaded(kind: str, cause: str, fatal: bool) -> None:
-    """Files that are damaged or gone fail for good, with what to do; a full disk is waited for."""
+    """Damaged or deleted files are fatal, with help; a full disk is not."""
     failure = failure_of_text(UNLOADED.format(kind=kind, cause=cause), building=False)
     assert bool(failure.fatal) is fatal
     assert ("`flow checkpoints reset`" in failure.fatal) is fatal
@@ -171,7 +171,7 @@ def test_users_files() -> None:
 
 
 def test_a_cause_of_several_lines_is_whole() -> None:
-    """What stands below the first line is the reason; what Java and Spark add to it is not."""
+    """The lines below the first one are kept; those that Java and Spark add are not."""
     error = ContractError("unnamed.Row", (Misfit("", "there is no column `x`"), Misfit("y", "is text")))
     whole = f"ContractError: {error}"
     assert whole.splitlines()[1:] == ["  there is no column `x`", "  `y`: is text"]

@@ -75,20 +75,20 @@ _WARNING = "WARNING: Using incubator modules: jdk.incubator.vector\n"
 @pytest.mark.parametrize(
     ("code", "log", "why"),
     [
-        (-9, _WARNING, "was killed by signal 9 (SIGKILL) while it started"),
-        (137, _WARNING, "was killed by signal 9 (SIGKILL) while it started"),
-        (-15, f"{_WARNING}java.io.IOException: full\n", "(SIGTERM) while it started: java.io.IOException: full"),
+        (-9, _WARNING, "was killed by signal 9 (SIGKILL) while it was starting"),
+        (137, _WARNING, "was killed by signal 9 (SIGKILL) while it was starting"),
+        (-15, f"{_WARNING}java.io.IOException: full\n", "(SIGTERM) while it was starting: java.io.IOException: full"),
         (
             1,
             "Invalid maximum heap size: -Xmx1x\nError: Could not create the Java Virtual Machine.\n",
-            "ended with exit code 1 while it started: Invalid maximum heap size: -Xmx1x",
+            "exited with code 1 while it was starting: Invalid maximum heap size: -Xmx1x",
         ),
         (
             1,
             f'{_WARNING}Exception in thread "main" java.lang.A: a\n\tat b.C(D.java)\nCaused by: java.net.E: refused\n',
-            "ended with exit code 1 while it started: java.net.E: refused",
+            "exited with code 1 while it was starting: java.net.E: refused",
         ),
-        (3, "", "ended with exit code 3 while it started"),
+        (3, "", "exited with code 3 while it was starting"),
     ],
 )  # fmt: skip
 def test_why_java_did_not_come_up(tmp_path: Path, code: int, log: str, why: str) -> None:
@@ -132,4 +132,4 @@ def test_java_that_is_killed_while_it_starts(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _KILLED, str(tmp_path)], capture_output=True, text=True, timeout=600, check=False
     )
-    assert "Spark's Java process was killed by signal 9 (SIGKILL) while it started" in done.stdout, done
+    assert "Spark's Java process was killed by signal 9 (SIGKILL) while it was starting" in done.stdout, done

@@ -1,4 +1,4 @@
-"""What a process prints reaches whoever takes it, and the process is never held up."""
+"""The output of a process is passed on or kept, and the process is never blocked."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from streamlets.spark.output import forward, keep
 
 
-def test_lines_go_on_after_one_that_nobody_could_take() -> None:
-    """A closed terminal loses the line, not the ones after it; at the end the stream is closed."""
+def test_lines_are_passed_on_after_one_that_failed() -> None:
+    """A closed terminal loses the line, but not the following ones; at the end the stream is closed."""
     taken: list[str] = []
 
     def take(line: str) -> None:
@@ -24,8 +24,8 @@ def test_lines_go_on_after_one_that_nobody_could_take() -> None:
     assert stream.closed
 
 
-def test_a_file_of_output_is_begun_anew_when_it_is_long(tmp_path: Path) -> None:
-    """What it had is kept once, as is that of the process before; no more."""
+def test_a_long_file_of_output_is_replaced(tmp_path: Path) -> None:
+    """One earlier file is kept, also that of an earlier process."""
     file, before = tmp_path / "jvm.log", tmp_path / "jvm.1.log"
     file.write_text("of the one before\n")
     keep(io.BytesIO(b"first\n"), file, 20)
@@ -38,7 +38,7 @@ def test_a_file_of_output_is_begun_anew_when_it_is_long(tmp_path: Path) -> None:
 
 
 def test_output_is_read_on_where_it_cannot_be_kept(tmp_path: Path) -> None:
-    """The process does not wait for a disk; once there is a folder, there is a file."""
+    """The process is not blocked by the disk; once the directory exists, the file is written."""
     file = tmp_path / "logs" / "jvm.log"
 
     def lines() -> bytes:
@@ -51,7 +51,7 @@ def test_output_is_read_on_where_it_cannot_be_kept(tmp_path: Path) -> None:
 
 
 class _Lines(io.BytesIO):
-    """Lines that are made as they are read."""
+    """Lines that are created when they are read."""
 
     def __init__(self, made: list[Callable[[], bytes]]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the print of a plan tells of sources and of operators that keep state; the prints are Spark's own."""
+"""Sources and stateful operators are read from plans as Spark prints them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TABLE = "Relation [c#3] parquet"
     ],
 )  # fmt: skip
 def test_operators_on_streams_keep_state(plan: str, mode: str, operators: tuple[str, ...]) -> None:
-    """Each is called as Spark notes it in a checkpoint; what works on tables keeps nothing."""
+    """They have the names that Spark stores in a checkpoint; operators on tables are not stateful."""
     assert described(parse_tree(plan), mode, named=True) == DescribedQuery(("ticks",), operators)
 
 
 def test_sources_have_names_unless_source_evolution_is_off() -> None:
-    """Of two streams both are told, sorted; without names in the checkpoint there is nothing to compare."""
+    """The names of two streams are sorted; without names in the checkpoint there is nothing to compare."""
     tree = parse_tree(f'~Join Inner, (a#1 = a#5)\n:- {SOURCE}\n+- {RATE}, name="clicks"')
     assert described(tree, "append", named=True) == DescribedQuery(("clicks", "ticks"), ("symmetricHashJoin",))
     assert described(tree, "append", named=False).sources is None

@@ -16,7 +16,7 @@ a line end in it)
 
 
 def test_nodes_keep_their_place() -> None:
-    """Children stand below their parents, in order; a line that is no node is passed over."""
+    """Children are below their parents, in order; other lines are ignored."""
     root = parse_tree(PRINTED)
     assert [node.name for node in root.all()] == [
         "Project", "Join", "EventTimeWatermark", "Filter", "StreamingRelation", "LocalRelation"
@@ -26,25 +26,25 @@ def test_nodes_keep_their_place() -> None:
     assert join.rest.startswith("LeftOuter, ((hour#0")
 
 
-def test_what_works_on_a_stream() -> None:
-    """A node works on a stream when a stream is below it."""
+def test_a_node_is_streaming_if_a_stream_is_below_it() -> None:
+    """Its other children are not."""
     join = parse_tree(PRINTED).children[0]
     assert join.streaming
     assert [child.streaming for child in join.children] == [True, False]
 
 
 def test_watermarked_columns_are_counted_once() -> None:
-    """A column that is named twice is one."""
+    """A column that appears twice counts once."""
     assert watermarked("(hour#0-T10ms = hour#4-T10ms) AND (hour#0-T10ms > x#3)") == 2
     assert watermarked("(hour#0 = hour#4)") == 0
 
 
 def test_outer_lists() -> None:
-    """Brackets inside belong to what they are in."""
+    """Inner brackets are part of the text."""
     assert lists("[a, f(b)[0]], [c]") == ["a, f(b)[0]", "c"]
     assert lists("none") == []
 
 
 def test_an_empty_print_has_no_node() -> None:
-    """Nothing gives a node without a name."""
+    """The root has no name then."""
     assert parse_tree("").name == ""

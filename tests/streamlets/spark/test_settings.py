@@ -1,4 +1,4 @@
-"""Which settings Spark gets, here and on a cluster."""
+"""The default settings of Spark, on this machine and on a cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _plan(tmp_path: Path, master: str | None = None) -> SessionPlan:
 
 
 def test_local_defaults(tmp_path: Path) -> None:
-    """Alone on a machine: all cores, four attempts a task, loopback only, a quarter of the memory up to 8 GiB."""
+    """A single Spark gets all cores, four attempts per task, loopback only, a quarter of the memory up to 8 GiB."""
     found = defaults(_plan(tmp_path), cores=6, memory=16 * GIB)
     assert found["spark.master"] == "local[6,4]"
     assert found["spark.driver.bindAddress"] == found["spark.driver.host"] == "127.0.0.1"
@@ -26,21 +26,21 @@ def test_local_defaults(tmp_path: Path) -> None:
     assert defaults(_plan(tmp_path, "local[3]"), 6, GIB)["spark.sql.shuffle.partitions"] == "3"
 
 
-def test_a_query_goes_by_its_slowest_watermark(tmp_path: Path) -> None:
-    """An inlet with a backlog is not outrun by the others, on a cluster, too."""
+def test_a_query_uses_its_slowest_watermark(tmp_path: Path) -> None:
+    """No rows of an inlet with a backlog are late, also on a cluster."""
     for master in (None, "spark://host:7077"):
         found = defaults(_plan(tmp_path, master), cores=6, memory=16 * GIB)
         assert found["spark.sql.streaming.multipleWatermarkPolicy"] == "min"
 
 
 def test_several_share_the_memory(tmp_path: Path) -> None:
-    """Several Sparks get half of the machine between them, none more than one would get alone, none less than 1 GiB."""
+    """Several Sparks share half of the memory; each gets at most what it would get alone, and at least 1 GiB."""
     plan = _plan(tmp_path)
     memory = [defaults(replace(plan, sparks=n), 2, 24 * GIB)["spark.driver.memory"] for n in (1, 2, 4, 8, 40)]
     assert memory == ["6144m", "6144m", "3072m", "1536m", "1024m"]
 
 
 def test_clusters_must_reach_the_driver(tmp_path: Path) -> None:
-    """On a cluster nothing is bound to loopback, and its own memory and partitions stand."""
+    """On a cluster nothing is bound to loopback, and memory and partitions are those of the cluster."""
     found = defaults(_plan(tmp_path, "spark://host:7077"), cores=6, memory=16 * GIB)
     assert not {"spark.driver.bindAddress", "spark.driver.memory", "spark.sql.shuffle.partitions"} & set(found)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_a_home_without_the_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it lasts, Spark is found where its jars and scripts are and its zipped Python is not."""
+    """In the context, the home has Spark's jars and scripts, but not its zipped Python."""
     monkeypatch.delenv("SPARK_HOME", raising=False)
     for _ in range(2):  # a second run on the same scratch folder
         with without_zip(tmp_path):
@@ -26,8 +26,8 @@ def test_a_home_without_the_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert "SPARK_HOME" not in os.environ
 
 
-def test_a_home_that_somebody_set_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has a Spark of his own knows why."""
+def test_an_existing_spark_home_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Spark that the user has chosen is used."""
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
     with without_zip(tmp_path):
         assert os.environ["SPARK_HOME"] == "/opt/spark"
@@ -36,7 +36,7 @@ def test_a_home_that_somebody_set_stays(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.spark
 def test_workers_import_what_is_installed(spark: SparkSession) -> None:
-    """A function in a worker finds compiled files beside its pyspark."""
+    """A function in a worker imports pyspark from a package with compiled files."""
     from pyspark.sql import functions as F
 
     @F.udf("string")

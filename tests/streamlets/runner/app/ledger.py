@@ -1,4 +1,4 @@
-"""An application whose every record can be foretold: n, 2n, and how many of each ten have come."""
+"""An application whose records are all predictable: n, 2n, and a count and a sum for each ten numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamlets import (
 
 
 class Numbers(SparkStreamlet):
-    """The numbers in the JSON files of a folder, a file a batch."""
+    """The numbers in the JSON files of a directory, one file per batch."""
 
     out = AvroOutlet(schema="n bigint not null")
     folder = StringParameter("Where the files are")
@@ -57,7 +57,7 @@ class Double(SparkStreamlet):
 
 
 class Sums(SparkStreamlet):
-    """How many numbers of each ten have come and what their doubles add up to, told anew with each batch."""
+    """The count of the numbers of each ten and the sum of their doubles, updated with each batch."""
 
     incoming = AvroInlet("in", schema="twice bigint not null, ten bigint not null")
     out = AvroOutlet(schema="ten bigint not null, count bigint not null, total bigint not null")

@@ -1,4 +1,4 @@
-"""The Spark that units live on: started again when it is gone, once for all who ask. Here it is a small process."""
+"""The Spark of units is started again, once for all of them, when it has exited. Here it is a small process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FakeSpark:
     process: subprocess.Popen[bytes]
 
     def forget(self) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def stop(self) -> None:
         """End it."""
@@ -33,7 +33,7 @@ class FakeSpark:
 
 
 class Starts:
-    """Starts processes, unless told not to, and counts them."""
+    """Starts processes, unless it is broken, and counts them."""
 
     def __init__(self, script: str = "input()") -> None:
         self.script = script
@@ -82,8 +82,8 @@ def test_one_that_does_not_start_again_is_tried_again_later(tmp_path: Path) -> N
     host.stop()
 
 
-def test_what_holds_objects_of_one_that_is_gone_is_renewed_before_the_next(tmp_path: Path) -> None:
-    """Once for each that is gone, and not for the first."""
+def test_objects_of_an_exited_spark_are_renewed_before_the_next_start(tmp_path: Path) -> None:
+    """Once for each exit, and not for the first start."""
     starts, renewed = Starts(), list[int]()
     host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log", renew=lambda: renewed.append(len(starts.made)))
     assert renewed == []
@@ -95,7 +95,7 @@ def test_what_holds_objects_of_one_that_is_gone_is_renewed_before_the_next(tmp_p
 
 
 def test_the_first_one_must_start(tmp_path: Path) -> None:
-    """A run whose Spark never started has nothing to heal."""
+    """The error of the first start is raised."""
     starts = Starts()
     starts.broken = True
     with pytest.raises(SessionError):

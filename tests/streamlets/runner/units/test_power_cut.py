@@ -1,4 +1,4 @@
-"""A power cut that empties the plan of a batch: whoever wrote the batch answers whether it may be planned again."""
+"""A power cut that empties the plan of a batch: the writer of the batch decides whether it may be planned again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READING = "src string"
 
 
 class Own(SparkStreamlet):
-    """A sink of the author's own, of which nobody knows what it has written."""
+    """A sink of the author's own, without a record of what it has written."""
 
     rows = AvroInlet("in", schema=READING)
 
@@ -29,7 +29,7 @@ class Own(SparkStreamlet):
         """One query."""
 
         def build_streaming_queries(self) -> Queries:
-            """Rows to nowhere."""
+            """Discard the rows."""
             return self.query("sink", self.read_stream(self.streamlet.rows).writeStream.format("noop"))
 
 
@@ -43,7 +43,7 @@ class Copy(SparkStreamlet):
         """One query."""
 
         def build_streaming_queries(self) -> Queries:
-            """Rows as they are."""
+            """Copy the rows."""
             return self.write_stream(self.read_stream(self.streamlet.rows), self.streamlet.sink)
 
 
@@ -67,8 +67,8 @@ def _sink(to: str) -> Callable[[Testkit], StreamletUnderTest]:
 def test_a_batch_is_planned_again_only_when_nothing_of_it_was_written(
     kit: Testkit, make: Callable[[Testkit], StreamletUnderTest], undecide: str | None
 ) -> None:
-    """A query whose batch was decided is refused, as its files would be taken for those of a larger batch; before the
-    decision it goes on. A sink of the author's own is refused always, the terminal never."""
+    """A query whose batch was decided is refused, as its files would count for a batch with more rows; before the
+    decision it continues. A sink of the author's own is always refused, the terminal never."""
     app = make(kit)
     for name in ("a", "b"):
         app.inlet("in").put([{"src": name}])

@@ -1,4 +1,4 @@
-"""Records that a batch has read are counted by its positions, whatever Spark counted."""
+"""Records that a batch has read are counted by its positions, independent of Spark's count."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.streamlets.runner.checkpoints.test_checkpoint import position
 
 @pytest.fixture
 def topic(tmp_path: Path) -> DeltaTopic:
-    """Three commits of ten records."""
+    """A topic with three commits of ten records."""
     topic = made(tmp_path)
     for number in range(3):
         add(topic, number, range(number * 10, number * 10 + 10))
@@ -34,8 +34,8 @@ def _source(topic: DeltaTopic, start: int | None, end: int, counted: int) -> dic
 
 
 @pytest.mark.parametrize("counted", [0, 20, 40, 5])
-def test_rows_of_a_topic_lie_between_two_positions(topic: DeltaTopic, counted: int) -> None:
-    """Executed twice, only in part or not at all (a replay whose files are there): what was read is what was read."""
+def test_rows_of_a_topic_are_counted_between_two_positions(topic: DeltaTopic, counted: int) -> None:
+    """Also if the batch is executed twice, partly, or not at all (a replay whose files exist)."""
     topics, inlets = {"readings": topic}, [_inlet()]
     for start, end, read, left in ((None, 2, 10, 20), (2, 4, 20, 0)):
         report = {"name": "q", "sources": [_source(topic, start, end, counted)]}
@@ -43,19 +43,19 @@ def test_rows_of_a_topic_lie_between_two_positions(topic: DeltaTopic, counted: i
         assert backlog(report, inlets, topics) == {"in": left}
 
 
-def test_a_batch_that_begins_nobody_knows_where(topic: DeltaTopic) -> None:
-    """The first batch of a reader that began with the latest: Spark's count has to do."""
+def test_a_batch_without_a_known_start_has_sparks_count(topic: DeltaTopic) -> None:
+    """This is the first batch of a reader that starts with the latest records."""
     report = {"name": "q", "sources": [_source(topic, None, 4, 7)]}
     assert rows_read(report, [_inlet(starting="latest")], {"readings": topic}) == 7
 
 
 def test_rows_of_other_sources_are_counted_once(topic: DeltaTopic) -> None:
-    """Spark counts them at each execution of the batch."""
+    """Spark counts them in each execution of the batch."""
     report = {"sources": [{"startOffset": 3, "endOffset": 9, "numInputRows": 40}, _source(topic, 3, 4, 20)]}
     assert rows_read(report, [_inlet()], {"readings": topic}, executions=2) == 20 + 10
 
 
-def test_two_readers_of_one_topic_are_two(topic: DeltaTopic) -> None:
-    """A join of a topic with itself has read it twice."""
+def test_two_readers_of_a_topic_are_counted_separately(topic: DeltaTopic) -> None:
+    """A join of a topic with itself reads it twice."""
     report = {"name": "q", "sources": [_source(topic, 3, 4, 1), _source(topic, 3, 4, 1)]}
     assert rows_read(report, [_inlet("a"), _inlet("b")], {"readings": topic}) == 20

@@ -1,4 +1,4 @@
-"""What a streamlet's place remembers of its batches."""
+"""The batches that a site keeps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from streamlets.runner.units.site import Site
 from streamlets.spark.listener import QueryListener
 
 
-def test_what_a_batch_brought_is_told_once_and_not_kept_for_ever(tmp_path: Path) -> None:
-    """Batches whose reports Spark drops are asked for by nobody: of those only the last are remembered."""
+def test_a_site_keeps_a_limited_number_of_written_batches(tmp_path: Path) -> None:
+    """Batches whose reports Spark drops are never requested; only the last of them are kept."""
     descriptor: Any = None
     plan = StreamletPlan("s", "m.S", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     host: Any = None
