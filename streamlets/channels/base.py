@@ -254,9 +254,6 @@ class TopicResource(Protocol):
             TopicLostError: the topic does not exist, and the plan says that the application does not manage it.
         """
 
-    def delete(self) -> None:
-        """Delete the topic with all its records."""
-
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """Return a streaming DataFrame of the topic's records, with the schema of an inlet.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -70,14 +69,6 @@ class DeltaTopic:
             topic_log.create_topic(self.path, self._clock)
         else:
             topic_log.topic_id(self.path)
-
-    def delete(self) -> None:
-        """Delete the topic with all its records."""
-        marker = self.path / topic_log.MARKER
-        marker.unlink(missing_ok=True)  # first: half a topic is no topic
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._known = self._looked_after = None
-        self._followed.clear()
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
