@@ -28,7 +28,6 @@ NOT_YET = (
     "tests/blueprint/comparison",
     "tests/blueprint/diagnostics",
     "tests/blueprint/hocon",
-    "tests/cli/test_describe.py",
     "tests/examples/test_resilience.py",
     "tests/seeded",
     "tests/streamlets/channels",
