@@ -277,7 +277,7 @@ def test_a_topic_made_again_is_another_topic(tmp_path: Path) -> None:
     add(topic, 1, [1])
     place = topic.end()
     shutil.rmtree(topic.path)
-    topic.create()
+    topic = made(tmp_path)
     add(topic, 2, [2])
     with pytest.raises(TopicLostError, match="not the one that was read from before"):
         list(topic.scan(after=place))
