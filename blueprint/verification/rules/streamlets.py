@@ -30,7 +30,7 @@ _HELP: Mapping[LoadFailureKind, str] = {
     LoadFailureKind.NOT_A_STREAMLET: "a streamlet is a class that extends `SparkStreamlet`",
     LoadFailureKind.ABSTRACT: "name a concrete class, or implement what this class lacks",
     LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is created without arguments and without side effects; "
-    "its logic has the state",
+    "keep state in its logic",
     LoadFailureKind.CHECK_RAISES: "yield a `ParameterProblem` for each invalid value in `check_parameters`",
     LoadFailureKind.SHAPE_DIFFERS: "remove the shape: by default, it consists of the declared ports",
 }
