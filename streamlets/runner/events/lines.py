@@ -51,7 +51,7 @@ def line(event: Event) -> str:
         case UnitProgressed():
             return _batch(event)
         case UnitMeasured(unit=unit, backlog=backlog):
-            return f"{unit}: {sum(backlog.values()):,} behind"
+            return f"{unit}: backlog {sum(backlog.values()):,}"
         case BatchStuck(unit=unit, batch=batch, seconds=seconds):
             return f"{unit}: stuck: batch {batch} has been running for {span(seconds)}"
         case UnitHeld(unit=unit, operator=operator, rows=rows, note=note):
@@ -130,10 +130,10 @@ def _plain(event: Event) -> dict[str, object]:
 def _batch(event: UnitProgressed) -> str:
     text = f"{event.unit}: batch {event.batch}, {event.rows_in} in"
     text += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
-    for count, what in ((event.dead_letters, "dead letters"), (event.late, "late"), (event.held, "held")):
+    for count, what in ((event.dead_letters, "dead letters"), (event.late, "late"), (event.held, "held back")):
         text += f", {count} {what}" if count else ""
     backlog = sum(event.backlog.values())
-    return f"{text}, {event.seconds:.1f} s" + (f", {backlog} behind" if backlog else "")
+    return f"{text}, {event.seconds:.1f} s" + (f", backlog {backlog}" if backlog else "")
 
 
 def span(seconds: float) -> str:

@@ -16,7 +16,7 @@ SOURCED = "id long not null, source string not null"
 
 
 def _joined(*names: str) -> type[SparkStreamlet]:
-    """A streamlet that unites inlets, in this order."""
+    """Return a streamlet with the union of inlets, in an order."""
     inlets = {name: AvroInlet(schema=EVENT) for name in names}
 
     class Logic(SparkStreamletLogic[Any]):
@@ -41,7 +41,7 @@ JoinedAB, JoinedBCA, JoinedC = _joined("a", "b"), _joined("b", "c", "a"), _joine
 
 
 class Copy(SparkStreamlet):
-    """Reads what was joined."""
+    """Reads the united records."""
 
     joined = AvroInlet(schema=SOURCED)
     copied = AvroOutlet(schema=SOURCED)
@@ -136,7 +136,7 @@ class Once(SparkStreamlet):
 
 
 class OncePerKey(Once):
-    """What a checkpoint of `Once` cannot become."""
+    """A version that is incompatible with a checkpoint of `Once`."""
 
     columns = ("id", "key")
 
@@ -156,7 +156,7 @@ class _Count(StatefulProcessor):
 
 
 class Totals(SparkStreamlet):
-    """Events of each key so far, by state of its own."""
+    """Counts the events of each key, in custom state."""
 
     events = AvroInlet(schema=EVENT)
     totals = AvroOutlet(schema="key string, n long")

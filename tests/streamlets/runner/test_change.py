@@ -1,4 +1,4 @@
-"""Applications change, their topics and checkpoints stay: nothing is lost or doubled, and what cannot be is refused."""
+"""Applications change on their topics and checkpoints: no record is lost or duplicated; some changes are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Deployed:
         self._folder = folder
 
     def become(self, streamlets: str, topics: str, *settings: str) -> ApplicationUnderTest:
-        """The next version."""
+        """Return the next version."""
         text = f"blueprint {{\n streamlets {{\n{streamlets} }}\n topics {{\n{topics} }}\n}}\nflow.application = app\n"
         path = self._folder / "blueprint.conf"
         path.write_text(text.replace("@", f"{_APP}."))
@@ -39,18 +39,18 @@ class Deployed:
 
 @pytest.fixture
 def deployed(spark: SparkSession, tmp_path: Path) -> Deployed:
-    """Nothing yet."""
+    """An application without a version yet."""
     return Deployed(spark, tmp_path)
 
 
 def events(ids: Iterable[int], minute: int = 0) -> list[dict[str, Any]]:
-    """Events of two keys, a second apart from each other."""
+    """Return events of two keys at intervals of a second."""
     return [{"id": i, "at": f"2024-01-01T00:{minute:02}:{i % 60:02}", "key": "ab"[i % 2]} for i in ids]
 
 
 def test_inlets_and_streamlets_come_and_go(deployed: Deployed) -> None:
-    """Inlets are added, removed and put in another order, a streamlet is added and removed, a parameter and a trigger
-    change: each record comes through once, in the version that met it."""
+    """Inlets are added, removed and reordered, a streamlet is added and removed, a parameter and a trigger change: each
+    record is processed once."""
     raw = "{name} {{ consumers = [join.{name}], managed = no }}\n"
     a, b, c = (raw.format(name=name) for name in "abc")
     app = deployed.become(" join = @JoinedAB", a + b + "joined { producers = [join.out] }")
@@ -79,8 +79,8 @@ def test_inlets_and_streamlets_come_and_go(deployed: Deployed) -> None:
 
 @pytest.mark.parametrize("middle", [("Writer1", "Reader2"), ("Writer2", "Reader1")])
 def test_a_schema_evolves_readers_or_writers_first(deployed: Deployed, middle: tuple[str, str]) -> None:
-    """Old and new records lie side by side on a topic that is in use; every reader reads each once, the new one with
-    the default where the writer did not know the field."""
+    """A topic in use has old and new records. Every reader reads each record once, the new reader with the default of a
+    field that the writer did not have."""
     topics = (
         "raw { consumers = [write.events], managed = no }\n"
         "orders { producers = [write.orders], consumers = [read.orders] }\nseen { producers = [read.seen] }"
@@ -104,10 +104,10 @@ _TOPICS = """
 """
 
 
-def test_stateful_streamlets_go_on_with_their_state(deployed: Deployed) -> None:
-    """Windows, deduplication and state of one's own, restarted twice and with a changed parameter, come to what one
-    undisturbed run would; a change that Spark cannot carry over is refused with what to do, and once the code is as it
-    was nothing is lost or doubled."""
+def test_stateful_streamlets_continue_with_their_state(deployed: Deployed) -> None:
+    """Windows, deduplication and custom state, restarted twice and with a changed parameter, have the result of an
+    uninterrupted run. A change that Spark cannot carry over is refused with help; after the old code is restored, no
+    record is lost or duplicated."""
     app = deployed.become(_STATEFUL, _TOPICS)
     app.topic("events").put(events(range(20)))
     app.step()

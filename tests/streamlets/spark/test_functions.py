@@ -1,4 +1,4 @@
-"""Python functions that were made before Spark, and are used by one Spark after another."""
+"""Python functions that were created before Spark, and are used by several Sparks in succession."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _gateway() -> Any:
 
 
 def test_a_function_forgets_the_java_object_of_a_process_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as its Java process is the one that runs it keeps the object; PySpark makes another one with the next."""
+    """It keeps its Java object while that Java process is running; PySpark creates another one with the next."""
     made_before: Any = F.udf(lambda n: n, LongType())
     renew_functions()
     renew_functions()  # each start of Spark asks for it

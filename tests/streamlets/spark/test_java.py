@@ -1,4 +1,4 @@
-"""What is said when there is no Java to start Spark with."""
+"""Errors without a Java to start Spark with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlets.spark.session import SessionError
 
 
 def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Java there is one error that says what to install."""
+    """Without Java there is an error with what to install."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SessionError, match="Spark needs Java") as caught:
@@ -20,7 +20,7 @@ def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_java_home_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A JAVA_HOME that leads nowhere is named."""
+    """A JAVA_HOME that does not exist is an error with its path."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
-    with pytest.raises(SessionError, match=r"JAVA_HOME is .*gone, but there is no"):
+    with pytest.raises(SessionError, match=r"JAVA_HOME is .*gone, but .*java does not exist"):
         require_java()

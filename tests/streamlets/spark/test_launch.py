@@ -1,4 +1,4 @@
-"""How Spark's Java process is started: what its command line shows, where its files go, and why it did not come up."""
+"""The launch of Spark's Java process: its command line, its files, and the reason when it does not start."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ spark.stop()
 @pytest.mark.spark
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the command line of a process is read in /proc")
 def test_no_setting_is_on_the_command_line_of_java(tmp_path: Path) -> None:
-    """Settings, options of Java among them, reach it exactly, though any user may read the arguments of a process. Its
-    temporary files are inside the state directory, and those of one that was killed are deleted before."""
+    """Settings, including options of Java, are passed exactly but not as arguments, which any user can read. Temporary
+    files are in the state directory, and those of a killed process are deleted first."""
     folder = tmp_path / "with space"
     done = subprocess.run(
         [sys.executable, "-c", _START, str(folder), _SECRET], capture_output=True, text=True, timeout=600, check=False
@@ -57,14 +57,14 @@ def test_no_setting_is_on_the_command_line_of_java(tmp_path: Path) -> None:
 
 
 def test_files_of_settings_are_the_owners_and_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While Java starts nobody else can read them; arguments that the user set for the launcher stay."""
+    """While Java starts, only the user can read them; arguments that the user set for the launcher are kept."""
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--verbose pyspark-shell")
     with launch_files(tmp_path, {"spark.a": "b c"}, ["-Dx=y"]):
         files = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
         assert files == {"spark.properties": 0o600, "java.options": 0o600}
         assert "spark.a=b\\ c\n" in (tmp_path / "spark.properties").read_text()
-        told = os.environ["PYSPARK_SUBMIT_ARGS"]
-        assert told == f"--properties-file {tmp_path}/spark.properties --load-spark-defaults --verbose pyspark-shell"
+        words = os.environ["PYSPARK_SUBMIT_ARGS"]
+        assert words == f"--properties-file {tmp_path}/spark.properties --load-spark-defaults --verbose pyspark-shell"
     assert not list(tmp_path.iterdir())
     assert os.environ["PYSPARK_SUBMIT_ARGS"] == "--verbose pyspark-shell"
 
@@ -92,7 +92,7 @@ _WARNING = "WARNING: Using incubator modules: jdk.incubator.vector\n"
     ],
 )  # fmt: skip
 def test_why_java_did_not_come_up(tmp_path: Path, code: int, log: str, why: str) -> None:
-    """The signal or exit code, and its last error: a warning is not the cause."""
+    """The error has the signal or exit code, and the last error of the log, not a warning."""
     (tmp_path / "jvm.log").write_text(log)
     error = start_failure(code, tmp_path / "jvm.log")
     assert why in str(error)
@@ -128,7 +128,7 @@ except SessionError as error:
 
 @pytest.mark.spark
 def test_java_that_is_killed_while_it_starts(tmp_path: Path) -> None:
-    """A real one: PySpark reports only that it exited, and the log has warnings."""
+    """With a real process, of which PySpark only reports that it exited, and whose log has warnings."""
     done = subprocess.run(
         [sys.executable, "-c", _KILLED, str(tmp_path)], capture_output=True, text=True, timeout=600, check=False
     )

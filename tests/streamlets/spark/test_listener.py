@@ -1,4 +1,4 @@
-"""What Spark tells of queries reaches whoever claimed them, and nothing is kept of those that are over."""
+"""Events of queries reach the unit that claimed them, and nothing is kept of queries that are over."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def terminated(run_id: str) -> SimpleNamespace:
 
 
 class Heard:
-    """Notes what a claim is told."""
+    """Records the events of a claim."""
 
     def __init__(self) -> None:
         self.told: list[int | str] = []
@@ -40,7 +40,7 @@ class Heard:
 
 
 def test_a_query_that_ended_before_it_was_claimed_is_told_in_order() -> None:
-    """Its batches, then its end; whoever claimed it is not kept for events that cannot come."""
+    """First its batches, then its end; the claim is not kept for further events."""
     listener, heard = QueryListener(), Heard()
     for batch in range(3):
         listener.onQueryProgress(progress("fast", batch))
@@ -52,7 +52,7 @@ def test_a_query_that_ended_before_it_was_claimed_is_told_in_order() -> None:
 
 
 def test_events_reach_the_claim_until_the_end() -> None:
-    """Also those from before the claim; after the end, or once it is released, nothing does."""
+    """Also events from before the claim, but none after the end or a release."""
     listener, ended, released = QueryListener(), Heard(), Heard()
     for run_id, heard in (("a", ended), ("b", released)):
         listener.onQueryProgress(progress(run_id, 0))
@@ -66,7 +66,7 @@ def test_events_reach_the_claim_until_the_end() -> None:
 
 
 def test_a_query_that_nobody_claims_is_remembered_in_part() -> None:
-    """However long it runs, and however many there are: the last events of the last ones."""
+    """The last events of the last runs are kept, for any number of events and runs."""
     listener, late, gone = QueryListener(), Heard(), Heard()
     for run in range(100):
         listener.onQueryProgress(progress(f"run-{run}", 0))

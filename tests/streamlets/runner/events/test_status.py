@@ -108,7 +108,7 @@ def test_lines_and_json_of_events() -> None:
     data = json.loads(json_line(event))
     assert (data["event"], data["streamlet"], data["query"]) == ("unit-changed", "b", "out")
     batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, 1, 0, {"in": 5}, 2, 0.25)
-    assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letters, 2 held, 0.2 s, 5 behind"
+    assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letters, 2 held back, 0.2 s, backlog 5"
     held = UnitHeld(1.0, B, "aggregation", 33, "windows open")
     assert line(held) == "b.out: 33 rows remain in state: aggregation (windows open)"
     assert line(UnitHeld(1.0, B, "join (left side)", 1)) == "b.out: 1 row remains in state: join (left side)"

@@ -49,27 +49,27 @@ class Starts:
         return self.made[-1]
 
 
-def test_one_that_dies_is_told_once_and_replaced_once(tmp_path: Path) -> None:
-    """Its end is told with its cause; of many who ask at a time, all get the same new one."""
-    starts, told = Starts(), SimpleQueue[Failure]()
-    host = SparkHost(starts, told.put, tmp_path / "jvm.log")
+def test_an_exited_spark_is_reported_once_and_replaced_once(tmp_path: Path) -> None:
+    """The report has the cause; concurrent calls get the same new Spark."""
+    starts, failures = Starts(), SimpleQueue[Failure]()
+    host = SparkHost(starts, failures.put, tmp_path / "jvm.log")
     assert host.spark() is starts.made[0]
     assert host.failure() is None
     starts.made[0].process.kill()
-    assert told.get(timeout=300).cause == "Spark's Java process exited (killed by signal 9)"
+    assert failures.get(timeout=300).cause == "Spark's Java process exited (killed by signal 9)"
     assert host.failure() is not None
-    with ThreadPoolExecutor(4) as asking:
-        found = list(asking.map(lambda _: host.spark(), range(4)))
-    assert set(map(id, found)) == {id(starts.made[1])}
+    with ThreadPoolExecutor(4) as pool:
+        sparks = list(pool.map(lambda _: host.spark(), range(4)))
+    assert set(map(id, sparks)) == {id(starts.made[1])}
     assert len(starts.made) == 2
     assert host.alive
     host.stop()
     with pytest.raises(Empty):
-        told.get(timeout=0.2)
+        failures.get(timeout=0.2)
 
 
 def test_one_that_does_not_start_again_is_tried_again_later(tmp_path: Path) -> None:
-    """Whoever asks gets the reason; the next one who asks may have more luck."""
+    """The call that tries to start it raises the reason; the next call may succeed."""
     starts = Starts()
     host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log")
     starts.made[0].stop()
@@ -104,11 +104,11 @@ def test_the_first_one_must_start(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("code", "words"), [(3, ""), (1, "java.lang.OutOfMemoryError: Java heap space")])
 def test_lack_of_memory_is_said(tmp_path: Path, code: int, words: str) -> None:
-    """An exit code or last words that speak of memory come with what to set."""
-    told = SimpleQueue[Failure]()
+    """After an exit code or a last error about memory, the cause has the setting."""
+    failures = SimpleQueue[Failure]()
     (tmp_path / "jvm.log").write_text(f"{'-' * 1_000_000}\n{words}\n")
-    SparkHost(Starts(f"raise SystemExit({code})"), told.put, tmp_path / "jvm.log")
-    assert told.get(timeout=300).cause == (
+    SparkHost(Starts(f"raise SystemExit({code})"), failures.put, tmp_path / "jvm.log")
+    assert failures.get(timeout=300).cause == (
         f"Spark's Java process exited (exit code {code}, out of memory; "
         "increase `spark.driver.memory` in `flow.runtimes.spark`)"
     )

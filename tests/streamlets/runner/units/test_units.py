@@ -41,7 +41,7 @@ def _idle_report(batch: int) -> dict[str, Any]:
 
 @dataclass
 class FakeQuery:
-    """A query whose reports are known to itself, as Spark keeps them, and told only when a test tells them."""
+    """A query that keeps its reports, as in Spark; the listener only gets those that a test passes on."""
 
     reports: list[dict[str, Any]]
     runId: str = "r"  # noqa: N815 - as Spark has it
@@ -70,7 +70,7 @@ class FakeSite:
     """The place of one query `out`."""
 
     query: FakeQuery
-    told: dict[int, BatchWritten]
+    batches: dict[int, BatchWritten]
     listener: QueryListener = field(default_factory=QueryListener)
     bounded: bool = True
     alive: bool = True
@@ -81,8 +81,8 @@ class FakeSite:
         return self.query
 
     def written(self, query: str, batch: int) -> BatchWritten | None:
-        """What the channel told, once."""
-        return self.told.pop(batch, None)
+        """Return what the channel reported, once."""
+        return self.batches.pop(batch, None)
 
     def rows_read(self, report: dict[str, Any], executions: int) -> int:
         """As Spark counts them."""
@@ -108,11 +108,11 @@ def _next(facts: SimpleQueue[Fact], kind: type[F]) -> F:
 
 
 def test_batches_that_the_bus_dropped_are_counted_once() -> None:
-    """Reports that never came are asked of the query at its end, those that came twice count once, and the rows of a
-    last batch that read nothing are told before the end is."""
+    """Missing reports are read from the query at its end, repeated ones count once, and the rows of a last batch
+    without input are reported before the end."""
     query = FakeQuery([_report(0, 10), _report(1, 5), _report(2, 0)])
-    told = {n: BatchWritten("a", "out", n, {"out": rows}) for n, rows in enumerate((7, 5, 3))}
-    site, facts = FakeSite(query, told), SimpleQueue[Fact]()
+    written = {n: BatchWritten("a", "out", n, {"out": rows}) for n, rows in enumerate((7, 5, 3))}
+    site, facts = FakeSite(query, written), SimpleQueue[Fact]()
     write = StreamingWrite("out", None)  # type: ignore[arg-type]
     unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, write)  # type: ignore[arg-type]
     unit.start(1)
@@ -147,8 +147,8 @@ def test_an_idle_query_has_no_batch() -> None:
     assert [fact.progress.batch for fact in facts_left if isinstance(fact, Progressed)] == [4]
 
 
-def test_the_end_of_a_query_is_told_whatever_is_wrong_with_its_counts() -> None:
-    """What raises while the last batches are counted is logged; the supervisor would wait for the end in vain."""
+def test_the_end_of_a_query_is_reported_despite_an_error_in_its_counts() -> None:
+    """An exception while the last batches are counted is logged; the supervisor would otherwise wait for ever."""
     query, facts, logged = FakeQuery([_report(0, 10)]), SimpleQueue[Fact](), list[str]()
     site: Any = FakeSite(query, {})
 
@@ -196,9 +196,9 @@ def test_a_query_that_fails_while_the_next_one_starts_ends_with_it() -> None:
     assert facts.empty()
 
 
-def test_a_query_is_started_that_somebody_else_had_built() -> None:
-    """Without anything built here it is built by its name; one that is not there any more fails for good. While Spark
-    is gone nobody looks for it."""
+def test_a_query_that_another_process_had_built_is_started() -> None:
+    """It is built again and selected by its name; a query that no longer exists fails for good. It is not checked while
+    Spark is not running."""
     query, facts = FakeQuery([_report(0, 10)]), SimpleQueue[Fact]()
     site: Any = FakeSite(query, {})
     site.build = lambda: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
@@ -209,7 +209,7 @@ def test_a_query_is_started_that_somebody_else_had_built() -> None:
     for _ in range(3):
         unit.check()
     assert facts.empty()
-    gone = QueryUnit(UnitId("a", "gone"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
+    gone = QueryUnit(UnitId("a", "removed"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     gone.start(1)
     failure = _next(facts, Ended).failure
     assert failure is not None
@@ -229,8 +229,8 @@ class Rates(SparkStreamlet):
             def look(rows, number):
                 while Path("HANGING").exists():
                     time.sleep(0.1)
-                if not Path("MENDED").exists():
-                    raise RuntimeError("not mended yet")
+                if not Path("FIXED").exists():
+                    raise RuntimeError("not fixed yet")
             mine = self.source("mine", format="rate", options={"rowsPerSecond": 50}).writeStream.foreachBatch(look)
             other = self.source("other", format="rate", options={"rowsPerSecond": 50}).writeStream.format("noop")
             started = mine.option("checkpointLocation", self.context.checkpoint_dir("mine")).start()
@@ -245,7 +245,7 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
     """A place for the streamlet above, in a session of its own."""
     name = f"started_{request.node.name}"
     (tmp_path / f"{name}.py").write_text(
-        _MODULE.replace("MENDED", str(tmp_path / "mended"))
+        _MODULE.replace("FIXED", str(tmp_path / "fixed"))
         .replace("BROKEN", str(tmp_path / "broken"))
         .replace("HANGING", str(tmp_path / "hanging"))
     )
@@ -266,19 +266,19 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
 
 @pytest.mark.spark
 def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) -> None:
-    """A streamlet that starts a query itself is never split: one failing query ends all, a restart builds all anew, and
-    a drain ends each of them on a commit."""
+    """A streamlet that starts a query itself is never split: a failing query ends all of them, a restart builds all of
+    them again, and a drain ends each of them after a commit."""
     facts: SimpleQueue[Fact] = SimpleQueue()
     unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(2), facts.put, lambda _, text: None)
     unit.start(1)
     ended = _next(facts, Ended)
     assert (ended.unit, ended.run) == (unit.id, 1)
     assert ended.failure is not None
-    assert ended.failure.cause == "RuntimeError: not mended yet"
+    assert ended.failure.cause == "RuntimeError: not fixed yet"
     assert [frame.rpartition(" in ")[2] for frame in ended.failure.frames] == ["look"]
     assert _active(site) == set()
 
-    (tmp_path / "mended").touch()
+    (tmp_path / "fixed").touch()
     unit.start(2)
     assert _next(facts, Started) == Started(unit.id, 2)
     assert _next(facts, Progressed).progress.unit == unit.id
@@ -294,7 +294,7 @@ def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) ->
 @pytest.mark.spark
 def test_where_a_batch_is(site: Site, tmp_path: Path) -> None:
     """Of a function of `foreachBatch` that hangs the author's line is reported, else where Spark's own thread is."""
-    (tmp_path / "mended").touch()
+    (tmp_path / "fixed").touch()
     (tmp_path / "hanging").touch()
     facts: SimpleQueue[Fact] = SimpleQueue()
     unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(2), facts.put, lambda _, text: None)
@@ -321,9 +321,9 @@ def _located(unit: StreamletUnit, facts: SimpleQueue[Fact]) -> BatchStuck:
 
 @pytest.mark.spark
 def test_a_failure_while_the_author_starts_leaves_nothing_running(site: Site, tmp_path: Path) -> None:
-    """When the second query cannot be started, or the author's code fails behind the first, that one, already up, is
-    stopped, and the failure is told."""
-    (tmp_path / "mended").touch()
+    """When the second query cannot be started, or the author's code fails after the first, the running query is
+    stopped, and the failure is reported."""
+    (tmp_path / "fixed").touch()
     (tmp_path / "checkpoints" / "rates").mkdir(parents=True)
     (tmp_path / "checkpoints" / "rates" / "other").write_text("a file where a folder is to be")
     facts: SimpleQueue[Fact] = SimpleQueue()
@@ -334,7 +334,7 @@ def test_a_failure_while_the_author_starts_leaves_nothing_running(site: Site, tm
     (tmp_path / "broken").touch()
     unit.start(2)
     while (ended := _next(facts, Ended)).run == 1:
-        pass  # the end of the one that was up is told, too
+        pass  # the end of the first query is reported, too
     assert ended.failure is not None
     assert ended.failure.cause == "RuntimeError: broken behind it"
     assert _active(site) == set()
@@ -346,7 +346,7 @@ def _active(site: Site) -> set[str | None]:
 
 
 def test_no_queries_is_a_failure_for_good() -> None:
-    """A logic that builds nothing fails at once, and says so."""
+    """A logic without queries fails for good at once."""
     facts: SimpleQueue[Fact] = SimpleQueue()
     site: Any = SimpleNamespace(build=lambda: (), bounded=False)
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
@@ -356,7 +356,7 @@ def test_no_queries_is_a_failure_for_good() -> None:
 
 
 def test_queries_the_runner_starts_become_units_of_their_own() -> None:
-    """Writes that nobody started are supervised each for itself, by its own options where the settings have none."""
+    """Unstarted writes are supervised separately, with their own options where there are no settings."""
     facts: SimpleQueue[Fact] = SimpleQueue()
     options = {"max_attempts": 3, "random_factor": 0.2}
     writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
