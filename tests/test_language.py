@@ -22,10 +22,6 @@ NOT_YET = (
     "streamlets/channels",
     "streamlets/egress",
     "tests/blueprint/*.py",
-    "tests/blueprint/comparison",
-    "tests/blueprint/diagnostics",
-    "tests/blueprint/hocon",
-    "tests/seeded",
     "tests/streamlets/channels",
     "tests/streamlets/egress",
 )

@@ -48,7 +48,7 @@ def streamlet(
     line: int = 1,
     **outlet: object,
 ) -> StreamletDescriptor:
-    """Return a streamlet whose class stands in `line`, its ports below; `outlet` holds for every outlet."""
+    """Return a streamlet whose class is defined in `line`, its ports below; `outlet` applies to every outlet."""
     ports_in = [port(name, schema, line + 1 + i) for i, (name, schema) in enumerate((inlets or {}).items())]
     ports_out = [port(name, schema, line + 5 + i, **outlet) for i, (name, schema) in enumerate((outlets or {}).items())]
     return StreamletDescriptor(
@@ -57,15 +57,15 @@ def streamlet(
 
 
 class PaperCatalog:
-    """Knows the streamlets it was given; a class called otherwise is not found."""
+    """Describes the streamlets of its constructor; other classes are not found."""
 
     def __init__(self, *known: StreamletDescriptor | tuple[str, LoadFailure]) -> None:
         self.known: dict[str, StreamletDescriptor | LoadFailure] = {}
-        for each in known:
-            if isinstance(each, tuple):
-                self.known[each[0]] = each[1]
+        for descriptor in known:
+            if isinstance(descriptor, tuple):
+                self.known[descriptor[0]] = descriptor[1]
             else:
-                self.known[each.class_name] = each
+                self.known[descriptor.class_name] = descriptor
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """As given."""

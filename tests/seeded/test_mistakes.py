@@ -86,6 +86,6 @@ def test_one_mistake_gives_one_finding(mistake: Mistake, workshop: Path) -> None
     text = file.read_text(encoding="utf-8")
     assert mistake.old in text
     file.write_text(text.replace(mistake.old, mistake.new, 1), encoding="utf-8")
-    places = [(found.code, found.primary and found.primary.span) for found in verified(workshop).diagnostics]
-    told = [(code, f"{span.file}:{span.line}:{span.column}" if span else "") for code, span in places]
-    assert told == [(mistake.code, mistake.place)]
+    places = [(finding.code, finding.primary and finding.primary.span) for finding in verified(workshop).diagnostics]
+    reported = [(code, f"{span.file}:{span.line}:{span.column}" if span else "") for code, span in places]
+    assert reported == [(mistake.code, mistake.place)]

@@ -224,7 +224,7 @@ LOGIC_CASES: list[tuple[str, Changed, list[tuple[str, str, tuple[str, ...]]]]] =
      both(queries(out=SUMS, peek=DescribedQuery(("in",), ("dedupe",))), APP),
      [("change-query-removed", "state-loss", ("mean.peek",))]),
     ("query renamed", both(APP, queries(sums=SUMS)), [("change-query-renamed", "state-loss", ("mean.out",))]),
-    ("two alike renamed, so that it cannot be told which is which",
+    ("two alike renamed, so that it cannot be reported which is which",
      both(queries(a=PLAIN, b=PLAIN), queries(c=PLAIN, d=PLAIN)),
      [("change-query-removed", "drain", ()), ("change-query-removed", "drain", ()),
       ("change-query-added", "safe", ()), ("change-query-added", "safe", ())]),
@@ -272,17 +272,17 @@ LOGIC_CASES: list[tuple[str, Changed, list[tuple[str, str, tuple[str, ...]]]]] =
     ("changed", "wanted"), [case[1:] for case in LOGIC_CASES], ids=[case[0] for case in LOGIC_CASES]
 )
 def test_what_logic_tells_has_its_class(changed: Changed, wanted: list[tuple[str, str, tuple[str, ...]]]) -> None:
-    """Where both sides know their queries a change of logic is told, and no worst case is assumed of ports."""
+    """If both sides have queries, a change of logic is reported, and the worst case is not assumed for ports."""
     assert [(change.code, change.needs.value, change.queries) for change in compare(*changed())] == wanted
 
 
 def test_every_class_has_an_example() -> None:
-    """No class is there for nothing."""
+    """No class is without an example."""
     assert {case[3] for case in CASES} == {each.value for each in ChangeClass}
 
 
 def test_a_topic_under_another_id_is_the_same_while_its_place_is() -> None:
-    """Readers of a topic whose id changed and whose name on the channel did not go on: nothing is rewired."""
+    """Readers of a topic whose id changed, but not its name on the channel, continue: nothing is rewired."""
     new = with_streamlet(
         with_streamlet(APP, "mean", outlets={"out": DescribedOutlet("averages", READING)}),
         "archive",
@@ -299,7 +299,7 @@ def test_a_topic_under_another_id_is_the_same_while_its_place_is() -> None:
 
 
 def test_a_pinned_setting_names_the_queries_it_does_not_reach() -> None:
-    """What a checkpoint keeps changes nothing for a query that has one, and the change says so."""
+    """A setting stored in a checkpoint does not affect its query, and the change reports it."""
     (pinned,) = compare(*same_but("mean", spark={"spark.sql.shuffle.partitions": "4"})())
     assert "`mean.out`" in pinned.causes[0]
     (free,) = compare(*same_but("mean", spark={"spark.sql.ansi.enabled": "false"})())
@@ -307,14 +307,14 @@ def test_a_pinned_setting_names_the_queries_it_does_not_reach() -> None:
 
 
 def test_what_is_not_known_is_said_to_be_so() -> None:
-    """A class that rests on the worst case says where the answer is to be had."""
+    """A change for which the worst case is assumed names the descriptor that has the answer."""
     new = with_streamlet(UNKNOWN, "archive", class_name="app.Store")
     (change,) = compare(UNKNOWN, new)
     assert any("`flow describe`" in cause for cause in change.causes)
 
 
 def test_the_worst_comes_first() -> None:
-    """Changes stand in the order of what they take; `worst` is that of the first."""
+    """Changes are in descending order of class; `worst` is the class of the first."""
     new = with_streamlet(APP, "mean", class_name="app.Median", trigger="available-now")
     found = compare(APP, without(new, "archive"))
     assert [change.needs.value for change in found] == ["state-loss", "drain", "safe"]

@@ -1,4 +1,4 @@
-"""Descriptors as text: the same again, in one order, without secrets; and nothing that is none is taken for one."""
+"""Descriptors as text: they read back equal, in a fixed order, without secrets; other texts are rejected."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ APPLICATIONS = st.builds(
 @settings(max_examples=examples(150), deadline=None)
 @given(APPLICATIONS)
 def test_what_is_written_is_read_again(described: ApplicationDescriptor) -> None:
-    """A descriptor, read back, gives the same text, and no change against itself."""
+    """A descriptor that is read again gives the same text, and no change against itself."""
     text = to_json(described)
     again = read_descriptor(text, "old.json").descriptor
     assert to_json(again) == to_json(read_descriptor(to_json(again), "old.json").descriptor)
@@ -83,7 +83,7 @@ def test_what_is_written_is_read_again(described: ApplicationDescriptor) -> None
 @settings(max_examples=examples(150), deadline=None)
 @given(APPLICATIONS, APPLICATIONS)
 def test_any_two_can_be_compared(old: ApplicationDescriptor, new: ApplicationDescriptor) -> None:
-    """Whatever they are: no exception, the same answer twice, the worst first, each change with a place."""
+    """Any two: no exception, the same result twice, the strongest change first, each change with a place."""
     found = compare(old, new)
     assert found == compare(old, new)
     ranks = [change.needs.rank for change in found]
@@ -93,7 +93,7 @@ def test_any_two_can_be_compared(old: ApplicationDescriptor, new: ApplicationDes
 
 
 def test_the_order_of_names_does_not_matter() -> None:
-    """Equal applications give equal texts, however they were put together."""
+    """Equal applications give equal texts, in whatever order they were defined."""
     one = application()
     other = replace(one, streamlets=backwards(one.streamlets), topics=backwards(one.topics))
     assert to_json(one) == to_json(other)
@@ -105,7 +105,7 @@ def backwards(names: Mapping[str, T]) -> dict[str, T]:
 
 
 def test_a_chain_of_safe_changes_is_safe_at_every_step() -> None:
-    """Fields come with defaults, readers and parameters change, a streamlet comes: nothing is ever lost."""
+    """Fields with defaults are added, readers and parameters change, a streamlet is added: nothing is ever lost."""
     assert len(APPS) > 4
     for before, after in itertools.pairwise(APPS):
         found = compare(before, after)
@@ -114,7 +114,7 @@ def test_a_chain_of_safe_changes_is_safe_at_every_step() -> None:
 
 
 def test_all_writers_there_ever_were_count() -> None:
-    """A field that goes and comes again with another type is found where a topic still has its records."""
+    """A field that is removed and added again with another type is reported if a topic still has its records."""
     first = contract(src="string", value="string")
     again = with_streamlet(application(), "archive", inlets={"in": DescribedInlet("means", contract(src="string"))})
     assert [change.needs.value for change in compare(again, application())] == ["safe"]
@@ -139,7 +139,7 @@ MANGLED = (
 
 @pytest.mark.parametrize("text", MANGLED)
 def test_what_is_no_descriptor_is_one_finding_in_its_place(text: str) -> None:
-    """A file that somebody made or cut by hand is told, with its place, as any other finding."""
+    """A file that was written or edited by hand is a finding with a place, as any other."""
     with pytest.raises(DescriptorError) as raised:
         read_descriptor(text, "old.json")
     assert raised.value.diagnostic.primary is not None
@@ -149,7 +149,7 @@ def test_what_is_no_descriptor_is_one_finding_in_its_place(text: str) -> None:
 @settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_a_descriptor_with_anything_in_any_place_is_read_or_refused(data: st.DataObject) -> None:
-    """Some value of the file replaced by another: it is read, or refused with a finding, and never fails otherwise."""
+    """A file with one value replaced is read, or rejected with a finding; it never raises anything else."""
     document = json.loads(to_json(application()))
     here = document
     for _ in range(data.draw(st.integers(0, 7))):

@@ -1,4 +1,4 @@
-"""Fixes as edits of a text: which go together, and that nothing else of the text changes."""
+"""Fixes as edits of a text: which are compatible, and that the rest of the text stays unchanged."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def edit(line: int, column: int, end: int, text: str, file: str = "a.conf") -> E
 
 def fixing(*edits: Edit) -> Diagnostic:
     """Return a finding with a fix."""
-    return finding("unknown-key", "a slip", edits[0].span, fix=Fix(FixKind.RENAME_KEY, "mend it", edits))
+    return finding("unknown-key", "a slip", edits[0].span, fix=Fix(FixKind.RENAME_KEY, "fix it", edits))
 
 
-def test_a_fix_that_touches_another_waits() -> None:
-    """Edits never overlap: the first fix is taken whole, the one that touches it not at all."""
+def test_overlapping_fixes_are_not_made_together() -> None:
+    """The first fix is chosen as a whole, the one that overlaps it not at all."""
     first, second, third = (
         fixing(edit(1, 1, 4, "x"), edit(3, 1, 2, "x")),
         fixing(edit(1, 3, 6, "y"), edit(2, 1, 2, "y")),
@@ -44,22 +44,22 @@ def test_a_fix_that_touches_another_waits() -> None:
     assert chosen.edits == {"a.conf": (edit(1, 1, 4, "x"), edit(1, 4, 6, "z"), edit(3, 1, 2, "x"))}
 
 
-def test_the_same_edit_twice_is_one() -> None:
-    """Two findings that one edit mends are both mended by it."""
+def test_equal_edits_are_made_once() -> None:
+    """Two findings with the same edit are both fixed by it."""
     chosen = choose((fixing(edit(1, 1, 4, "x")), fixing(edit(1, 1, 4, "x"))))
     assert len(chosen.fixed) == 2
     assert chosen.edits == {"a.conf": (edit(1, 1, 4, "x"),)}
 
 
-def test_comments_inside_what_is_replaced_are_kept() -> None:
-    """They stand in front of the new text, in its column; what only looks like one is none."""
+def test_comments_inside_replaced_text_are_kept() -> None:
+    """They are before the new text, in its column; a `#` in a string is not a comment."""
     text = 'a {\n  b { # one\n    "x#y" = 1 // two\n  }\n}\n'
     made = apply(text, [Edit(Span("a.conf", 2, 3, 4, 4), "c { }")]).text
     assert made == "a {\n  # one\n  // two\n  c { }\n}\n"
 
 
-def test_a_place_that_is_not_there_is_no_place() -> None:
-    """A file that was changed since it was verified is left alone."""
+def test_an_edit_outside_the_text_is_rejected() -> None:
+    """A file that was changed after verification is not edited."""
     for bad in (edit(9, 1, 2, "x"), edit(1, 1, 99, "x"), edit(1, 9, 10, "x")):
         with pytest.raises(MisfitError):
             apply("short\n", [bad])
@@ -89,10 +89,10 @@ def written(slips: frozenset[int], noise: list[str], *, crlf: bool, mark: bool) 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.frozensets(st.sampled_from(range(len(SLIPS))), min_size=1), NOISE, st.booleans(), st.booleans())
-def test_fixed_is_what_would_have_been_written(
+def test_fixed_text_is_the_correct_text(
     tmp_path: Path, slips: frozenset[int], noise: list[str], crlf: bool, mark: bool
 ) -> None:
-    """After fixing nothing is found, all else is as it was to the byte, and fixing again changes nothing."""
+    """After fixing there is no finding, the rest is unchanged byte for byte, and fixing again changes nothing."""
     file = tmp_path / "blueprint.conf"
     file.write_bytes(written(slips, noise, crlf=crlf, mark=mark).encode())
     for _ in range(len(SLIPS)):

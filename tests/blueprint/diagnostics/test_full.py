@@ -33,30 +33,30 @@ def drawn(text: str, at: Span | None, *also: Label, width: int = 80, **more: obj
     sources = Sources()
     sources.add("a.conf", text)
     label = str(more.pop("label", ""))
-    one = finding("unknown-key", "no such key", at, label=label, also=also, **more)  # type: ignore[arg-type]
-    return render_finding(one, sources, width=width)
+    diagnostic = finding("unknown-key", "no such key", at, label=label, also=also, **more)  # type: ignore[arg-type]
+    return render_finding(diagnostic, sources, width=width)
 
 
 def test_the_span_is_underlined_and_labelled() -> None:
-    """Line number, line, carets, and what is said about it behind them."""
+    """Line number, line, carets, and the message after them."""
     assert drawn("one\ntwo three\n", span(2, 5, 10), label="this") == (
         "error[unknown-key]: no such key\n --> a.conf:2:5\n  |\n2 | two three\n  |     ^^^^^ this\n"
     )
 
 
 def test_wide_characters_take_two_columns() -> None:
-    """The carets stand under the characters that are meant."""
+    """The carets are below their characters."""
     assert drawn("日本 = x", span(1, 1, 3)).splitlines()[-1] == "  | ^^^^"
     assert drawn("日本 = x", span(1, 6, 7)).splitlines()[-1] == "  |        ^"
 
 
-def test_combining_characters_take_none() -> None:
-    """An accent of its own does not move the carets."""
+def test_combining_characters_take_no_column() -> None:
+    """A separate accent does not move the carets."""
     assert drawn("e\u0301 = x", span(1, 6, 7)).splitlines()[-1] == "  |     ^"
 
 
-def test_tabs_are_four_blanks() -> None:
-    """Whatever the terminal makes of tabs."""
+def test_tabs_are_four_spaces() -> None:
+    """Independent of the tab stops of the terminal."""
     lines = drawn("\tkey = x", span(1, 2, 5)).splitlines()
     assert lines[-2:] == ["1 |     key = x", "  |     ^^^"]
 
@@ -67,34 +67,34 @@ def test_control_characters_cannot_reach_the_terminal() -> None:
     assert "\x1b" not in text and "\x07" not in text
 
 
-def test_what_cannot_be_seen_is_shown() -> None:
-    """Invisible characters, and those that turn the direction of writing, take a column of their own."""
+def test_invisible_characters_are_shown() -> None:
+    """Invisible characters, such as marks of the writing direction, take one column."""
     text = drawn("a\u200bb = \u202e1\ufeff", span(1, 2, 3))
     assert text.splitlines()[-2:] == ["1 | a\ufffdb = \ufffd1\ufffd", "  |  ^"]
     assert "\ufffd" not in drawn("\U0001f469\u200d\U0001f527", None, causes=("\u0646\u200c\u0647",))
 
 
-def test_syllables_that_are_put_together_take_two_columns() -> None:
-    """Korean written in single letters stands as it does in syllables."""
+def test_composed_syllables_take_two_columns() -> None:
+    """Korean written in single letters is as wide as in syllables."""
     assert cells("\u1112\u1161\u11ab") == cells("\ud55c") == 2
 
 
-def test_a_place_outside_of_its_text_is_drawn_as_far_as_it_goes() -> None:
-    """The file may have changed since it was read, and may have lost lines."""
+def test_a_place_outside_of_its_text_is_cut() -> None:
+    """The file may have changed since it was read, and may have fewer lines."""
     assert drawn("ab", span(1, 9, 12), label="was here").splitlines()[-2:] == ["1 | ab", "  |   ^ was here"]
     assert drawn("ab", span(5, 1, 2), label="was here").splitlines()[-2:] == [" --> a.conf:5:1", "  | was here"]
 
 
-def test_a_label_without_source_is_wrapped_and_one_without_words_is_not_drawn() -> None:
-    """All there is to show of a place is its message."""
+def test_a_label_without_source_is_wrapped_and_an_empty_one_is_not_drawn() -> None:
+    """Only the message of such a place can be shown."""
     text = drawn("a", span(1, 1, 2), Label(span(9, 1, 2, "gone.py"), "word " * 20), width=40)
     assert all(cells(line) <= 40 for line in text.splitlines()) and text.count("word") == 20
     assert drawn("a", None, causes=("why",)).splitlines() == ["error[unknown-key]: no such key", "  = because: why"]
     assert drawn("a", span(9, 1, 2, "gone.py")).splitlines()[-1] == " --> gone.py:9:1"
 
 
-def test_marks_of_one_place_overlap_without_moving_each_other() -> None:
-    """The later one goes on where the earlier one ends, and every message is said."""
+def test_overlapping_marks_do_not_move_each_other() -> None:
+    """The later one continues where the earlier one ends, and every message is shown."""
     text = drawn("abcdef", span(1, 1, 4), Label(span(1, 2, 7), "all"), label="first")
     assert text.splitlines()[-3:] == ["1 | abcdef", "  | ^^^--- all", "  | first"]
 
@@ -105,7 +105,7 @@ def test_an_empty_span_gets_one_caret() -> None:
 
 
 def test_long_lines_are_cut_around_the_span() -> None:
-    """What was left out shows as an ellipsis, and the span stays under its carets."""
+    """Removed parts are shown as an ellipsis, and the span stays above its carets."""
     line = "x" * 100 + "KEY" + "y" * 100
     source, marks = drawn(line, span(1, 101, 104), width=40).splitlines()[-2:]
     assert cells(source) <= 40 and source.count("…") == 2
@@ -113,7 +113,7 @@ def test_long_lines_are_cut_around_the_span() -> None:
 
 
 def test_two_labels_on_a_line() -> None:
-    """The right one is said on the row of the marks, the left one below."""
+    """The right message is on the row of the marks, the left one below."""
     assert drawn("left right", span(1, 1, 5), Label(span(1, 6, 11), "b"), label="a").splitlines()[-3:] == [
         "1 | left right",
         "  | ^^^^ ----- b",
@@ -122,19 +122,19 @@ def test_two_labels_on_a_line() -> None:
 
 
 def test_marks_too_far_apart_get_a_line_each() -> None:
-    """A line that cannot show both is shown twice."""
+    """A line that is too narrow for both marks is shown twice."""
     text = drawn("LEFT" + " " * 200 + "RIGHT", span(1, 1, 5), Label(span(1, 205, 210), "here"), width=60)
     assert text.count("LEFT") == 1 and text.count("RIGHT") == 1
 
 
-def test_lines_between_are_left_out() -> None:
-    """Dots stand for them."""
+def test_lines_between_are_omitted() -> None:
+    """Dots mark the gap."""
     assert "...\n" in drawn("a\nb\nc\nd", span(1, 1, 2), Label(span(4, 1, 2)))
     assert "..." not in drawn("a\nb", span(1, 1, 2), Label(span(2, 1, 2)))
 
 
 def test_other_files_follow_under_their_own_place() -> None:
-    """A place whose text is not known keeps its message."""
+    """A place without source text keeps its message."""
     assert drawn("a", span(1, 1, 2), Label(span(7, 3, 4, "gone.py"), "declared here")).splitlines()[-2:] == [
         " ::: gone.py:7:3",
         "  | declared here",
@@ -142,11 +142,13 @@ def test_other_files_follow_under_their_own_place() -> None:
 
 
 def test_a_span_over_lines_is_underlined_to_the_end_of_its_first() -> None:
-    """The beginning is the place; an ellipsis says that it goes on."""
+    """Only its beginning is shown; an ellipsis marks that it continues."""
     over = Span("a.conf", 1, 1, 2, 2)
     assert drawn("{ a\n}", over).splitlines()[-2:] == ["1 | { a", "  | ^^^…"]
     assert drawn("{ a\n}", over, label="this").splitlines()[-1] == "  | ^^^… this"
-    assert drawn("a {   \n}", Span("a.conf", 1, 3, 2, 2)).splitlines()[-1] == "  |   ^…"  # blanks at the end are none
+    assert (
+        drawn("a {   \n}", Span("a.conf", 1, 3, 2, 2)).splitlines()[-1] == "  |   ^…"
+    )  # trailing spaces are not underlined
 
 
 def test_a_long_span_over_lines_fits() -> None:
@@ -157,7 +159,7 @@ def test_a_long_span_over_lines_fits() -> None:
 
 
 def test_frames_are_shown_as_excerpts_with_their_functions() -> None:
-    """The innermost call last, with carets."""
+    """The innermost call is last, with carets."""
     text = drawn("one()\ntwo()", None, frames=(Frame(span(1, 1, 6), "f"), Frame(span(2, 1, 6), "g")))
     assert text.splitlines()[1:] == [
         "  = raised in your code (most recent call last):",
@@ -173,7 +175,7 @@ def test_frames_are_shown_as_excerpts_with_their_functions() -> None:
 
 
 def test_bars_join_the_parts_of_a_finding() -> None:
-    """Excerpts, frames and notes hang together; where there is nothing to hang from there is no bar."""
+    """Bars connect excerpts, frames and notes; without an excerpt there is no bar."""
     frames = (Frame(span(1, 1, 4), "f"),)
     assert drawn("one()", span(1, 1, 4), frames=frames, causes=("why",)).splitlines()[4:] == [
         "  | ^^^",
@@ -194,34 +196,34 @@ def test_help_blocks_keep_their_lines() -> None:
     assert "x " * 59 in text
 
 
-def test_no_colour_unless_asked() -> None:
-    """And with colour the same text."""
+def test_no_colour_unless_requested() -> None:
+    """With colour, the text is the same."""
     sources = Sources()
     sources.add("a.conf", "key = x")
-    one = finding("topic-unused", "said", span(1, 1, 4), label="here", causes=("why",), help=("do",))
-    plain, painted = (render_finding(one, sources, color=color) for color in (False, True))
+    report = finding("topic-unused", "said", span(1, 1, 4), label="here", causes=("why",), help=("do",))
+    plain, painted = (render_finding(report, sources, color=color) for color in (False, True))
     assert "\x1b" not in plain
     assert "\x1b[1;33m" in painted
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
 
 
 def test_a_report_ends_with_what_was_and_was_not_checked() -> None:
-    """Also when there is nothing to tell."""
+    """Also when there are no findings."""
     assert " ".join(render_full(Drawn((), Sources())).split()) == (
         "a.conf: no findings; checked 1 streamlet, 1 topic, 1 contract in 1 writer-reader pair, 1 setting; "
         "not checked: the streamlets' logic"
     )
 
 
-def test_nothing_checked_is_said() -> None:
-    """No one shall take it for success."""
+def test_a_report_without_checks_says_so() -> None:
+    """It must not be mistaken for success."""
     assert (
         render_full(Drawn((), Sources(), checked=Checked())) == "a.conf: no findings; nothing more could be checked\n"
     )
 
 
-def test_marks_stand_under_what_they_mean() -> None:
-    """Whatever stands before and in a span, it is underlined from its first to its last column."""
+def test_marks_are_below_their_spans() -> None:
+    """A span is underlined from its first to its last column, whatever characters precede it."""
     chance = random.Random(7)
     for _ in range(400):
         before, meant, after = (
@@ -237,7 +239,7 @@ def test_marks_stand_under_what_they_mean() -> None:
 
 
 def test_every_line_fits() -> None:
-    """Random texts, spans and messages stay within the width; only places with long paths may not."""
+    """Random texts, spans and messages stay within the width; only places with long paths may exceed it."""
     chance = random.Random(11)
     alphabet = "abc def, {}[]=.\t日本é\u0301\u200b\u202e\u1112\u1161"
     for _ in range(400):
@@ -252,6 +254,6 @@ def test_every_line_fits() -> None:
         width = chance.choice([50, 80, 120])
         sources = Sources()
         sources.add("a.conf", text)
-        told = finding("unknown-key", "x" * chance.randrange(150), labels[0], also=labels[1:], causes=("why " * 30,))
-        for row in render_finding(told, sources, width=width).splitlines():
+        message = finding("unknown-key", "x" * chance.randrange(150), labels[0], also=labels[1:], causes=("why " * 30,))
+        for row in render_finding(message, sources, width=width).splitlines():
             assert cells(row) <= width, (row, width)

@@ -1,4 +1,4 @@
-"""The formats that tools read: JSON and one line a finding."""
+"""The formats for tools: JSON, GitHub annotations and one line per finding."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Made:
         return Sources()
 
 
-def test_json_holds_everything() -> None:
-    """The document is the one that `docs/diagnostics-json.md` describes."""
+def test_json_is_complete() -> None:
+    """The document is as `docs/diagnostics-json.md` describes it."""
     document = json.loads(RENDERERS["json"](Made()))
     assert document["version"] == 1
     assert document["blueprint"] == "a.conf"
@@ -78,8 +78,8 @@ def test_json_is_the_same_in_any_terminal() -> None:
     assert RENDERERS["json"](Made(), color=True, width=20) == RENDERERS["json"](Made())
 
 
-def test_concise_is_one_line_a_finding_and_a_summary() -> None:
-    """As compilers print them; findings without a place name the blueprint."""
+def test_concise_is_one_line_per_finding_and_a_summary() -> None:
+    """The form of compilers; findings without a place name the blueprint."""
     assert RENDERERS["concise"](Made(), width=20).splitlines()[:3] == [
         "a.conf: error[cycle]: `a` reads what it writes",
         "a.conf:2:3: error[unknown-key]: no key `naem`",
@@ -87,8 +87,8 @@ def test_concise_is_one_line_a_finding_and_a_summary() -> None:
     ]
 
 
-def test_concise_lines_cannot_be_broken_by_what_they_say() -> None:
-    """A line end or an escape in a name stays inside of the line, and does nothing."""
+def test_concise_lines_cannot_be_broken_by_messages() -> None:
+    """A line end or an escape sequence in a name stays inside the line, and has no effect."""
     report = Made((finding("cycle", "no `a\nb\x1b[2J`", HERE),))
     assert RENDERERS["concise"](report).splitlines()[0] == "a.conf:2:3: error[cycle]: no `a\ufffdb\ufffd[2J`"
 
@@ -108,8 +108,8 @@ class _Placed:
     sources: Sources = field(default_factory=Sources)
 
 
-def test_github_gets_one_command_a_finding_and_a_summary() -> None:
-    """Absolute paths, which a runner makes relative to the repository; what there is no property for is in the text."""
+def test_github_gets_one_command_per_finding_and_a_summary() -> None:
+    """Paths are absolute, and GitHub makes them relative; parts without a property are in the message."""
     cycle, unknown, unused, counted = annotated(*FINDINGS)
     assert cycle == "::error title=cycle::`a` reads what it writes"
     assert unknown == (
@@ -123,12 +123,12 @@ def test_github_gets_one_command_a_finding_and_a_summary() -> None:
 
 
 def test_github_calls_notes_notices() -> None:
-    """There is no command `note`."""
+    """GitHub has no command `note`."""
     assert annotated(finding("cycle", "said", severity=Severity.NOTE))[0] == "::notice title=cycle::said"
 
 
-def test_github_cannot_be_given_another_command() -> None:
-    """What would end a message, a property or the list of them is escaped; the percent sign first."""
+def test_github_commands_cannot_be_injected() -> None:
+    """The characters that end a message, a property or a list are escaped, the percent sign first."""
     odd = Span("50%,a:b\r\n.conf", 1, 1, 1, 2)
     assert annotated(finding("cycle", "100%\r\n::error::x, y: %0A", odd))[0] == (
         "::error file=/repository/app/50%25%2Ca%3Ab%0D%0A.conf,line=1,endLine=1,col=1,endColumn=2,title=cycle::"
@@ -137,14 +137,14 @@ def test_github_cannot_be_given_another_command() -> None:
 
 
 def test_github_gets_columns_of_a_single_line_only() -> None:
-    """A runner takes no others."""
+    """GitHub accepts no others."""
     assert annotated(finding("cycle", "said", Span("a.conf", 2, 3, 4, 1)))[0] == (
         "::error file=/repository/app/a.conf,line=2,endLine=4,title=cycle::said"
     )
 
 
-def test_github_gets_no_file_where_there_is_none() -> None:
-    """Arguments are a place in the text alone."""
+def test_github_gets_no_file_for_arguments() -> None:
+    """The place of an argument is only in the message."""
     assert annotated(finding("cycle", "said", Span("<arguments>", 1, 7, 1, 9)))[0] == (
         "::error title=cycle::said%0Aat <arguments>:1:7"
     )

@@ -1,8 +1,8 @@
-"""Our values are pyhocon's on random documents; where we differ on purpose, the specification is why.
+"""Our values are those of pyhocon for random documents; deliberate differences follow the specification.
 
 Divergences, each with a test of its own below and kept out of the random documents:
 
-* durations: pyhocon turns `5 minutes` into a `relativedelta`; the specification leaves units to whoever asks.
+* durations: pyhocon turns `5 minutes` into a `relativedelta`; the specification leaves units to the application.
 * `True`: pyhocon ignores case; JSON's words are lower case.
 * `012`: pyhocon reads 12; JSON has no leading zeros, so it is text. `.5`: the same.
 * `a += 2`: pyhocon replaces the value unless the right side is a list; the specification appends one element.
@@ -32,7 +32,7 @@ logging.getLogger("pyhocon").setLevel(logging.CRITICAL)
 
 
 def ours(text: str) -> object:
-    """Our values; no finding is expected."""
+    """Return our values; no finding is expected."""
     layer = parse_text(text, "text.conf")
     value, findings = resolve([layer], {})
     assert (layer.diagnostics, findings) == ((), ())
@@ -40,7 +40,7 @@ def ours(text: str) -> object:
 
 
 def theirs(text: str) -> object:
-    """Pyhocon's values as plain dictionaries."""
+    """Return the values of pyhocon as plain dictionaries."""
 
     def bare(value: object) -> object:
         if isinstance(value, dict):
@@ -52,7 +52,7 @@ def theirs(text: str) -> object:
     return bare(ConfigFactory.parse_string(text).as_plain_ordered_dict())
 
 
-# Words that are no unit, number, boolean or null, and that no earlier word can turn into one.
+# Words that are not a unit, number, boolean or null, and do not become one after another word.
 WORDS = st.sampled_from(["alpha", "beta-2", "gamma_x", "v1.2", "a/b", "x.y.z", "half;", "é"])
 NUMBERS = st.one_of(st.integers(-999, 999).map(str), st.sampled_from(["1.5", "-0.25", "3e2", "10.0"]))
 QUOTED = st.text(st.sampled_from("abc #{}[]=:,$.äß"), min_size=1, max_size=8).map(lambda text: f'"{text}"')
@@ -91,7 +91,7 @@ VALUES = st.recursive(
 @settings(max_examples=examples(50), deadline=None)
 @given(objects(VALUES, braces=False))
 def test_documents_have_the_same_values(text: str) -> None:
-    """Objects, lists, texts, numbers, separators and comments mean what they mean to pyhocon."""
+    """Objects, lists, strings, numbers, separators and comments have the values that pyhocon reads."""
     assert ours(text) == theirs(text)
 
 
@@ -99,7 +99,7 @@ def test_documents_have_the_same_values(text: str) -> None:
 @given(st.lists(objects(st.one_of(WORDS, NUMBERS)), min_size=2, max_size=3))
 def test_objects_merge_alike(objects: list[str]) -> None:
     """Objects of one key, set in turn, merge, whatever their keys."""
-    text = "\n".join(f"top {one}" for one in objects)
+    text = "\n".join(f"top {text}" for text in objects)
     try:
         expected = theirs(text)
     except Exception:  # noqa: BLE001  # pyhocon fails where text and object take turns; see the divergences
@@ -119,7 +119,7 @@ def _pythons(value: str) -> str:
 @settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), SIMPLE), min_size=1, max_size=4), st.data())
 def test_substitutions_mean_the_same(fields: list[tuple[str, str]], data: st.DataObject) -> None:
-    """Substitutions keep the type alone, and make text among words, wherever their target stands."""
+    """A substitution keeps the type when alone, and is part of a string among words, wherever its target is."""
     nulls = {key for key, value in fields if value == "null"}
     targets = st.sampled_from(sorted({key for key, _ in fields} - nulls | {"w"}))
     lines = [f"{key} = {value}" for key, value in fields] + ["w = word"]
@@ -150,8 +150,8 @@ def test_substitutions_mean_the_same(fields: list[tuple[str, str]], data: st.Dat
         ("a = {b=1}\na = 2\na = {c=3}", {"c": 3}),
     ],
 )
-def test_divergences_are_the_specification_s(text: str, value: object) -> None:
-    """Where pyhocon differs, our value is the specification's, and pyhocon's is still another."""
+def test_divergences_follow_the_specification(text: str, value: object) -> None:
+    """Where pyhocon differs, our value is that of the specification, and pyhocon's is not."""
     assert ours(text)["a"] == value  # type: ignore[index]
     try:
         other = theirs(text)["a"]  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Files and includes: what is read, what is passed over, what is a finding."""
+"""Files and includes: which are read, ignored or reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(path: Path | str) -> tuple[object, list[str]]:
     """Return the values of a file, and the codes of all findings."""
     layer = parse_file(path)
     value, findings = resolve([layer], {})
-    return plain(value), [each.code for each in (*layer.diagnostics, *findings)]
+    return plain(value), [finding.code for finding in (*layer.diagnostics, *findings)]
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_files_that_cannot_be_read_are_one_finding(folder: Path, content: bytes,
     assert read("x.conf") == ({}, [code])
 
 
-def test_missing_file_names_its_neighbour(folder: Path) -> None:
-    """A misspelt file name is answered with the near one."""
+def test_a_missing_file_suggests_a_similar_name(folder: Path) -> None:
+    """Help for a misspelt file name is the similar one."""
     write(folder, blueprint__conf="a = 1")
     (finding,) = parse_file("bluprint.conf").diagnostics
     assert finding.code == "file-not-found"
@@ -53,34 +53,34 @@ def test_missing_file_names_its_neighbour(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "no/such/folder/x.conf", "x.conf/y.conf", "nul\0.conf"])
-def test_paths_that_are_no_files(folder: Path, name: str) -> None:
-    """Folders, files under files and impossible names are one finding."""
+def test_paths_that_are_not_files(folder: Path, name: str) -> None:
+    """Directories, files below files and invalid names are one finding."""
     write(folder, x__conf="a = 1")
     assert len(read(name)[1]) == 1
 
 
 def test_a_file_of_comments_is_an_empty_configuration(folder: Path) -> None:
-    """All settings commented out is fine."""
+    """A file with all settings commented out is valid."""
     write(folder, x__conf="# a = 1\n")
     assert read("x.conf") == ({}, [])
 
 
 def test_include_merges_in_place(folder: Path) -> None:
-    """Keys before the include are overridden by it, keys after it override."""
+    """Keys before the include are overridden by it, keys after it override it."""
     write(folder, main__conf='a = 1, b = 1\ninclude "part.conf"\nb = 3', part__conf="a = 2, b = 2, c = 2")
     assert read("main.conf") == ({"a": 2, "b": 3, "c": 2}, [])
 
 
 @pytest.mark.parametrize("form", ['"part"', 'file("part")', 'required("part")'])
 def test_an_include_of_properties_only_is_a_finding(folder: Path, form: str) -> None:
-    """Without its suffix, too: what the author wrote down would be silently missing."""
+    """Also without its suffix: otherwise the settings would be missing silently."""
     write(folder, main__conf=f"include {form}\na = 1", part__properties="b = 2")
     assert read("main.conf") == ({"a": 1}, ["include-unsupported"])
 
 
 @pytest.mark.parametrize("name", ["app.py", "notes.md", "schema.avsc.txt"])
 def test_files_of_another_kind_are_one_finding(folder: Path, name: str) -> None:
-    """What was expected, not what is wrong with each line when read as HOCON."""
+    """The finding is about the file, not about each line that is not HOCON."""
     (folder / name).write_text('"""A module."""\n\nimport re\n\n\nclass A:\n    def f(self): return [1\n')
     (finding,) = parse_file(name).diagnostics
     assert finding.code == "file-unreadable"
@@ -88,13 +88,13 @@ def test_files_of_another_kind_are_one_finding(folder: Path, name: str) -> None:
 
 
 def test_files_with_another_suffix_are_read_when_they_are_hocon(folder: Path) -> None:
-    """The suffix alone is no mistake."""
+    """A different suffix alone is not a mistake."""
     (folder / "settings.local").write_text("a = 1")
     assert read("settings.local") == ({"a": 1}, [])
 
 
-def test_only_files_of_configuration_are_suggested(folder: Path) -> None:
-    """Near names of temporary files, modules and directories are not what was meant."""
+def test_only_configuration_files_are_suggested(folder: Path) -> None:
+    """Similar names of temporary files, modules and directories are not suggested."""
     for other in ("tmp003rm6hz", "tmp003rm6h.py", "tmp003rm6h.png"):
         (folder / other).write_text("x")
     (folder / "tmp003rm6hx.conf").mkdir()
@@ -104,13 +104,13 @@ def test_only_files_of_configuration_are_suggested(folder: Path) -> None:
 @pytest.mark.parametrize("form", ['"part.conf"', 'file("part.conf")', 'required("part.conf")',
                                   'required( file( "part.conf" ) )', '"part"', '\n  "part.conf"'])  # fmt: skip
 def test_forms_of_include(folder: Path, form: str) -> None:
-    """All forms find a file beside the including one; the suffix may be left out."""
+    """All forms find a file next to the including one; the suffix is optional."""
     write(folder, main__conf=f"include {form}, b = 2", part__conf="a = 1")
     assert read("main.conf") == ({"a": 1, "b": 2}, [])
 
 
 def test_paths_are_relative_to_the_including_file(folder: Path) -> None:
-    """Not to the working directory."""
+    """They are not relative to the working directory."""
     (folder / "deep").mkdir()
     write(folder, main__conf='include "deep/one.conf"', two__conf="a = wrong")
     write(folder / "deep", one__conf='include "two.conf"', two__conf="a = right")
@@ -123,8 +123,8 @@ def test_without_suffix_all_formats_are_merged(folder: Path) -> None:
     assert read("main.conf") == ({"c": 3, "a": 1, "b": 2}, [])
 
 
-def test_missing_includes_are_passed_over_unless_required(folder: Path) -> None:
-    """As the specification has it."""
+def test_missing_includes_are_ignored_unless_required(folder: Path) -> None:
+    """This follows the specification."""
     write(folder, main__conf='include "none.conf"\ninclude required("none.conf")\na = 1')
     assert read("main.conf") == ({"a": 1}, ["include-not-found"])
 
@@ -132,13 +132,13 @@ def test_missing_includes_are_passed_over_unless_required(folder: Path) -> None:
 @pytest.mark.parametrize("form", ['url("http://x/y.conf")', '"http://x/y.conf"', 'classpath("x.conf")',
                                   '"x.properties"'])  # fmt: skip
 def test_other_resources_are_a_finding(folder: Path, form: str) -> None:
-    """URLs, classpath resources and properties files are refused in so many words."""
+    """URLs, classpath resources and properties files are rejected explicitly."""
     write(folder, main__conf=f"include {form}\na = 1")
     assert read("main.conf") == ({"a": 1}, ["include-unsupported"])
 
 
-def test_include_cycles_show_the_way(folder: Path) -> None:
-    """Every include statement of the circle is a place of the finding."""
+def test_include_cycles_show_all_includes(folder: Path) -> None:
+    """Every include statement of the cycle is a place of the finding."""
     write(folder, a__conf='include "b.conf"\nx = 1', b__conf='include "c.conf"', c__conf='include "a.conf"\ny = 2')
     layer = parse_file("a.conf")
     (finding,) = layer.diagnostics
@@ -149,8 +149,8 @@ def test_include_cycles_show_the_way(folder: Path) -> None:
     assert plain(resolve([layer], {})[0]) == {"y": 2, "x": 1}
 
 
-def test_what_is_wrong_with_a_file_is_told_once_however_often_it_is_included(folder: Path) -> None:
-    """A folder in a file's place, a circle entered from two sides, a text with an error, too many files."""
+def test_a_fault_of_an_included_file_is_reported_once(folder: Path) -> None:
+    """A directory instead of a file, a cycle entered from two sides, a syntax error, too many files."""
     (folder / "part.conf").mkdir()
     write(
         folder, c__conf='include "d.conf"', d__conf='include "c.conf"', e__conf="x = [1", f__conf='a { include "f0" }'
@@ -160,12 +160,12 @@ def test_what_is_wrong_with_a_file_is_told_once_however_often_it_is_included(fol
     (folder / "f12.conf").write_text("x = 1")
     names = ["part", "c", "d", "e", "f"]
     write(folder, main__conf="\n".join(f'{key}.{name} {{ include "{name}" }}' for name in names for key in "xyz"))
-    found = dict.fromkeys(parse_file("main.conf").diagnostics)
-    assert sorted(each.code for each in found) == ["file-unreadable", "include-cycle", "syntax", "too-large"]
+    findings = dict.fromkeys(parse_file("main.conf").diagnostics)
+    assert sorted(finding.code for finding in findings) == ["file-unreadable", "include-cycle", "syntax", "too-large"]
 
 
-def test_one_file_may_be_included_twice(folder: Path) -> None:
-    """Under two keys, each with substitutions of its own."""
+def test_a_file_may_be_included_twice(folder: Path) -> None:
+    """Under two keys, each with its own substitutions."""
     write(folder, main__conf='a { include "p.conf" }\nb { include "p.conf", x = 2 }', p__conf="x = 1, y = ${x}")
     assert read("main.conf") == ({"a": {"x": 1, "y": 1}, "b": {"x": 2, "y": 2}}, [])
 
@@ -181,23 +181,23 @@ def test_substitutions_of_included_files_look_nearby_first(folder: Path) -> None
     assert values["a"]["b"] == {"x": "root", "y": "a", "z": 1, "own": 1}  # type: ignore[index]
 
 
-def test_faults_of_included_files_are_told_there(folder: Path) -> None:
-    """A syntax error stands in its own file; what could be read is used."""
+def test_faults_of_included_files_are_reported_there(folder: Path) -> None:
+    """A syntax error has a place in its own file; the readable part is used."""
     write(folder, main__conf='include "p.conf"\na = 1', p__conf="b = 2\nc = *")
     layer = parse_file("main.conf")
-    assert [each.primary.span.file for each in layer.diagnostics if each.primary] == ["p.conf"]
+    assert [finding.primary.span.file for finding in layer.diagnostics if finding.primary] == ["p.conf"]
     assert plain(resolve([layer], {})[0]) == {"b": 2, "a": 1}
 
 
-def test_included_lists_and_folders_are_findings(folder: Path) -> None:
-    """An included file must hold an object."""
+def test_included_lists_and_directories_are_findings(folder: Path) -> None:
+    """An included file must have an object."""
     (folder / "d.conf").mkdir()
     write(folder, main__conf='include "l.conf"\ninclude "d.conf"', l__conf="[1]")
     assert read("main.conf") == ({}, ["syntax", "file-unreadable"])
 
 
-def test_text_includes_from_a_folder_of_choice(folder: Path) -> None:
-    """Text that is no file says where its includes start from."""
+def test_text_includes_from_a_given_directory(folder: Path) -> None:
+    """For text that is not a file, the caller sets the directory of includes."""
     (folder / "d").mkdir()
     write(folder / "d", p__conf="a = 1")
     layer = parse_text('include "p.conf"', "<arguments>", folder / "d")

@@ -1,4 +1,4 @@
-"""Texts that would exhaust a careless reader: one finding, soon, and no exception."""
+"""Texts that would exhaust a careless reader: one finding after little time, and no exception."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.random_examples import examples
 
 
 def codes(text: str) -> list[str]:
-    """Return the codes of what is wrong with a text."""
+    """Return the codes of all findings of a text."""
     layer = parse_text(text, "t")
-    return [each.code for each in (*layer.diagnostics, *resolve([layer], {})[1])]
+    return [finding.code for finding in (*layer.diagnostics, *resolve([layer], {})[1])]
 
 
 @pytest.mark.parametrize("text", ["{" * 10_000_000, "[" * 10_000_000, '{"a":' * 2_000_000])
 def test_json_of_braces(text: str) -> None:
-    """10 MB of braces are no value and one finding."""
+    """10 MB of braces are not a value, and one finding."""
     value, findings = parse_json(text, "t")
     assert value is None
     assert len(findings) == 1
@@ -52,8 +52,8 @@ def test_hocon_of_braces(text: str) -> None:
     ],
     ids=lambda text: text[:24],
 )
-def test_near_misses_of_long_words_are_refused_at_once(text: str) -> None:
-    """Text of which each expression of the lexer matches a long beginning and then fails is not tried in many ways."""
+def test_near_misses_of_long_words_take_linear_time(text: str) -> None:
+    """Expressions of the lexer that match a long beginning and then fail do not backtrack."""
     assert 1 <= len(codes(text)) <= 3
 
 
@@ -63,7 +63,7 @@ def test_yaml_of_braces(text: str) -> None:
     assert len(parse_yaml(Source("t", text)).diagnostics) == 1
 
 
-def test_deep_paths_and_nesting_are_refused() -> None:
+def test_deep_paths_and_nesting_are_findings() -> None:
     """Keys of a path count as levels."""
     assert codes(".".join("a" * 60) + " = 1") == []
     assert codes(".".join("a" * 70) + " = 1") == ["too-deep"]
@@ -71,8 +71,8 @@ def test_deep_paths_and_nesting_are_refused() -> None:
     assert codes("a = " + "[" * 70 + "]" * 70) == ["too-deep"]
 
 
-def test_long_chains_of_substitutions_are_refused() -> None:
-    """A chain of 40 is followed; one of a thousand is a finding, not a full stack."""
+def test_long_chains_of_substitutions_are_findings() -> None:
+    """A chain of 40 is resolved; one of a thousand is a finding, not a stack overflow."""
     assert codes("\n".join(f"k{i} = ${{k{i + 1}}}" for i in range(40)) + "\nk40 = 1") == []
     assert set(codes("\n".join(f"k{i} = ${{k{i + 1}}}" for i in range(1000)) + "\nk1000 = 1")) == {"too-deep"}
 
@@ -92,15 +92,15 @@ def test_long_chains_of_substitutions_are_refused() -> None:
     ],
     ids=lambda text: text[:24],
 )
-def test_multiplying_substitutions_are_refused(text: str) -> None:
-    """A few lines that stand for billions of values, or take as many steps, are a finding, after bounded work."""
+def test_multiplying_substitutions_are_findings(text: str) -> None:
+    """A few lines that expand to billions of values, or take as many steps, are a finding after bounded work."""
     layer = parse_text(text, "t")
     assert {finding.code for finding in resolve([layer], {})[1]} == {"too-large"}
 
 
 @pytest.mark.parametrize("text", ["a = []\n" + "a += ${a}\n" * 40, "a = []\n" + "a += ${a}\na += 1\n" * 500])
-def test_lists_that_contain_themselves_in_many_ways_are_refused(text: str) -> None:
-    """What contains itself is the finding, and no second one says that it takes many steps."""
+def test_lists_that_contain_themselves_in_many_ways_are_findings(text: str) -> None:
+    """The cycle is reported, and no further finding about the number of steps."""
     assert set(codes(text)) == {"substitution-cycle"}
 
 
@@ -120,31 +120,37 @@ def test_lists_that_contain_themselves_in_many_ways_are_refused(text: str) -> No
     ids=lambda text: str(text)[:24],
 )  # fmt: skip
 def test_small_results_take_little_work(text: str, expected: object) -> None:
-    """However often a value is repeated, merged with itself or appended to, what matters is how large it becomes."""
+    """The work depends on the size of the result, not on the number of repetitions, merges or appends."""
     value, findings = resolve([parse_text(text, "t")], {})
     assert findings == ()
     assert plain(value.fields["a"]) == expected
 
 
-def test_multiplying_aliases_are_refused() -> None:
+def test_multiplying_aliases_are_findings() -> None:
     """The same in YAML."""
     lines = ["k0: &k0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"k{i}: &k{i} [{', '.join([f'*k{i - 1}'] * 10)}]" for i in range(1, 10)]
-    assert [each.code for each in parse_yaml(Source("t", "\n".join(lines))).diagnostics] == ["too-large"]
+    assert [finding.code for finding in parse_yaml(Source("t", "\n".join(lines))).diagnostics] == ["too-large"]
 
 
 @settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.sampled_from('abc01.{}[],:=+"#/$?\\\n\t -*@`<>&!|%é\u2028include'), max_size=60))
 def test_no_text_breaks_a_reader(text: str) -> None:
-    """Whatever the text, every reader answers with a value or a finding, and all places lie inside the text."""
+    """Every reader returns a value or a finding for any text, and all places are inside the text."""
     layer = parse_text(text, "t")
     yaml = parse_yaml(Source("t", text))
     _, json_findings = parse_json(text, "t")
     lines = text.removeprefix("\ufeff").split("\n")
-    found = (*layer.diagnostics, *resolve([layer], {})[1], *yaml.diagnostics, *resolve([yaml], {})[1], *json_findings)
-    for each in found:
-        assert each.primary is not None
-        span = each.primary.span
+    findings = (
+        *layer.diagnostics,
+        *resolve([layer], {})[1],
+        *yaml.diagnostics,
+        *resolve([yaml], {})[1],
+        *json_findings,
+    )
+    for finding in findings:
+        assert finding.primary is not None
+        span = finding.primary.span
         assert 1 <= span.line <= span.end_line <= len(lines)
         assert 1 <= span.column <= len(lines[span.line - 1]) + 1
         assert 1 <= span.end_column <= len(lines[span.end_line - 1]) + 1

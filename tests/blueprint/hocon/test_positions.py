@@ -1,4 +1,4 @@
-"""Values know every place that set them: in characters, from 1, the end exclusive."""
+"""Values have every place that set them: in characters, from 1, the end exclusive."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from blueprint.hocon import ListValue, ObjectValue, Origin, Value, parse_file, p
 
 
 def value(text: str, *path: str) -> Value:
-    """Return the value at a path of a text without fault."""
+    """Return the value at a path of a valid text."""
     layer = parse_text(text, "t")
     root, findings = resolve([layer], {"HOME": "/root"})
     assert (layer.diagnostics, findings) == ((), ())
-    found = root.get(*path)
-    assert found is not None
-    return found
+    inner = root.get(*path)
+    assert inner is not None
+    return inner
 
 
 def at(line: int, start: int, end: int, file: str = "t", end_line: int | None = None) -> Span:
@@ -42,12 +42,12 @@ def at(line: int, start: int, end: int, file: str = "t", end_line: int | None = 
     ],
 )
 def test_spans_of_values_and_keys(text: str, span: Span, key: Span) -> None:
-    """A value's span is its text without space around it; wide characters count one, only line feeds end lines."""
+    """A span excludes white space around a value; wide characters count one, only line feeds end lines."""
     assert value(text, "a").origins == (Origin(span, key),)
 
 
 def test_keys_of_paths_have_their_own_places() -> None:
-    """Each key of a path is found where it stands."""
+    """Each key of a path has its own place."""
     text = 'one."two.x".three = 1'
     assert value(text, "one").origins[-1].key == at(1, 1, 4)
     assert value(text, "one", "two.x").origins[-1].key == at(1, 5, 12)
@@ -55,7 +55,7 @@ def test_keys_of_paths_have_their_own_places() -> None:
 
 
 def test_list_items_have_places_and_no_keys() -> None:
-    """Items of a list stand where they stand."""
+    """Items of a list have a place, and no key."""
     items = value("a = [x, { k = y }]", "a")
     assert isinstance(items, ListValue)
     assert items.items[0].origins == (Origin(at(1, 6, 7)),)
@@ -65,25 +65,25 @@ def test_list_items_have_places_and_no_keys() -> None:
 
 
 def test_every_place_that_set_a_value_is_kept_in_order() -> None:
-    """Overridden places come first, whatever kind of value they held; the last is in force."""
-    found = value("a = 1\na = [2]\na = x", "a")
-    assert [origin.span.line for origin in found.origins] == [1, 2, 3]
+    """Overridden places come first, whatever the type of their value; the last one is effective."""
+    overridden = value("a = 1\na = [2]\na = x", "a")
+    assert [origin.span.line for origin in overridden.origins] == [1, 2, 3]
 
 
 def test_merged_objects_keep_the_places_of_all_parts() -> None:
-    """An object knows all the texts it was merged from."""
-    found = value("a { x = 1 }\na.y = 2\na { z = 3 }", "a")
-    assert [origin.key for origin in found.origins] == [at(line, 1, 2) for line in (1, 2, 3)]
+    """An object has the places of all objects that it was merged from."""
+    merged = value("a { x = 1 }\na.y = 2\na { z = 3 }", "a")
+    assert [origin.key for origin in merged.origins] == [at(line, 1, 2) for line in (1, 2, 3)]
 
 
-def test_substituted_values_know_the_way() -> None:
-    """The place is the target's, the key is the one that was set here, `via` is the substitution."""
-    found = value("b = 5\na = ${b}", "a")
-    assert found.origins == (Origin(at(1, 5, 6), at(2, 1, 2), at(2, 5, 9)),)
+def test_substituted_values_have_the_place_of_the_substitution() -> None:
+    """The place is that of the target, the key the one that was set, `via` the substitution."""
+    substituted = value("b = 5\na = ${b}", "a")
+    assert substituted.origins == (Origin(at(1, 5, 6), at(2, 1, 2), at(2, 5, 9)),)
 
 
-def test_values_inside_a_substituted_object_know_the_way() -> None:
-    """What comes along with an object says where it was let in; what is set here says nothing of the kind."""
+def test_values_inside_a_substituted_object_have_the_place_of_the_substitution() -> None:
+    """Values of the object have the place of the substitution; values set next to it do not."""
     text = "b { x = 1, y = 1 }\na = ${b} { y = 2 }"
     assert value(text, "a", "x").origins == (Origin(at(1, 9, 10), at(1, 5, 6), at(2, 5, 9)),)
     assert value(text, "a", "y").origins == (
@@ -92,19 +92,19 @@ def test_values_inside_a_substituted_object_know_the_way() -> None:
     )
 
 
-def test_a_variable_s_place_is_the_substitution() -> None:
-    """A value of the environment stands where it was asked for."""
-    found = value("a = 1\na = ${?HOME}", "a")
-    assert found.origins == (Origin(at(1, 5, 6), at(1, 1, 2)), Origin(at(2, 5, 13), at(2, 1, 2), at(2, 5, 13)))
+def test_the_place_of_a_variable_is_the_substitution() -> None:
+    """An environment variable has the place of the substitution that refers to it."""
+    variable = value("a = 1\na = ${?HOME}", "a")
+    assert variable.origins == (Origin(at(1, 5, 6), at(1, 1, 2)), Origin(at(2, 5, 13), at(2, 1, 2), at(2, 5, 13)))
 
 
-def test_included_values_stand_in_their_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spans name the file that holds the text, relative to the working directory."""
+def test_included_values_have_places_in_their_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spans name the included file, relative to the working directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "main.conf").write_text('a { include "sub/part.conf" }\na.x = 2')
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "part.conf").write_text("x = 1")
     root, _ = resolve([parse_file(tmp_path / "main.conf")], {})
-    found = root.get("a", "x")
-    assert found is not None
-    assert [origin.span for origin in found.origins] == [at(1, 5, 6, "sub/part.conf"), at(2, 7, 8, "main.conf")]
+    included = root.get("a", "x")
+    assert included is not None
+    assert [origin.span for origin in included.origins] == [at(1, 5, 6, "sub/part.conf"), at(2, 7, 8, "main.conf")]

@@ -1,4 +1,4 @@
-"""Syntax errors: all of a text in one pass, one each, and what is not broken is read."""
+"""Syntax errors: all errors of a text in one pass, one finding each, and the valid rest is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def read(text: str) -> tuple[object, list[tuple[int, int]]]:
     value, findings = resolve([layer], {})
     assert findings == ()
     return plain(value), [
-        (each.primary.span.line, each.primary.span.column) for each in layer.diagnostics if each.primary
+        (finding.primary.span.line, finding.primary.span.column) for finding in layer.diagnostics if finding.primary
     ]
 
 
@@ -52,35 +52,35 @@ def read(text: str) -> tuple[object, list[tuple[int, int]]]:
 def test_one_error_is_one_finding_and_the_rest_is_read(
     text: str, values: object, places: list[tuple[int, int]] | None
 ) -> None:
-    """The finding stands at the fault, and keys behind it keep their values."""
-    found, at = read(text)
+    """The finding is at the fault, and keys after it keep their values."""
+    read_values, at = read(text)
     if places is not None:
         assert at == places
     if values is not None and values != {"a": None}:
-        assert {key: value for key, value in found.items() if key in values} == values  # type: ignore[attr-defined, operator]
+        assert {key: value for key, value in read_values.items() if key in values} == values  # type: ignore[attr-defined, operator]
 
 
-def test_all_errors_of_a_text_are_told() -> None:
-    """Reading goes on behind each."""
+def test_all_errors_of_a_text_are_reported() -> None:
+    """Reading continues after each error."""
     _, places = read('a = *\nb = 1\nc\nd = [1,,2]\ne = "x\nf = 2 }')
     assert [line for line, _ in places] == [1, 3, 4, 5, 6]
 
 
-def test_forgotten_brace_is_told_by_indentation() -> None:
-    """The finding stands at the bracket that the layout says was left open."""
+def test_indentation_shows_a_missing_brace() -> None:
+    """The finding is at the bracket that the layout shows to be unclosed."""
     assert read("a {\n  b {\n    c = 1\n  d {\n  }\n}\n")[1] == [(2, 5)]
 
 
 def test_fix_puts_a_value_in_quotes() -> None:
-    """A value with a character that must be quoted comes with the edit that quotes it."""
+    """A value with a character that must be quoted has a fix that quotes it."""
     (finding,) = parse_text("servers = host:9092 # x", "t").diagnostics
-    assert finding.fix is None  # a comment stands behind it, so where the value was meant to end is not known
+    assert finding.fix is None  # a comment follows, so the end of the value is not known
     (finding,) = parse_text("servers = host:9092\n", "t").diagnostics
     assert finding.fix is not None
     (edit,) = finding.fix.edits
     assert (edit.span.column, edit.span.end_column, edit.replacement) == (11, 20, '"host:9092"')
 
 
-def test_findings_end_somewhere() -> None:
-    """A text that is something else altogether does not fill the screen."""
+def test_the_number_of_findings_is_limited() -> None:
+    """The findings of a text in a different language do not fill the screen."""
     assert len(parse_text("*\n" * 1000, "t").diagnostics) == 30

@@ -1,4 +1,4 @@
-"""The rules of the HOCON specification, one by one, on examples of our own."""
+"""The rules of the HOCON specification, one by one, with our own examples."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from blueprint.hocon import parse_text, plain, resolve
 
 
 def read(text: str, **environment: str) -> object:
-    """Return the values of a text that has no fault."""
+    """Return the values of a valid text."""
     layer = parse_text(text, "text.conf")
     value, findings = resolve([layer], environment)
-    assert [each.headline for each in (*layer.diagnostics, *findings)] == []
+    assert [finding.headline for finding in (*layer.diagnostics, *findings)] == []
     return plain(value)
 
 
 def faults(text: str) -> list[str]:
-    """Return the codes of what is wrong with a text."""
+    """Return the codes of all findings of a text."""
     layer = parse_text(text, "text.conf")
     _, findings = resolve([layer], {})
-    return [each.code for each in (*layer.diagnostics, *findings)]
+    return [finding.code for finding in (*layer.diagnostics, *findings)]
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def faults(text: str) -> list[str]:
     ],
 )
 def test_separators_and_space(text: str, value: object) -> None:
-    """Commas or line ends separate, braces of the root may be left out, comments and all kinds of space pass over."""
+    """Commas or line ends separate; root braces are optional; comments and all kinds of white space are skipped."""
     assert read(text) == value
 
 
 @pytest.mark.parametrize("text", ["a = [1,,2]", "a = [,1]", "a = 1,,b = 2", ",a = 1", "a = 1 }", "{ a = 1", "[1]"])
 def test_stray_separators_and_brackets_are_findings(text: str) -> None:
-    """Two commas in a row, a leading one, and brackets without a partner are one finding each."""
+    """Two commas in a row, a leading one, and unmatched brackets are one finding each."""
     assert faults(text) == ["syntax"]
 
 
@@ -64,7 +64,7 @@ def test_stray_separators_and_brackets_are_findings(text: str) -> None:
     ],
 )
 def test_unquoted_text(text: str, value: object) -> None:
-    """Words on a line are one text with the space between them; a single number, boolean or null keeps its type."""
+    """Words on a line are one string with the space between them; a single number, boolean or null keeps its type."""
     if value is None:
         assert faults(text) == ["syntax"]
     else:
@@ -72,12 +72,12 @@ def test_unquoted_text(text: str, value: object) -> None:
 
 
 def test_numbers_keep_their_spelling_in_text() -> None:
-    """A number that becomes text is written as it stood."""
+    """A number in a string is written as in the source."""
     assert read("n = 1e5, a = ${n} km") == {"n": 100000.0, "a": "1e5 km"}
 
 
 def test_triple_quotes() -> None:
-    """Between triple quotes nothing is special, line ends stay, and spare quotes at the end belong to the text."""
+    """Nothing is special between triple quotes, line ends stay, and extra quotes at the end belong to the string."""
     assert read('a = """x\n  "y" \\n""""') == {"a": 'x\n  "y" \\n"'}
 
 
@@ -97,7 +97,7 @@ def test_triple_quotes() -> None:
     ],
 )
 def test_paths_as_keys(text: str, value: object) -> None:
-    """Dots outside quotes separate keys; space inside belongs to the key; numbers and words are text."""
+    """Dots outside quotes separate keys; inner space belongs to the key; numbers and words are strings."""
     assert read(text) == value
 
 
@@ -120,13 +120,13 @@ def test_broken_keys_are_findings(text: str) -> None:
     ],
 )
 def test_merging_and_joining(text: str, value: object) -> None:
-    """Objects of one key merge, lists on one line join; what stands between two objects hides the first."""
+    """Objects of a key merge, lists on one line concatenate; a value between two objects hides the first."""
     assert read(text) == {"a": value}
 
 
 @pytest.mark.parametrize("text", ["a = [1] {x=1}", "a = x {y=1}", "a = [1] x", "b = [1], a = x${b}", "a = 1, a += 2"])
-def test_kinds_do_not_mix(text: str) -> None:
-    """Text, lists and objects cannot stand side by side, and `+=` wants a list before it."""
+def test_types_do_not_mix(text: str) -> None:
+    """Strings, lists and objects cannot be concatenated, and `+=` requires an earlier list."""
     assert faults(text) == ["concatenation"]
 
 
@@ -171,18 +171,18 @@ def test_substitutions(text: str, value: object) -> None:
     ],
 )
 def test_self_reference_looks_back(text: str, value: object) -> None:
-    """A definition that asks for itself gets the older value; inside objects look-up goes forward."""
+    """A definition that refers to itself gets the older value; inside objects look-ups go forward."""
     assert read(text).get("a") == value  # type: ignore[attr-defined]
 
 
 def test_mutually_referring_objects() -> None:
-    """Objects may refer to each other's keys; each sees the last value."""
+    """Objects may refer to keys of each other; each sees the last value."""
     text = "p { a = ${q.d}, b = 1 }\np.b = 3\nq { c = ${p.b}, d = 2 }\nq.d = 4"
     assert read(text) == {"p": {"a": 4, "b": 3}, "q": {"c": 3, "d": 4}}
 
 
-def test_two_keys_that_ask_for_each_other_agree() -> None:
-    """When older values break a circle, all keys of the circle have one value."""
+def test_two_keys_that_refer_to_each_other_agree() -> None:
+    """When older values break a cycle, all keys of the cycle have the same value."""
     value = read("a = 1\nb = 2\na = ${b}\nb = ${a}")
     assert value["a"] == value["b"]  # type: ignore[index]
 
@@ -192,30 +192,30 @@ def test_two_keys_that_ask_for_each_other_agree() -> None:
     ["a = ${a}", "a = ${b}, b = ${a}", "a = ${b}, b = ${c}, c = ${a}", "a { b = ${a} }", "a = [${a}]",
      "x = ${a}, a = ${b}, b = ${a}", "a = {x = ${b}}, b = {y = ${a}}"],
 )  # fmt: skip
-def test_circles_are_one_finding(text: str) -> None:
-    """A circle is told once, whoever asks."""
+def test_cycles_are_one_finding(text: str) -> None:
+    """A cycle is reported once, whichever key is resolved first."""
     assert faults(text) == ["substitution-cycle"]
 
 
 def test_missing_value_is_one_finding() -> None:
-    """What hangs on a missing value is not reported again."""
+    """Values that depend on a missing value are not reported again."""
     assert faults("a = ${none}, b = ${a}, c = [${b}], d = ${a}x") == ["unresolved-substitution"]
 
 
-def test_environment_comes_last_and_is_text() -> None:
-    """Variables stand in for what is not set; a null in the text keeps them out; empty ones count."""
+def test_the_environment_comes_last_and_gives_strings() -> None:
+    """Variables replace unset values; a null in the text excludes them; empty ones count."""
     assert read("a = ${N}, E = null, b = ${?E}, c = ${EMPTY}", N="5", E="x", EMPTY="") == {
         "a": "5", "E": None, "b": None, "c": "",
     }  # fmt: skip
 
 
 def test_numbered_keys_join_as_lists() -> None:
-    """Where a list is wanted, an object with numbers for keys is one, in their order."""
+    """Where a list is required, an object whose keys are numbers is one, in their order."""
     assert read("b { 2 = z, 0 = x, note = n }, a = [w] ${b}")["a"] == ["w", "x", "z"]  # type: ignore[index]
 
 
 def test_layers_win_before_substitution() -> None:
-    """A later layer's value is what an earlier layer's substitution sees, and its self-reference sees the earlier."""
+    """A substitution in an earlier layer sees the later layer's value; a self-reference sees the earlier one."""
     first = parse_text("rate = 1, a = ${rate}, path = [x]", "first.conf")
     second = parse_text("rate = 2, path = ${path} [y]", "second.conf")
     value, findings = resolve([first, second], {})
@@ -224,7 +224,7 @@ def test_layers_win_before_substitution() -> None:
 
 
 def test_layers_can_be_resolved_again() -> None:
-    """Resolving changes no layer."""
+    """Resolving does not change layers."""
     layers = [parse_text("a { x = 1 }, l = [1]", "1"), parse_text("a { y = 2 }, l += 2", "2")]
     assert resolve(layers, {}) == resolve(layers, {})
     assert plain(resolve(layers[:1], {})[0]) == {"a": {"x": 1}, "l": [1]}

@@ -20,17 +20,17 @@ VALUES = st.recursive(
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 def test_reads_what_json_writes(value: object, ascii_only: bool, indent: int | None) -> None:
-    """Every value comes back as the standard library reads it."""
+    """Every value is equal to what the standard library reads."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    found, findings = parse_json(text, "x.json")
+    result, findings = parse_json(text, "x.json")
     assert findings == ()
-    assert found is not None
-    assert plain(found) == json.loads(text)
+    assert result is not None
+    assert plain(result) == json.loads(text)
 
 
 @given(st.text(st.sampled_from('{}[]",:.0123456789eE+-truefalsn \\u\t\n'), max_size=12))
 def test_accepts_what_json_accepts(text: str) -> None:
-    """A text is refused exactly when the standard library refuses it (duplicate keys apart)."""
+    """A text is rejected exactly when the standard library rejects it, except for duplicate keys."""
 
     def refuse(_: str) -> object:
         raise ValueError("no JSON")
@@ -40,13 +40,13 @@ def test_accepts_what_json_accepts(text: str) -> None:
     except ValueError:
         assert parse_json(text, "x.json")[0] is None
         return
-    found, _ = parse_json(text, "x.json")
-    assert found is not None
-    assert plain(found) == expected
+    result, _ = parse_json(text, "x.json")
+    assert result is not None
+    assert plain(result) == expected
 
 
 def test_values_and_keys_have_places() -> None:
-    """Each value knows its text and its key's."""
+    """Each value has its place and that of its key."""
     value, _ = parse_json('{\n  "key": [1, "é"]\n}', "x.json")
     assert value is not None
     assert value.fields["key"].origins == (  # type: ignore[union-attr]
@@ -64,7 +64,7 @@ def test_values_and_keys_have_places() -> None:
     ],
 )  # fmt: skip
 def test_faults_are_one_finding_with_a_place(text: str, line: int, column: int) -> None:
-    """No value, one finding, at the first character that cannot be."""
+    """No value, and one finding at the first invalid character."""
     value, (finding,) = parse_json(text, "x.json")
     assert value is None
     assert finding.primary is not None
@@ -72,8 +72,8 @@ def test_faults_are_one_finding_with_a_place(text: str, line: int, column: int) 
 
 
 def test_duplicate_keys_are_findings_and_the_last_wins() -> None:
-    """Each repetition is told, with the first place."""
+    """Each repetition is reported, with the first place."""
     value, findings = parse_json('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}', "x.json")
     assert value is not None
     assert plain(value) == {"a": 3, "b": {"c": 2}}
-    assert [each.code for each in findings] == ["duplicate-key"] * 2
+    assert [finding.code for finding in findings] == ["duplicate-key"] * 2

@@ -1,4 +1,4 @@
-"""YAML gives the same tree, with the same places."""
+"""YAML gives the same tree as HOCON, with the same places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read(text: str) -> object:
 
 
 def test_same_tree_as_hocon() -> None:
-    """A blueprint reads the same in both."""
+    """A blueprint is equal in both."""
     yaml = """
 streamlets:
   average: {class: weather.Average, trigger.processing-time: 2 seconds}
@@ -47,13 +47,13 @@ topics { readings { producers = [sensors.out], managed = no, bootstrap.servers =
         ("|\n  x\n  y\n", "x\ny\n"), (">-\n  x\n  y\n", "x y"), ("[1, [2]]", [1, [2]]), ("{x: 1}", {"x": 1}),
     ],
 )  # fmt: skip
-def test_scalars_mean_what_hocon_means(text: str, value: object) -> None:
-    """Numbers of JSON, `true`, `false`, `null`; all else is text, and `${...}` is never followed."""
+def test_scalars_have_the_values_of_hocon(text: str, value: object) -> None:
+    """JSON numbers, `true`, `false`, `null`; all else is a string, and `${...}` is not resolved."""
     assert read(f"a: {text}") == {"a": value}
 
 
 def test_anchors_and_merge_keys() -> None:
-    """A merge key gives what the mapping does not set itself; of several the first wins."""
+    """A merge key adds what the mapping does not set itself; of several, the first wins."""
     text = "b: &b {x: 1, y: {p: 1}}\nc: &c {x: 9, z: 3}\na: {<<: [*b, *c], y: {q: 2}}\nd: *b"
     assert read(text) == {
         "b": {"x": 1, "y": {"p": 1}}, "c": {"x": 9, "z": 3}, "a": {"x": 1, "z": 3, "y": {"q": 2}},
@@ -62,7 +62,7 @@ def test_anchors_and_merge_keys() -> None:
 
 
 def test_places_are_characters() -> None:
-    """Spans count characters from 1, in block and in flow style, beside wide characters."""
+    """Spans count characters from 1, in block and in flow style, after wide characters."""
     layer = parse_yaml(Source("t.yaml", "é😀: {k: [x, yy]}\nb:\n  c: one two   # note\n"))
     value, _ = resolve([layer], {})
     inner = value.get("é😀", "k")
@@ -86,7 +86,7 @@ def test_places_are_characters() -> None:
     ],
 )  # fmt: skip
 def test_faults_are_one_finding(text: str, code: str, line: int) -> None:
-    """Broken YAML, tags, unknown aliases, several documents and keys that stand twice."""
+    """Invalid YAML, tags, unknown aliases, several documents and duplicate keys."""
     (finding,) = parse_yaml(Source("t.yaml", text)).diagnostics
     assert finding.code == code
     assert finding.primary is not None
