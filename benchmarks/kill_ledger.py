@@ -272,6 +272,8 @@ def play_round(ledger: Ledger, point: str, dice: random.Random) -> tuple[bool, s
 
 def _crash(ledger: Ledger, point: str, nth: int) -> tuple[bool, str]:
     code = ledger.run(f"{point}:{nth}")
+    if code not in (0, -signal.SIGKILL):  # each repetition would fail alike
+        raise RuntimeError(f"the run has failed with exit code {code}:\n{ledger.out.read_text()[-3000:]}")
     hit = code == -signal.SIGKILL
     return hit, f"{point}, passage {nth}: {'killed' if hit else f'{NOT_HIT}, exit code {code}'}"
 

@@ -15,6 +15,9 @@ import psutil
 
 _P = TypeVar("_P", bound="subprocess.Popen[Any]")
 
+QUICK_JAVA = 'flow.runtimes.spark.driver.extraJavaOptions="-XX:TieredStopAtLevel=1"'
+"""A setting of short runs: without Java's second compiler they take a third less CPU time."""
+
 _POLL = 0.05
 _SHOWN_OUTPUT = 3000  # characters of a run's output in an error
 

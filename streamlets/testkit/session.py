@@ -56,4 +56,9 @@ def start_session(
     return session
 
 
-_QUICK = {"spark.sql.streaming.pollingDelay": "10ms", "spark.sql.shuffle.partitions": "2"}
+_QUICK = {
+    "spark.sql.streaming.pollingDelay": "10ms",
+    "spark.sql.shuffle.partitions": "2",
+    # Java's second compiler pays off after minutes only; without it short queries take a third less CPU time.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import command_line, events, java_processes, killed_at_end, started_by, wait_until
+from benchmarks.processes import QUICK_JAVA, command_line, events, java_processes, killed_at_end, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta import DeltaChannel
 
@@ -82,7 +82,16 @@ def test_out_of_memory_in_one_driver_leaves_the_other_running(tmp_path: Path) ->
     The streamlet is started again, the other processes keep running, and no number is lost or duplicated."""
     (tmp_path / "appetites.py").write_text(_MODULE.replace("FOLDER", str(tmp_path)))
     (tmp_path / "blueprint.conf").write_text(_BLUEPRINT)
-    command = [sys.executable, "-c", "from cli.main import main; main()", "run", str(tmp_path), "--format", "json"]
+    command = [
+        sys.executable,
+        "-c",
+        "from cli.main import main; main()",
+        "run",
+        str(tmp_path),
+        QUICK_JAVA,
+        "--format",
+        "json",
+    ]
     with (tmp_path / "run.out").open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
     with killed_at_end(process):
