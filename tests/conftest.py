@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import psutil
@@ -48,3 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the failed tests to the file that FAILED_TESTS names, one per line, for another attempt (`.ci/run`)."""
+    if file := os.environ.get("FAILED_TESTS"):
+        reports = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
+        tests = [re.sub(r"@\w+$", "", report.nodeid) for report in reports]  # pytest-xdist adds the group of a test
+        Path(file).write_text("".join(f"{test}\n" for test in tests), encoding="utf-8")
