@@ -21,8 +21,8 @@ from tests.streamlets.runner.supervision.bench import unit_id
 ROOT = Path(__file__).parents[2]
 
 ELSEWHERE = {
-    ("flow run", 0): "tests/examples/test_sensors.py",
-    ("flow upgrade", 0): "tests/streamlets/runner/test_change.py",
+    ("flow run", 0): "tests/streamlets/runner/test_run.py",
+    ("flow upgrade", 0): "tests/streamlets/runner/test_run.py",
     ("flow pause, resume, restart", 0): "tests/cli/test_steering.py",
 }
 """The tests of codes that need a run."""

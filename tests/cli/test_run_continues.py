@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from blueprint.avro import parse_contract
 from blueprint.plan import ApplicationPlan
+from streamlets.channels.base import Txn
 from streamlets.runner import run as running
 from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.runner.topics import stored_topics
 from streamlets.spark.session import SessionError
 from tests.cli.conftest import Flow, Result
 
@@ -266,3 +271,39 @@ def test_a_run_without_spark_leaves_the_state_unchanged(shop: Shop, monkeypatch:
     assert result.code == 1, result
     assert shop.state.descriptor_file.read_text() == before
     assert (shop.state.checkpoints / "copy" / "copies").exists()
+
+
+def test_records_that_can_no_longer_be_read_stop_the_run(shop: Shop) -> None:
+    """A reader of another type would fail with each batch: the run is refused before Spark starts. An empty topic
+    refuses nothing."""
+    shop.run()
+    (rows,) = (topic for topic in stored_topics(shop.state) if topic.plan.name == "rows")
+    described = json.loads(shop.state.descriptor_file.read_text())
+    contract = parse_contract(json.dumps(described["streamlets"]["source"]["outlets"]["rows"]["schema"]))
+    rows.append([pa.RecordBatch.from_pydict({"id": [1]})], contract, Txn("source", 0))
+    sys.modules.pop("continued", None)  # as in a process of its own
+    (shop.folder / "continued.py").write_text(_MODULE.replace("id long not null", "id string not null"))
+    result = shop.run()
+    assert (result.code, shop.runs) == (2, 1)
+    assert "error[change-schema]" in result.err
+    assert "--allow breaking" in result.err
+
+
+def test_plans_compare_the_queries_too(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--plans` builds the logic first; a finding of it refuses the run."""
+    from blueprint.diagnostics import Span, finding
+    from blueprint.logic import BuiltLogic
+    from streamlets import plans
+
+    built = []
+
+    def check(application: Any) -> BuiltLogic:
+        built.append(application.name)
+        return BuiltLogic((finding("plan-refused", "`copy` is refused", Span("blueprint.conf", 3, 3, 3, 4)),))
+
+    monkeypatch.setattr(plans, "check_logic", check)
+    assert shop.run().code == 0
+    assert built == []
+    result = shop.run("--plans")
+    assert (result.code, shop.runs, len(built)) == (2, 1, 1)
+    assert "`copy` is refused" in result.err
