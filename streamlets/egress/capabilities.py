@@ -1,4 +1,4 @@
-"""What each sink can do, as data: one entry per sink, read by `streamlets.Sink`, by verification and by the docs."""
+"""The capabilities of each sink, as data for `streamlets.Sink`, verification and documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blueprint.spelling import alternatives, did_you_mean, listing, near
 
 OutputMode = Literal["append", "update", "complete"]
 SinkValue = str | int | bool | Duration | None
-"""The value of an option; None where there is none."""
+"""The value of an option; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class SinkOption:
     """An option of a sink.
 
     Arguments:
-        name: as the blueprint writes it below `options`.
-        description: what it is for, one clause.
-        type: of its value.
-        default: what holds when it is left out; None when the sink's format decides.
-        required: whether it must be given.
-        choices: the values it may have; () when any of the type will do.
-        spark: Spark's name of it when it is handed on to Spark's writer, "" when it is ours.
+        name: its key below `options` in the blueprint.
+        description: its purpose, in one clause.
+        type: the type of its value.
+        default: its value if it is omitted; None if the format of the sink decides.
+        required: whether it must be set.
+        choices: the allowed values; () allows every value of the type.
+        spark: the name of the option of Spark's writer that it sets; "" if it sets none.
     """
 
     name: str
@@ -41,16 +41,16 @@ class SinkOption:
 
 @dataclass(frozen=True, slots=True)
 class SinkTraits:
-    """A sink as verification and documentation know it.
+    """A sink, for verification and documentation.
 
     Arguments:
-        name: as `to` says it.
-        description: what it writes, one sentence.
-        output_modes: of the queries it takes.
-        partitioning: whether `partition-by` lays out its records.
-        nested: whether it takes columns with parts (records, arrays, maps).
-        guarantee: what a batch that is run again after a failure does.
-        options: in the order in which documentation lists them.
+        name: the value of `to` that selects it.
+        description: what it writes, in one sentence.
+        output_modes: the output modes of queries that it accepts.
+        partitioning: whether it supports `partition-by`.
+        nested: whether it accepts columns of records, arrays and maps.
+        guarantee: what happens when a batch is run again after a failure.
+        options: its options, in the order of the documentation.
     """
 
     name: str
@@ -62,44 +62,52 @@ class SinkTraits:
     options: tuple[SinkOption, ...]
 
     def problems(self, options: Mapping[str, object]) -> Iterator[ParameterProblem]:
-        """What is wrong with the options; paths begin with the option's name. A misspelt one is not missing, too."""
+        """Yield the problems of options; the path of a problem begins with the name of the option.
+
+        A required option is not reported as missing if its name is misspelt: the misspelt name is reported.
+        """
         known = {option.name: option for option in self.options}
-        strays = [name for name in options if name not in known]
-        for name in strays:
+        unknown = [name for name in options if name not in known]
+        for name in unknown:
             close = did_you_mean(name, known) or (f"its options are {listing(known)}",)
             yield ParameterProblem((name,), f"the sink `{self.name}` has no option `{name}`", close, "key")
         for option in self.options:
             if option.name in options:
                 yield from _problem(self.name, option, options[option.name])
-            elif option.required and not near(option.name, strays):
-                message = f"the sink `{self.name}` needs the option `{option.name}`: {option.description}"
-                remedy = f"write `options {{ {option.name} = ... }}` beside `to`"
+            elif option.required and not near(option.name, unknown):
+                message = f"the sink `{self.name}` requires the option `{option.name}`: {option.description}"
+                remedy = f"add `options {{ {option.name} = ... }}` next to `to`"
                 yield ParameterProblem((option.name,), message, (remedy,))
         if {"compact", "max-records-per-file"} <= {*options} & {*known}:
-            message = f"the sink `{self.name}` cannot merge files whose number of records is limited"
+            message = "`compact` and `max-records-per-file` cannot be combined"
             yield ParameterProblem(("compact",), message, ("remove `compact` or `max-records-per-file`",), "key")
 
     def settings(self, options: Mapping[str, object]) -> dict[str, SinkValue]:
-        """The value of each option, defaults filled in; `problems` must have found nothing."""
+        """Return the value of each option, with defaults; the options must not have `problems`."""
         return {o.name: _typed(o, options[o.name]) if o.name in options else o.default for o in self.options}
 
 
 def _problem(sink: str, option: SinkOption, value: object) -> Iterator[ParameterProblem]:
     typed = _typed(option, value)
     if typed is None:
-        kinds = {str: "a text", int: "a whole number", bool: "true or false", Duration: "a duration such as `1 hour`"}
+        kinds = {
+            str: "a string",
+            int: "a non-negative integer",
+            bool: "`true` or `false`",
+            Duration: "a duration such as `1 hour`",
+        }
         kind = kinds[option.type]
-        given = "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else f"`{value}`"
-        message = f"the option `{option.name}` of the sink `{sink}` must be {kind}, not {given}"
+        actual = "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else f"`{value}`"
+        message = f"the option `{option.name}` of the sink `{sink}` must be {kind}, found {actual}"
         yield ParameterProblem((option.name,), message)
     elif option.choices and typed not in option.choices:
-        message = f"the option `{option.name}` of the sink `{sink}` cannot be `{value}`"
-        help = (*did_you_mean(str(value), option.choices), f"it is {alternatives(option.choices)}")
-        yield ParameterProblem((option.name,), message, help)
+        expected = alternatives(option.choices)
+        message = f"the option `{option.name}` of the sink `{sink}` must be {expected}, found `{value}`"
+        yield ParameterProblem((option.name,), message, did_you_mean(str(value), option.choices))
 
 
 def _typed(option: SinkOption, value: object) -> SinkValue:
-    """The value in the option's type; None when it cannot be (settings may hold numbers as text)."""
+    """Return the value in the option's type, None if it is not valid. Settings may have numbers as strings."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, (Mapping, list, tuple)) or value is None:
         return None
@@ -123,57 +131,55 @@ def _files(name: str, description: str, *options: SinkOption, nested: bool = Tru
         nested=nested,
         guarantee="replaces itself",
         options=(
-            SinkOption(
-                "path", "the directory of the files; a relative one starts beside the file that sets it", required=True
-            ),
+            SinkOption("path", "the directory of the files, relative to the file that sets the option", required=True),
             SinkOption(
                 "existing",
-                "what becomes of the files that this sink wrote before its checkpoint was begun anew",
+                "what happens to files that this sink wrote with an earlier checkpoint",
                 default="fail",
                 choices=("fail", "replace", "append"),
             ),
+            SinkOption("compact", "merge small files when the oldest of them reaches this age", Duration),
             SinkOption(
-                "compact", "merge small files once the oldest is as old, into files of at most 128 MiB", Duration
+                "max-records-per-file", "the maximum number of records in a file", int, spark="maxRecordsPerFile"
             ),
-            SinkOption("max-records-per-file", "a limit to the size of files", int, spark="maxRecordsPerFile"),
             *options,
         ),
     )
 
 
 def _compression(*choices: str) -> SinkOption:
-    return SinkOption("compression", "the codec", choices=choices, spark="compression")
+    return SinkOption("compression", "the compression codec", choices=choices, spark="compression")
 
 
 _TIMES = (
-    SinkOption("date-format", "how dates are written", spark="dateFormat"),
-    SinkOption("timestamp-format", "how timestamps are written", spark="timestampFormat"),
+    SinkOption("date-format", "the pattern of dates", spark="dateFormat"),
+    SinkOption("timestamp-format", "the pattern of timestamps", spark="timestampFormat"),
 )
 _TEXT = ("none", "gzip", "bzip2", "deflate")
 _TERMINAL = (
-    SinkOption("rows", "how many rows of a batch are shown", int, default=20),
-    SinkOption("title", "what stands above them; left out, the streamlet's name and the batch"),
+    SinkOption("rows", "the number of rows of a batch to show", int, default=20),
+    SinkOption("title", "the title of the table; default: the name of the streamlet and the batch"),
 )
 
 SINKS: Mapping[str, SinkTraits] = {
     traits.name: traits
     for traits in (
-        _files("parquet", "A folder of Parquet files.", _compression("none", "snappy", "gzip", "lz4_raw", "zstd")),
-        _files("orc", "A folder of ORC files.", _compression("none", "snappy", "zlib", "lz4", "zstd")),
+        _files("parquet", "A directory of Parquet files.", _compression("none", "snappy", "gzip", "lz4_raw", "zstd")),
+        _files("orc", "A directory of ORC files.", _compression("none", "snappy", "zlib", "lz4", "zstd")),
         _files(
             "json",
-            "A folder of files with one JSON object a line.",
+            "A directory of files with one JSON object per line.",
             _compression(*_TEXT),
-            SinkOption("ignore-null-fields", "leave fields without a value out", bool, spark="ignoreNullFields"),
+            SinkOption("ignore-null-fields", "omit fields without a value", bool, spark="ignoreNullFields"),
             *_TIMES,
         ),
         _files(
             "csv",
-            "A folder of CSV files.",
+            "A directory of CSV files.",
             _compression(*_TEXT),
-            SinkOption("header", "begin each file with the columns' names", bool, default=True, spark="header"),
-            SinkOption("separator", "what stands between values", default=",", spark="sep"),
-            SinkOption("null-value", "how null is written", spark="nullValue"),
+            SinkOption("header", "begin each file with the names of the columns", bool, default=True, spark="header"),
+            SinkOption("separator", "the character between values", default=",", spark="sep"),
+            SinkOption("null-value", "the string for null", spark="nullValue"),
             *_TIMES,
             nested=False,
         ),

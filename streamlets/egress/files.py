@@ -78,7 +78,7 @@ class FilesWriter:
                 self._begin(rows)
             self._bring(rows, batch)
         except OSError as error:
-            raise SinkError(f"{self.streamlet}: {error}; the batch will be finished when it is run again") from None
+            raise SinkError(f"{self.streamlet}: {error}; the next attempt completes the batch") from None
 
     def _bring(self, rows: DataFrame, batch: int) -> None:
         record, query = self.record, self._query
@@ -119,15 +119,15 @@ class FilesWriter:
         others = [each.owner for each in earlier if each.owner != self.record.owner]
         if self.existing != "append" and others:
             raise ExistingFilesError(
-                f"{self.streamlet}: `{self.root}` holds files that another application wrote"
-                f"{f' (its state is in `{others[0]}`)' if others[0] else ''}; they are not touched: give another "
-                "`path`, set `options.existing` to `append`, or delete the directory yourself"
+                f"{self.streamlet}: `{self.root}` has files of another application"
+                f"{f' (its state directory: `{others[0]}`)' if others[0] else ''}; set another `path`, set "
+                "`options.existing` to `append`, or delete the directory yourself"
             )
         if self.existing == "fail" and earlier:
             raise ExistingFilesError(
-                f"{self.streamlet}: `{self.root}` holds files that it wrote with an earlier checkpoint, so records "
-                "would be there twice: set `options.existing` to `replace`, which deletes them, or to `append`, or "
-                "give another `path`"
+                f"{self.streamlet}: `{self.root}` has files that this sink wrote with an earlier checkpoint, so "
+                "records would be duplicated; set `options.existing` to `replace`, which deletes these files, or to "
+                "`append`, or set another `path`"
             )
         if self.existing == "replace" and earlier:
             count = sum(self.record.delete(each.id) for each in earlier)
@@ -151,7 +151,8 @@ class FilesWriter:
             if refusal is None:
                 raise
             raise SinkError(
-                f"{self.streamlet}: {refusal.lower()} while writing to `{self.root}`; nothing of the batch is visible"
+                f"{self.streamlet}: cannot write to `{self.root}`: {refusal.lower()}; no data of this batch was "
+                "published"
             ) from None
         return {
             path.relative_to(self.root).as_posix(): self._place(path.relative_to(folder), batch).as_posix()

@@ -51,9 +51,11 @@ class Sink(SparkStreamlet):
             yield replace(problem, path=(self.options.key, *problem.path))
         if values[self.partition_by.key].strip() and not traits.partitioning:
             yield ParameterProblem(
-                (self.partition_by.key,), f"the sink `{traits.name}` has no use for `partition-by`", ("take it out",),
+                (self.partition_by.key,),
+                f"the sink `{traits.name}` does not support `partition-by`",
+                ("remove `partition-by`",),
                 "key",
-            )  # fmt: skip
+            )
 
     def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
         """The folder of a sink that writes files."""
@@ -113,13 +115,17 @@ def spark_options(traits: SinkTraits, settings: Settings) -> dict[str, str]:
 
 def _unfit(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> list[str]:
     names = rows.columns
-    found = [f"`partition-by` names `{name}`, which the schema does not have" for name in columns if name not in names]
+    problems = [
+        f"`partition-by` has `{name}`, which is not a column of the schema" for name in columns if name not in names
+    ]
     if columns and set(columns) >= set(names):
-        found.append("`partition-by` names all columns: one must stay for the files")
+        problems.append("`partition-by` has all columns: at least one must remain for the files")
     if not traits.nested:
-        parts = [f.name for f in rows.schema.fields if f.dataType.typeName() in ("struct", "array", "map", "binary")]
-        found += [f"the sink `{traits.name}` has no form for the column `{name}`: take `json`" for name in parts]
-    return found
+        nested = [f.name for f in rows.schema.fields if f.dataType.typeName() in ("struct", "array", "map", "binary")]
+        problems += [
+            f"the sink `{traits.name}` cannot write the nested or binary column `{name}`: use `json`" for name in nested
+        ]
+    return problems
 
 
 def _spark_text(value: str | int | bool | Duration) -> str:

@@ -1,4 +1,4 @@
-"""Appending without Spark: record batches to Parquet files, one a partition, and one commit."""
+"""Appending without Spark: record batches are written to a Parquet file per partition, in one commit."""
 
 from __future__ import annotations
 
@@ -31,50 +31,55 @@ def append_batches(
     clock: Callable[[], float],
     partition_by: tuple[str, ...] = (),
 ) -> None:
-    """Commit records to the contract's table of a topic under a transaction, unless the table has seen it.
+    """Commit records to the table of their contract, unless the table has the transaction already.
 
     Arguments:
-        partition_by: as an outlet has it; records that are laid out are held in memory.
+        topic: the directory of the topic.
+        rows: the records, with the Arrow schema of the contract. If they are partitioned, they are collected in memory.
+        contract: the contract that the records are written with.
+        txn: identifies the write.
+        clock: returns the time in seconds since the epoch.
+        partition_by: the columns and expressions of the outlet's `partition-by`.
 
     Raises:
-        TopicLostError: there is no topic in the folder.
-        TopicWriteError: the file system refuses; nothing is visible then.
+        TopicLostError: the directory has no topic.
+        TopicWriteError: the file system does not accept the records; none of them was published.
     """
     from streamlets.channels.delta.log import topic_id
 
     topic_id(topic)
     columns = layout(contract, partition_by)
     path = topic / table_name(contract, columns)
-    folder = path / "data" / "append"
+    directory = path / "data" / "append"
     files: list[Path] = []
     try:
         create_table(path, contract, columns, clock)
         table = open_table(path, files=False)
         if table.txns.get(txn.writer, -1) >= txn.sequence:
             return
-        folder.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         written = []
         for partition, batches in _partitions(rows, columns):
-            files.append(folder / f"{uuid.uuid4().hex}.parquet")
+            files.append(directory / f"{uuid.uuid4().hex}.parquet")
             written.append(_write(path, files[-1], batches, contract, partition))
         kept = [file for file in written if file.records]
         crash_point("after-append-file")
-        committed = table.append(kept, txn, clock)  # False: the same was written by somebody else meanwhile
-        wanted = {file.path for file in kept} if committed else set()
+        committed = table.append(kept, txn, clock)  # False: another process has written the same
+        published = {file.path for file in kept} if committed else set()
         for file in files:
-            if file.relative_to(path).as_posix() not in wanted:
+            if file.relative_to(path).as_posix() not in published:
                 file.unlink(missing_ok=True)
         crash_point("after-append-commit")
     except OSError as error:
         for file in files:
             file.unlink(missing_ok=True)
-        raise TopicWriteError(f"topic `{topic.name}`: {error}; nothing of it is visible") from None
+        raise TopicWriteError(f"cannot write to topic `{topic.name}`: {error}; no record was published") from None
 
 
 def _partitions(
     rows: Iterable[pa.RecordBatch], columns: tuple[str, ...]
 ) -> Iterable[tuple[_Partition, Iterable[pa.RecordBatch]]]:
-    """The records by what lays them out, in their order within a partition; all in one where nothing does."""
+    """Return the records of each partition, in their order; a single partition if there are no columns."""
     if not columns:
         return [({}, rows)]
     import pyarrow as pa
@@ -88,7 +93,7 @@ def _partitions(
     for number, value in enumerate(values):
         numbers.setdefault(value, []).append(number)
     return [
-        (dict(zip(columns, value, strict=True)), table.take(those).to_batches()) for value, those in numbers.items()
+        (dict(zip(columns, value, strict=True)), table.take(rows_of).to_batches()) for value, rows_of in numbers.items()
     ]
 
 

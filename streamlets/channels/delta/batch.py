@@ -87,7 +87,9 @@ class BatchWriter:
         try:
             self._bring(rows, batch)
         except OSError as error:
-            raise TopicWriteError(f"{self.streamlet}.{self.query}: {error}; nothing of this batch is visible") from None
+            raise TopicWriteError(
+                f"{self.streamlet}.{self.query}: {error}; no data of this batch was published"
+            ) from None
 
     def _bring(self, rows: DataFrame, batch: int) -> None:
         self._begin(rows)
@@ -212,9 +214,13 @@ class BatchWriter:
         return table.path.relative_to(self.root).as_posix()
 
 
+def _rows(count: int) -> str:
+    return "1 row breaks" if count == 1 else f"{count:,} rows break"
+
+
 def _broken_rows(outlet: OutletPlan, broken: Broken) -> BrokenRowsError:
     port = f"{outlet.streamlet}.{outlet.name}"
     return BrokenRowsError(
-        f"{broken.count} rows break the contract `{outlet.contract.record.name}` of {port}: {broken.reason}; "
-        f"the row: {broken.row[:_SHOWN]}"
+        f"{_rows(broken.count)} the contract `{outlet.contract.record.name}` of `{port}`, "
+        f"for example: {broken.reason}, in the row {broken.row[:_SHOWN]}"
     )

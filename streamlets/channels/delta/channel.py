@@ -48,7 +48,10 @@ class DeltaChannel:
     def topic(self, plan: TopicPlan) -> DeltaTopic:
         """The resource of one topic."""
         if plan.name.startswith((".", "_")) or "/" in plan.name:
-            raise ValueError(f"`{plan.name}` cannot name a topic of the delta channel: it would clash with folders")
+            raise ValueError(
+                f"invalid topic name `{plan.name}`: on the delta channel a name must not begin with `.` or `_`, or "
+                "contain `/`"
+            )
         return DeltaTopic(self.root, plan, self.clock)
 
     def prepare(self, session: SparkSession) -> None:
@@ -95,7 +98,9 @@ class DeltaChannel:
 
     def _folder(self, topic: TopicResource) -> Path:
         if not isinstance(topic, DeltaTopic):
-            raise TypeError(f"a query writes to one channel only; `{topic.plan.id}` is on `{topic.plan.channel}`")
+            raise TypeError(
+                f"a query can write to one channel only, but the topic `{topic.plan.id}` is on `{topic.plan.channel}`"
+            )
         return topic.path
 
 

@@ -135,7 +135,7 @@ def _merged(table: Table, run: Sequence[DataFile]) -> DataFile:
         written = data_file(table.path, path)
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise TopicWriteError(f"topic `{table.path.parent.name}`: {error} while merging files") from None
+        raise TopicWriteError(f"cannot merge files of topic `{table.path.parent.name}`: {error}") from None
     segments = Segments.of(joined(segment for file in run for segment in file.segments))
     return DataFile(written.path, written.size, written.row_groups, run[0].partition, segments)
 

@@ -56,7 +56,7 @@ def write_files(frame: DataFrame, table: Path, folder: Path, partition_by: Seque
         if refusal is None:
             raise
         raise TopicWriteError(
-            f"topic `{table.parent.name}`: {refusal} while writing to {table}; nothing of this batch is visible"
+            f"cannot write to topic `{table.parent.name}`: {refusal} ({table}); no data of this batch was published"
         ) from None
     found = []
     for path in sorted(folder.rglob("part-*.parquet")):

@@ -69,8 +69,7 @@ class TopicLog:
         """
         if start.topic != self.id:
             raise TopicLostError(
-                f"topic `{self.path.name}` is not the one that was read from before ({self.path}): it has been "
-                f"deleted and made again; {REMEDY}"
+                f"topic `{self.path.name}` ({self.path}) was deleted and created again after it was read; {REMEDY}"
             )
         for name, (key, _) in start.tables.items():
             if name not in self.tables or self.tables[name].id != key:
@@ -228,4 +227,4 @@ def topic_id(path: Path) -> str:
 
 def lost(path: Path) -> TopicLostError:
     """The error for a topic that is gone or has been replaced."""
-    return TopicLostError(f"topic `{path.name}`: its folder is gone or another one is in its place ({path}); {REMEDY}")
+    return TopicLostError(f"the directory of topic `{path.name}` was deleted or replaced ({path}); {REMEDY}")

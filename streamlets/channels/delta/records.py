@@ -42,7 +42,7 @@ class UnreadableRecordsError(Exception):
             self.fingerprint,
             self.reason,
             f"the topic `{topic}` has records written with the schema {self.fingerprint}, which `{inlet}`{place} "
-            f"cannot read: {self.reason}; change the schema of `{inlet}` so that it reads them, or drop them with "
+            f"cannot read: {self.reason}; change the schema of `{inlet}` so that it can read them, or drop them with "
             f"`flow topics purge {topic} --schema {self.fingerprint} --force`",
         )
 

@@ -278,15 +278,14 @@ def checkpoint_path(table: Path, version: int) -> Path:
 
 
 REMEDY = (
-    "put the directory back, let its readers start again with `flow checkpoints reset STREAMLET`, or delete all topics "
-    "and checkpoints with `flow run --fresh`"
+    "restore the directory, reset the checkpoints of its readers with `flow checkpoints reset STREAMLET`, or delete "
+    "all topics and checkpoints with `flow run --fresh`"
 )
-"""What to do about a topic that was deleted, the mildest first."""
+"""What to do about a topic that was deleted, starting with what loses least."""
 
 
 def lost(table: Path) -> TopicLostError:
-    """The error for a table that is gone or has been replaced."""
+    """Return the error for a table that was deleted or replaced."""
     return TopicLostError(
-        f"topic `{table.parent.name}`: its table `{table.name}` is gone or another one is in its place ({table}); "
-        f"{REMEDY}"
+        f"the table `{table.name}` of topic `{table.parent.name}` was deleted or replaced ({table}); {REMEDY}"
     )

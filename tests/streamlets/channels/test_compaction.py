@@ -229,7 +229,7 @@ def test_a_disk_that_is_full_changes_nothing(tmp_path: Path, monkeypatch: pytest
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pa.parquet.ParquetWriter, "write_table", full)
-    with pytest.raises(TopicWriteError, match=r"topic `readings`: .*No space left on device while merging files"):
+    with pytest.raises(TopicWriteError, match=r"cannot merge files of topic `readings`: .*No space left on device"):
         compact_table(table_of(topic), EAGER, Clock())
     assert not list((topic.path / READING.fingerprint / compaction_module.FOLDER).iterdir())
     assert ids_of(topic.scan()) == list(range(5))

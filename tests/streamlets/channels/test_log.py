@@ -254,7 +254,7 @@ def test_a_deleted_topic_is_told_in_one_line(tmp_path: Path) -> None:
     log.refresh()
     shutil.rmtree(topic.path)
     for ask in (log.refresh, topic.end, lambda: add(topic, 2, [2])):
-        with pytest.raises(TopicLostError, match=r"topic `readings`: its .*gone.*--fresh") as error:
+        with pytest.raises(TopicLostError, match=r"of topic `readings` was deleted or replaced.*--fresh") as error:
             ask()
         assert "\n" not in str(error.value)
     assert not topic.path.exists()
@@ -267,7 +267,7 @@ def test_a_deleted_table_is_told(tmp_path: Path) -> None:
     log = TopicLog(topic.path)
     log.refresh()
     shutil.rmtree(topic.path / READING.fingerprint)
-    with pytest.raises(TopicLostError, match=f"its table `{READING.fingerprint}` is gone"):
+    with pytest.raises(TopicLostError, match=f"the table `{READING.fingerprint}` of topic `readings` was deleted"):
         log.refresh()
 
 
@@ -279,7 +279,7 @@ def test_a_topic_made_again_is_another_topic(tmp_path: Path) -> None:
     shutil.rmtree(topic.path)
     topic = made(tmp_path)
     add(topic, 2, [2])
-    with pytest.raises(TopicLostError, match="not the one that was read from before"):
+    with pytest.raises(TopicLostError, match="was deleted and created again after it was read"):
         list(topic.scan(after=place))
 
 

@@ -12,14 +12,18 @@ FILES = {"path": "out"}
 @pytest.mark.parametrize(
     ("sink", "options", "problem"),
     [
-        ("parquet", {}, "the sink `parquet` needs the option `path`: the directory of the files"),
+        ("parquet", {}, "the sink `parquet` requires the option `path`: the directory of the files"),
         ("parquet", {"pth": "out"}, "the sink `parquet` has no option `pth`; did you mean `path`?"),
         ("parquet", {"path": "out", "existin": "fail"}, "has no option `existin`; did you mean `existing`?"),
         ("parquet", {"path": "out", "zzz": 1}, "has no option `zzz`; its options are `path`, `existing`, "),
-        ("parquet", {"path": "out", "existing": "keep"}, "cannot be `keep`; it is `fail`, `replace` or `append`"),
-        ("parquet", {"path": {"a": 1}}, "the option `path` of the sink `parquet` must be a text, not an object"),
-        ("parquet", {"path": "out", "max-records-per-file": "many"}, "must be a whole number, not `many`"),
-        ("csv", {"path": "out", "header": "perhaps"}, "the option `header` of the sink `csv` must be true or false"),
+        ("parquet", {"path": "out", "existing": "keep"}, "must be `fail`, `replace` or `append`, found `keep`"),
+        ("parquet", {"path": {"a": 1}}, "the option `path` of the sink `parquet` must be a string, found an object"),
+        ("parquet", {"path": "out", "max-records-per-file": "many"}, "must be a non-negative integer, found `many`"),
+        (
+            "csv",
+            {"path": "out", "header": "perhaps"},
+            "the option `header` of the sink `csv` must be `true` or `false`",
+        ),
         ("terminal", {"path": "out"}, "the sink `terminal` has no option `path`; its options are `rows` and `title`"),
     ],
 )

@@ -189,7 +189,9 @@ def test_files_of_somebody_else_are_never_deleted(bench: Bench) -> None:
     bench.put(1)
     bench.run(owner="production")
     (first,) = bench.names()
-    with pytest.raises(StreamingQueryException, match=r"another application wrote \(its state is in `production`\)"):
+    with pytest.raises(
+        StreamingQueryException, match=r"files of another application \(its state directory: `production`\)"
+    ):
         bench.run(checkpoint=str(bench.root / "second"), existing="replace", owner="test")
     assert bench.names() == [first]
     (bench.out / "theirs.csv").write_text("mine")
@@ -221,7 +223,9 @@ def test_what_the_file_system_refuses(bench: Bench) -> None:
     """A path that cannot be a folder gives one sentence, and the batch comes when it can."""
     bench.put(1)
     bench.out.write_text("a file")
-    with pytest.raises(StreamingQueryException, match=r"archive: .*Not a directory.*will be finished"):
+    with pytest.raises(
+        StreamingQueryException, match=r"archive: .*Not a directory.*the next attempt completes the batch"
+    ):
         bench.run()
     bench.out.unlink()
     bench.run()

@@ -70,9 +70,15 @@ def test_records_are_shown(spark: SparkSession, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("parameters", "problem"),
     [
-        ({"to": "csv", "options": {"path": "x"}}, "the sink `csv` has no form for the column `tags`: take `json`"),
-        ({"to": "json", "options": {"path": "x"}, "partition-by": "scr"}, "`partition-by` names `scr`"),
-        ({"to": "json", "options": {"path": "x"}, "partition-by": "src,value, tags"}, "names all columns"),
+        (
+            {"to": "csv", "options": {"path": "x"}},
+            "the sink `csv` cannot write the nested or binary column `tags`: use `json`",
+        ),
+        (
+            {"to": "json", "options": {"path": "x"}, "partition-by": "scr"},
+            "`partition-by` has `scr`, which is not a column",
+        ),
+        ({"to": "json", "options": {"path": "x"}, "partition-by": "src,value, tags"}, "has all columns"),
     ],
 )
 def test_what_cannot_be_is_told_before_it_starts(
@@ -88,8 +94,8 @@ def test_what_cannot_be_is_told_before_it_starts(
     ("parameters", "problem"),
     [
         ({"to": "parquet", "options": {"pat": "x"}}, "has no option `pat`\n    did you mean `path`?"),
-        ({"to": "parquet"}, "needs the option `path`"),
-        ({"to": "terminal", "partition-by": "src"}, "has no use for `partition-by`"),
+        ({"to": "parquet"}, "requires the option `path`"),
+        ({"to": "terminal", "partition-by": "src"}, "does not support `partition-by`"),
     ],
 )
 def test_the_testkit_refuses_what_verification_refuses(
