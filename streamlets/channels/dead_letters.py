@@ -1,4 +1,4 @@
-"""Dead letters: Spark columns that make one of a broken row, in the order of their fixed contract."""
+"""The Spark columns of a dead letter, in the order of its contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ __all__ = ["dead_letter_columns", "dead_letter_contract"]
 
 
 def dead_letter_columns(original: Column, reason: Column, *, port: str, coordinates: str, version: str) -> list[Column]:
-    """Spark columns that make a dead letter of a broken row, in the contract's order."""
+    """Return the Spark columns of a dead letter, in the order of its contract.
+
+    Arguments:
+        original: the broken row, as JSON.
+        reason: why the row breaks its contract.
+        port: the outlet, as `streamlet.outlet`.
+        coordinates: the query and the batch, as `query/batch`.
+        version: the version of the streamlet.
+    """
     from pyspark.sql import functions as F
 
     return [

@@ -1,7 +1,7 @@
-"""Which dead letters of a topic have been replayed: numbered decisions, each made once, stored with the topic.
+"""The replays of dead letters: numbered decisions, each made once, stored with the topic of the dead letters.
 
-A decision names its letters and where they go. It is made before anything is written; carrying it out is one commit
-under its number, so that it may be done again after a kill.
+A decision has its letters and their target. It is stored before any record is written, and carried out as one commit
+with its number as transaction, so that it can be repeated after a kill.
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ from streamlets.storage import objects
 
 
 class Letter(NamedTuple):
-    """The place of a dead letter, as `_meta` gives it: `position` is `table/version`, `number` that within it."""
+    """The place of a dead letter: `position` and `sequence` of its column `_meta`."""
 
     position: str
     number: int
 
 
 class Run(NamedTuple):
-    """Letters of one position whose numbers follow each other."""
+    """Letters of one position with consecutive numbers, from `first` on."""
 
     position: str
     first: int
     length: int
 
     def has(self, letter: Letter) -> bool:
-        """Whether a letter is one of them."""
+        """Return whether it contains a letter."""
         return letter.position == self.position and 0 <= letter.number - self.first < self.length
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A decision.
+    """A decision to replay letters.
 
     Arguments:
-        number: of the decision, from 0.
-        port: the outlet whose contract the letters broke.
-        topic: the name of the topic they go to; contract: what they are written with, as Avro JSON.
-        letters: which ones.
-        partition_by: how the outlet lays its records out; with another layout the table is another one.
+        number: the number of the decision, from 0.
+        port: the outlet whose contract the letters broke, as `streamlet.outlet`.
+        topic: the name of the topic that they are written to.
+        contract: the contract that they are written with, as JSON.
+        letters: the letters.
+        partition_by: the `partition-by` of the outlet, which determines the table of the topic.
     """
 
     number: int
@@ -54,7 +55,7 @@ class Replay:
     partition_by: tuple[str, ...] = ()
 
     def holds(self, letter: Letter) -> bool:
-        """Whether a letter is one of them."""
+        """Return whether it contains a letter."""
         return any(run.has(letter) for run in self.letters)
 
 
@@ -63,28 +64,28 @@ class Replays:
     """The decisions about the dead letters of one topic.
 
     Arguments:
-        directory: where they are stored; created with the first one.
-        topic_id: distinguishes the topic from a later one with its name.
+        directory: where they are stored; created with the first decision.
+        topic_id: the id of the topic, which distinguishes it from a later one with the same name.
     """
 
     directory: Path
     topic_id: str
 
     def all(self) -> Iterator[Replay]:
-        """Every decision, in order."""
+        """Yield all decisions, in order."""
         number = 0
         while (data := objects.read(self._path(number))) is not None:
             content = json.loads(data)
-            exact = {
+            converted = {
                 "number": number,
                 "letters": tuple(Run(*run) for run in content["letters"]),
                 "partition_by": tuple(content.get("partition_by", ())),
             }
-            yield Replay(**content | exact)
+            yield Replay(**content | converted)
             number += 1
 
     def decide(self, replay: Replay) -> bool:
-        """Make a decision; False, and nothing, when another one took its number."""
+        """Store a decision, unless its number is taken; return whether it was stored."""
         self.directory.mkdir(exist_ok=True)
         return objects.put_if_absent(self._path(replay.number), json.dumps(asdict(replay)).encode())
 
@@ -93,12 +94,12 @@ class Replays:
 
 
 def runs(letters: Iterable[Letter]) -> tuple[Run, ...]:
-    """Letters, in any order, as runs."""
-    found: list[Run] = []
+    """Return letters as runs, sorted."""
+    result: list[Run] = []
     for letter in sorted(letters):
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         if last and (last.position, last.first + last.length) == letter:
-            found[-1] = Run(last.position, last.first, last.length + 1)
+            result[-1] = Run(last.position, last.first, last.length + 1)
         else:
-            found.append(Run(letter.position, letter.number, 1))
-    return tuple(found)
+            result.append(Run(letter.position, letter.number, 1))
+    return tuple(result)

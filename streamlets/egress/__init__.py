@@ -1,4 +1,4 @@
-"""Sinks: how records leave an application, and what each sink can do."""
+"""Sinks, which write records outside of an application, and their capabilities."""
 
 from streamlets.egress.capabilities import SINKS, SinkOption, SinkTraits
 from streamlets.egress.errors import ExistingFilesError, SinkError

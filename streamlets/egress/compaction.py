@@ -1,8 +1,8 @@
-"""Merges the small files of a sink: batches of a second would else leave thousands of files an hour.
+"""Merging the small files of a sink, of which a query with batches of one second writes thousands per hour.
 
-Only files of batches that Spark has committed are merged, within their directory. The merged file is written to
-staging, a decision names it and the files that it replaces, then it is renamed into its place and the others are
-deleted. A kill at any point leaves a state that the next start finishes.
+Only files of batches that Spark has committed are merged, within their directory. The merged file is written to the
+staging directory, a decision records it and the files that it replaces, then it is renamed to its final name, and the
+others are deleted. After a kill at any point, the next start completes the merge.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LARGE = 128 * 1024**2
-"""Bytes from which on a file is left as it is."""
+"""The size in bytes from which on a file is not merged."""
 
 _OF_BATCH = re.compile(r"[^.]+-(\d{6,})-\d+\.[^-]+")
 
@@ -39,14 +39,14 @@ class _Compressor(Protocol):
 
 
 class _Plain:
-    """Text as it is."""
+    """The codec of uncompressed files."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """The same."""
+        """Return the data unchanged."""
         return data
 
     def flush(self) -> bytes:
-        """No more."""
+        """Return no further data."""
         return b""
 
 
@@ -62,9 +62,11 @@ class Compaction:
     """How the files of a sink are merged.
 
     Arguments:
-        format: Spark's name of it; options: of Spark's writer.
-        every: seconds: files are merged once the oldest is as old.
-        clock: seconds since the epoch.
+        record: the record of the sink's batches and files.
+        format: the name of the format in Spark.
+        options: the options of Spark's writer.
+        every: files are merged when the oldest of them reaches this age, in seconds.
+        clock: returns the time in seconds since the epoch.
     """
 
     record: FilesRecord
@@ -74,10 +76,13 @@ class Compaction:
     clock: Callable[[], float] = time.time
 
     def run(self, session: SparkSession, query: str, stem: str, batch: int) -> None:
-        """Merge what is due of the batches before this one, which Spark has committed.
+        """Merge the files that are due. Only files of earlier batches are merged, which Spark has committed.
 
         Arguments:
-            stem: what the names of the query's files begin with.
+            session: the session to read and write files with.
+            query: the id of the query.
+            stem: the beginning of the names of the query's files.
+            batch: the number of the running batch.
         """
         staging, merges = self.record.staging(query) / f"merge-{uuid.uuid4().hex[:8]}", list[Merge]()
         for group in self._due(query, batch):
@@ -93,7 +98,7 @@ class Compaction:
             self.record.unstage(query)
 
     def _due(self, query: str, batch: int) -> Iterator[list[Path]]:
-        """Groups of small files, oldest first, each to become one file."""
+        """Yield groups of small files, oldest first, each to be merged into one file."""
         directories: dict[Path, list[Path]] = defaultdict(list)
         for name in self.record.files(query):
             path = Path(name)
@@ -135,7 +140,13 @@ class Compaction:
 
 
 def concatenate(files: list[Path], target: Path, *, skip_header: bool) -> None:
-    """Write the lines of text files, compressed or not, into one file of the same kind, byte by byte as they are."""
+    """Concatenate text files, compressed or not, into a file of the same format, without changing their lines.
+
+    Arguments:
+        files: the files to concatenate.
+        target: the path of the new file.
+        skip_header: whether to omit the first line of all files but the first.
+    """
     decompress, compressor = _CODECS.get(target.suffix, (bytes, _Plain))
     codec = compressor()
     with target.open("wb") as merged:
@@ -148,6 +159,6 @@ def concatenate(files: list[Path], target: Path, *, skip_header: bool) -> None:
 
 
 def _batch(path: Path) -> int | None:
-    """The number of the batch that a file is of; None for a merged one."""
+    """Return the number of the batch that wrote a file, None for a merged file."""
     match = _OF_BATCH.fullmatch(path.name)
     return int(match[1]) if match else None

@@ -1,12 +1,14 @@
-"""What a sink tells when it cannot take a batch: one sentence with its place."""
+"""The errors of sinks. A message is one sentence that begins with the name of the sink."""
 
 from __future__ import annotations
 
 
 class SinkError(Exception):
-    """The sink cannot take the batch; nothing of it is visible, unless an earlier attempt had decided it."""
+    """The sink cannot write a batch. No data of it was published, unless an earlier attempt had decided its files."""
 
 
 class ExistingFilesError(SinkError):
-    """The folder holds what the sink wrote before its checkpoint was begun anew; the configuration must say what
-    becomes of it."""
+    """The directory has files that the sink wrote with an earlier checkpoint, or files of another application.
+
+    The option `existing` determines what happens to them.
+    """

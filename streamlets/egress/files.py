@@ -1,8 +1,8 @@
-"""The files sink: each batch becomes whole files under names that depend only on query, batch and partition.
+"""The files sink writes each batch to complete files, whose names depend only on query, batch and partition.
 
-A batch is written to `_staging`, then a manifest in `_batches`, made only if absent, names its files, then each is
-renamed into its place. The manifest decides: a replay of the batch takes the files it names and finishes the renames,
-even where it would now have made other ones. Directories that begin with `_` are hidden from Spark, Arrow and pandas.
+A batch is written to `_staging`. Then a manifest in `_batches`, created only if absent, lists its files, and each file
+is renamed to its final path. The manifest decides: a replay of the batch completes the renames of the listed files,
+even if it would write other files now. Spark, Arrow and pandas ignore directories whose names begin with `_`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _PART = re.compile(r"part-(\d+)-[0-9a-f-]+(?:[-.]c(\d+))?(\..+)")
 _QUIET = {
-    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # the manifest says what succeeded
-    "mapreduce.fileoutputcommitter.algorithm.version": "2",  # one rename less a file
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # the manifest replaces the _SUCCESS file
+    "mapreduce.fileoutputcommitter.algorithm.version": "2",  # one rename fewer per file
 }
 
 
@@ -36,14 +36,14 @@ class FilesWriter:
     """The function of the sink's `foreachBatch`.
 
     Arguments:
-        record: what is kept about its batches and files, and where these are, on a local or mounted file system.
-        format: Spark's name of the format.
-        options: for Spark's writer.
-        partition_by: columns that become directories `column=value`.
+        record: the record of its batches and files, with the directory of the files on a local or mounted file system.
+        format: the name of the format in Spark.
+        options: the options of Spark's writer.
+        partition_by: the partition columns, which become directories `column=value`.
         existing: what happens to files of an earlier checkpoint: `fail`, `replace` or `append`.
-        compaction: merges small files of earlier batches; None leaves them as they are.
-        on_batch: called with each batch once its files are in place, where the format counts its records (Parquet).
-        report: called with each sentence for the people who watch the run.
+        compaction: merges small files of earlier batches; None merges none.
+        on_batch: called after each batch, if the format has record counts (Parquet).
+        report: called with each message for users who watch the run.
     """
 
     record: FilesRecord
@@ -63,29 +63,29 @@ class FilesWriter:
 
     @property
     def streamlet(self) -> str:
-        """The sink's name in the blueprint."""
+        """The name of the sink in the blueprint."""
         return self.record.streamlet
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Bring a batch into the directory; one that was decided before is only finished.
+        """Write a batch to the directory. If an earlier attempt has decided its files, only complete their renames.
 
         Raises:
-            SinkError: the file system refuses.
-            ExistingFilesError: there are files of an earlier checkpoint.
+            SinkError: the file system does not accept the files.
+            ExistingFilesError: the directory has files of an earlier checkpoint, or of another application.
         """
         try:
             if not self._query:
                 self._begin(rows)
-            self._bring(rows, batch)
+            self._write_batch(rows, batch)
         except OSError as error:
             raise SinkError(f"{self.streamlet}: {error}; the next attempt completes the batch") from None
 
-    def _bring(self, rows: DataFrame, batch: int) -> None:
+    def _write_batch(self, rows: DataFrame, batch: int) -> None:
         record, query = self.record, self._query
         moves = record.decided(query, batch)
         replayed = moves is not None
         if moves is None:
-            record.unstage(query)  # an attempt that was not decided
+            record.unstage(query)  # of an attempt that was not decided
             staged = self._stage(rows, record.staging(query) / f"{batch}-{uuid.uuid4().hex[:8]}", batch)
             crash_point("after-data-files")
             if staged:
@@ -104,19 +104,19 @@ class FilesWriter:
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
-        """Take the id that Spark keeps in the checkpoint: a new checkpoint counts its batches from 0 again."""
+        """Identify the query by the id in its checkpoint, because a new checkpoint numbers its batches from 0 again."""
         session = rows.sparkSession
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query = str(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
         if not self.record.knows(query):
-            self._meet_earlier(query)
+            self._handle_earlier_files(query)
         self.record.claim(query)
         self._query = query
 
-    def _meet_earlier(self, query: str) -> None:
-        """Decide about files of other checkpoints: only those of this application can be replaced."""
+    def _handle_earlier_files(self, query: str) -> None:
+        """Apply the option `existing` to files of other checkpoints. Only files of this application can be replaced."""
         earlier = self.record.earlier(query)
-        others = [each.owner for each in earlier if each.owner != self.record.owner]
+        others = [writer.owner for writer in earlier if writer.owner != self.record.owner]
         if self.existing != "append" and others:
             raise ExistingFilesError(
                 f"{self.streamlet}: `{self.root}` has files of another application"
@@ -130,48 +130,54 @@ class FilesWriter:
                 "`append`, or set another `path`"
             )
         if self.existing == "replace" and earlier:
-            count = sum(self.record.delete(each.id) for each in earlier)
+            count = sum(self.record.delete(writer.id) for writer in earlier)
             kept = sum(_is_visible(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
-            left = f" and kept {_files(kept)} that it did not write" if kept else ""
-            self.report(f"{self.streamlet}: deleted {_files(count)} of an earlier checkpoint in `{self.root}`{left}")
-        for each in earlier:
-            if self.existing == "append" and each.owner == self.record.owner:
-                self.record.forget(each.id)
+            others_kept = f" and kept {_files(kept)} that it did not write" if kept else ""
+            self.report(
+                f"{self.streamlet}: deleted {_files(count)} of an earlier checkpoint in `{self.root}`{others_kept}"
+            )
+        for writer in earlier:
+            if self.existing == "append" and writer.owner == self.record.owner:
+                self.record.forget(writer.id)
 
-    def _stage(self, rows: DataFrame, folder: Path, batch: int) -> dict[str, str]:
-        """Write the batch's files aside; their paths below the root, now and when they are in place."""
+    def _stage(self, rows: DataFrame, directory: Path, batch: int) -> dict[str, str]:
+        """Write the files of a batch to a staging directory.
+
+        Returns:
+            The final path of each file by its staged path, both relative to the directory of the sink.
+        """
         writer = rows.write.format(self.format).mode("append").options(**_QUIET).options(**self.options)
         if self.partition_by:
             writer = writer.partitionBy(*self.partition_by)
         try:
-            writer.save(f"file:{folder}")
+            writer.save(f"file:{directory}")
         except Exception as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            refusal = next((phrase for phrase in _REFUSALS if phrase in str(error)), None)
-            if refusal is None:
+            shutil.rmtree(directory, ignore_errors=True)
+            reason = next((phrase for phrase in _FILE_SYSTEM_ERRORS if phrase in str(error)), None)
+            if reason is None:
                 raise
             raise SinkError(
-                f"{self.streamlet}: cannot write to `{self.root}`: {refusal.lower()}; no data of this batch was "
+                f"{self.streamlet}: cannot write to `{self.root}`: {reason.lower()}; no data of this batch was "
                 "published"
             ) from None
         return {
-            path.relative_to(self.root).as_posix(): self._place(path.relative_to(folder), batch).as_posix()
-            for path in sorted(folder.rglob("part-*"))
+            path.relative_to(self.root).as_posix(): self._place(path.relative_to(directory), batch).as_posix()
+            for path in sorted(directory.rglob("part-*"))
             if _has_records(path)
         }
 
     def _place(self, staged: Path, batch: int) -> Path:
         part = _PART.fullmatch(staged.name)
-        assert part, staged  # Spark's own names
+        assert part, staged  # the names of Spark's writer
         number = f"{part[1]}.{int(part[2])}" if int(part[2] or 0) else part[1]
         return staged.with_name(f"{_stem(self.streamlet, self._query)}-{batch:06}-{number}{part[3]}")
 
 
-_REFUSALS = ("No space left on device", "Disk quota exceeded", "Permission denied", "Read-only file system")
+_FILE_SYSTEM_ERRORS = ("No space left on device", "Disk quota exceeded", "Permission denied", "Read-only file system")
 
 
 def _stem(streamlet: str, query: str) -> str:
-    """What the names of a query's files begin with."""
+    """Return the beginning of the names of a query's files."""
     return f"{streamlet}-{query[:8]}"
 
 

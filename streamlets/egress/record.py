@@ -1,13 +1,13 @@
-"""What a files sink keeps about its batches, beside its files: whose they are, which they are, what was decided.
+"""The record that a files sink keeps of its batches: the application that writes, its files and its decisions.
 
-Below `_batches/<streamlet>/<query id>/` of the sink's directory:
+In `_batches/<streamlet>/<query id>/` of the sink's directory:
 
-* `owner`: the application that writes, by the directory of its state;
-* `files`: the path of each file that was published, one a line;
+* `owner`: the application that writes, as the path of its state directory;
+* `files`: the path of each published file, one per line;
 * `<batch>.json`: the manifest of a batch that Spark may not have committed yet;
-* `merges`: the files that are being put in the place of others, where files are merged.
+* `merges`: the merges that have been decided and are not complete yet.
 
-No Spark here: the runner asks before it starts the query.
+This module does not use Spark: the runner calls it before it starts the query.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ STAGING, BATCHES = "_staging", "_batches"
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A query that wrote to the directory from another checkpoint; `owner` is "" where nobody noted it."""
+    """A query that wrote to the directory with another checkpoint.
+
+    Arguments:
+        id: the id of the query.
+        owner: the state directory of its application; "" if it is not recorded.
+    """
 
     id: str
     owner: str
@@ -35,7 +40,13 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A staged file that is to take the place of others; all paths are below the sink's directory."""
+    """A decision to replace files by a merged one. All paths are relative to the directory of the sink.
+
+    Arguments:
+        staged: the path of the merged file in the staging directory.
+        target: its final path.
+        sources: the paths of the files that it replaces.
+    """
 
     staged: str
     target: str
@@ -44,12 +55,12 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class FilesRecord:
-    """The record of one sink.
+    """The record of a sink. A query is identified by the id that Spark stores in its checkpoint.
 
     Arguments:
-        root: the sink's directory.
-        streamlet: the sink's name in the blueprint.
-        owner: the application that writes, as the directory of its state.
+        root: the directory of the sink.
+        streamlet: the name of the sink in the blueprint.
+        owner: the application that writes, as the path of its state directory.
     """
 
     root: Path
@@ -57,60 +68,64 @@ class FilesRecord:
     owner: str
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Whether the files of a query's batch were decided; `id` is its checkpoint's."""
-        return (self._folder(id) / f"{batch}.json").exists()
+        """Return whether the files of a batch were decided."""
+        return (self._directory(id) / f"{batch}.json").exists()
 
     def forget(self, id: str) -> None:
-        """Remove what is kept for the unfinished batches of a query whose checkpoint no longer exists. The list of its
-        published files stays: `existing = replace` deletes by it."""
+        """Remove what is stored for the unfinished batches of a query whose checkpoint no longer exists.
+
+        The list of its published files is kept, because `existing = replace` deletes these files.
+        """
         self.finish_merges(id)
-        self._note(id, [path for path in self._decided(id) if (self.root / path).exists()])
-        for path in self._folder(id).glob("*.json"):
+        self._append_to_list(id, [path for path in self._decided(id) if (self.root / path).exists()])
+        for path in self._directory(id).glob("*.json"):
             path.unlink(missing_ok=True)
         self.unstage(id)
 
     def earlier(self, id: str) -> list[Earlier]:
-        """The other queries that wrote to the directory as this sink, sorted."""
+        """Return the other queries of this sink that wrote to the directory, sorted."""
         own = self.root / BATCHES / self.streamlet
         names = sorted(path.name for path in own.iterdir() if path.is_dir()) if own.is_dir() else []
         return [Earlier(name, self._owner(name)) for name in names if name != id]
 
     def knows(self, id: str) -> bool:
-        """Whether the query has written to the directory, or was allowed to."""
-        return self._folder(id).is_dir()
+        """Return whether the query has claimed the directory."""
+        return self._directory(id).is_dir()
 
     def claim(self, id: str) -> None:
-        """Note that this application writes as the query, and finish what it had begun to merge."""
-        self._folder(id).mkdir(parents=True, exist_ok=True)
+        """Record this application as the owner of the query's files, and complete its merges."""
+        self._directory(id).mkdir(parents=True, exist_ok=True)
         self.finish_merges(id)
         if self._owner(id) != self.owner:
-            objects.replace(self._folder(id) / "owner", self.owner.encode())
+            objects.replace(self._directory(id) / "owner", self.owner.encode())
 
     def decided(self, id: str, batch: int) -> dict[str, str] | None:
-        """The moves of a batch's files, from staging to their places; None when no attempt came that far."""
-        found = objects.read(self._folder(id) / f"{batch}.json")
-        return json.loads(found) if found is not None else None
+        """Return the final paths of a batch's files by their staged paths, None if no attempt has decided them."""
+        content = objects.read(self._directory(id) / f"{batch}.json")
+        return json.loads(content) if content is not None else None
 
     def decide(self, id: str, batch: int, moves: Mapping[str, str]) -> None:
-        """Make these the moves of the batch, unless an earlier attempt decided."""
-        objects.put_if_absent(self._folder(id) / f"{batch}.json", json.dumps(dict(moves)).encode())
+        """Store the final paths of a batch's files by their staged paths, unless an earlier attempt has stored them."""
+        objects.put_if_absent(self._directory(id) / f"{batch}.json", json.dumps(dict(moves)).encode())
 
     def publish(self, id: str, batch: int, paths: Iterable[str]) -> None:
-        """Note the files of a batch, which are in their places; manifests of earlier batches go, as Spark has committed
-        these."""
-        self._note(id, paths)
-        for path in self._folder(id).glob("*.json"):
+        """Add the files of a batch to the list of published files, and delete the manifests of earlier batches.
+
+        Spark has committed the earlier batches.
+        """
+        self._append_to_list(id, paths)
+        for path in self._directory(id).glob("*.json"):
             if int(path.stem) < batch:
                 path.unlink(missing_ok=True)
 
     def files(self, id: str) -> list[str]:
-        """The paths of all files that the query has published, oldest first, decided ones included."""
-        noted = (objects.read(self._folder(id) / "files") or b"").decode(errors="replace")
+        """Return the paths of all files that the query has published or decided, oldest first."""
+        noted = (objects.read(self._directory(id) / "files") or b"").decode(errors="replace")
         whole = noted[: noted.rfind("\n") + 1].splitlines()
         return list(dict.fromkeys((*whole, *self._decided(id))))
 
     def delete(self, id: str) -> int:
-        """Delete the files that the query has published, and what is kept about them; gives how many there were."""
+        """Delete the files that the query has published, and their record; return the number of deleted files."""
         self.finish_merges(id)
         root, count = self.root.resolve(), 0
         for path in self.files(id):
@@ -119,17 +134,17 @@ class FilesRecord:
                 file.unlink()
                 count += 1
         self.unstage(id)
-        shutil.rmtree(self._folder(id))  # last: until then the files are known to be there
+        shutil.rmtree(self._directory(id))  # last, so that the files are listed as long as they exist
         return count
 
     def decide_merges(self, id: str, merges: Iterable[Merge]) -> None:
-        """Make it sure that these merges happen, whenever the process ends."""
+        """Store merges, which are completed even if the process is killed."""
         content = [{"staged": m.staged, "target": m.target, "sources": m.sources} for m in merges]
-        objects.replace(self._folder(id) / "merges", json.dumps(content).encode())
+        objects.replace(self._directory(id) / "merges", json.dumps(content).encode())
 
     def finish_merges(self, id: str) -> None:
-        """Put merged files in their places and delete those that they replace."""
-        decided = objects.read(self._folder(id) / "merges")
+        """Complete the decided merges: rename the merged files, and delete the files that they replace."""
+        decided = objects.read(self._directory(id) / "merges")
         if decided is None:
             return
         merges = []
@@ -138,44 +153,44 @@ class FilesRecord:
             if (self.root / merge.staged).exists():
                 (self.root / merge.staged).replace(self.root / merge.target)
             crash_point("during-rename")
-            if (self.root / merge.target).exists():  # never delete what nothing has replaced
+            if (self.root / merge.target).exists():  # never delete a file that was not replaced
                 merges.append(merge)
                 for source in merge.sources:
                     (self.root / source).unlink(missing_ok=True)
-        gone = {source for merge in merges for source in merge.sources}
+        replaced = {source for merge in merges for source in merge.sources}
         kept = dict.fromkeys((*(merge.target for merge in merges), *self.files(id)))
-        lines = "".join(f"{path}\n" for path in kept if path not in gone)
-        objects.replace(self._folder(id) / "files", lines.encode())
-        (self._folder(id) / "merges").unlink()
+        lines = "".join(f"{path}\n" for path in kept if path not in replaced)
+        objects.replace(self._directory(id) / "files", lines.encode())
+        (self._directory(id) / "merges").unlink()
 
     def staging(self, id: str) -> Path:
-        """Where the query's files are written before they are published."""
+        """Return the directory in which the query's files are written before they are published."""
         return self.root / STAGING / self.streamlet / id
 
     def unstage(self, id: str) -> None:
-        """Remove what the query has staged."""
+        """Delete the staged files of the query."""
         staging = self.staging(id)
         shutil.rmtree(staging, ignore_errors=True)
-        for folder in (staging.parent, staging.parent.parent):
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
+        for directory in (staging.parent, staging.parent.parent):
+            if directory.is_dir() and not any(directory.iterdir()):
+                directory.rmdir()
 
-    def _folder(self, id: str) -> Path:
+    def _directory(self, id: str) -> Path:
         return self.root / BATCHES / self.streamlet / id
 
     def _owner(self, id: str) -> str:
-        return (objects.read(self._folder(id) / "owner") or b"").decode(errors="replace")
+        return (objects.read(self._directory(id) / "owner") or b"").decode(errors="replace")
 
     def _decided(self, id: str) -> list[str]:
-        manifests = sorted(self._folder(id).glob("*.json"), key=lambda path: int(path.stem))
+        manifests = sorted(self._directory(id).glob("*.json"), key=lambda path: int(path.stem))
         return [target for path in manifests for target in json.loads(objects.read(path) or b"{}").values()]
 
-    def _note(self, id: str, paths: Iterable[str]) -> None:
-        """Add to the list of published files; a line that a power cut left unfinished is ended first."""
+    def _append_to_list(self, id: str, paths: Iterable[str]) -> None:
+        """Append to the list of published files. If a power failure has left an incomplete line, it is ended first."""
         lines = "".join(f"{path}\n" for path in paths)
         if not lines:
             return
-        with (self._folder(id) / "files").open("ab+") as file:
+        with (self._directory(id) / "files").open("ab+") as file:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
                 lines = lines if file.read(1) == b"\n" else f"\n{lines}"

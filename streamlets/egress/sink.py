@@ -1,4 +1,4 @@
-"""`streamlets.Sink`: an egress that is a few lines of configuration instead of a class."""
+"""`streamlets.Sink`: an egress by configuration, without a class of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Sink(SparkStreamlet):
-    """Brings the records of a topic out of the application.
+    """Writes the records of a topic to files or to the terminal.
 
     In the blueprint:
 
@@ -36,16 +36,16 @@ class Sink(SparkStreamlet):
           parameters { to = parquet, partition-by = src, options { path = out/averages } }
         }
 
-    `capabilities.SINKS` says what `to` may be, and the options of each sink.
+    `capabilities.SINKS` has the values of `to`, and the options of each sink.
     """
 
     rows = AvroInlet("in")
-    to = StringParameter("Where the records go", choices=tuple(SINKS))
-    partition_by = StringParameter("Columns that lay out the records, separated by commas", default="")
-    options = ObjectParameter("The sink's own options", default={})
+    to = StringParameter("Where the records are written", choices=tuple(SINKS))
+    partition_by = StringParameter("The partition columns, separated by commas", default="")
+    options = ObjectParameter("The options of the sink", default={})
 
     def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-        """The options are those of the sink, and of its types; records are laid out only where it can do that."""
+        """Check the options against those of the sink, and whether the sink supports `partition-by`."""
         traits = SINKS[values[self.to.key]]
         for problem in traits.problems(values[self.options.key]):
             yield replace(problem, path=(self.options.key, *problem.path))
@@ -58,24 +58,24 @@ class Sink(SparkStreamlet):
             )
 
     def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
-        """The folder of a sink that writes files."""
-        folder = values[self.options.key].get("path")
-        return {(self.options.key, "path"): str(folder)} if folder is not None else {}
+        """Return the directory of a sink that writes files."""
+        path = values[self.options.key].get("path")
+        return {(self.options.key, "path"): str(path)} if path is not None else {}
 
     class Logic(SparkStreamletLogic["Sink"]):
         """One query from the inlet to the sink."""
 
         def build_streaming_queries(self) -> StreamingWrite:
-            """The query `sink`.
+            """Return the query `sink`.
 
             Raises:
-                StreamletError: the sink cannot do what is asked for with these columns.
+                StreamletError: the sink does not support the columns of the inlet, or their partitioning.
             """
             me, sink = self.streamlet, self.context.streamlet_ref
             traits, options = SINKS[self.value(me.to)], self.value(me.options)
             columns = tuple(name.strip() for name in self.value(me.partition_by).split(",") if name.strip())
             rows = self.read_stream(me.rows)
-            problems = _unfit(traits, columns, rows)
+            problems = _column_problems(traits, columns, rows)
             if problems:
                 raise StreamletError(f"`{sink}`: " + "; ".join(problems), me.rows.declared)
             writer = _writer(sink, traits, traits.settings(options), columns, self.context)
@@ -108,12 +108,12 @@ def _writer(
 
 
 def spark_options(traits: SinkTraits, settings: Settings) -> dict[str, str]:
-    """The options of a sink that Spark's writers and readers of its format take."""
-    handed_on = {option.spark: settings[option.name] for option in traits.options if option.spark}
-    return {name: _spark_text(value) for name, value in handed_on.items() if value is not None}
+    """Return the options for Spark's writer and reader of the sink's format."""
+    values = {option.spark: settings[option.name] for option in traits.options if option.spark}
+    return {name: _spark_text(value) for name, value in values.items() if value is not None}
 
 
-def _unfit(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> list[str]:
+def _column_problems(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> list[str]:
     names = rows.columns
     problems = [
         f"`partition-by` has `{name}`, which is not a column of the schema" for name in columns if name not in names

@@ -1,4 +1,4 @@
-"""The terminal sink: the first rows of each batch as a table, shown where the run is watched."""
+"""The terminal sink shows the first rows of each batch as a table."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class TerminalRecord:
-    """What is known of batches that are only shown: showing one again does no harm."""
+    """The record of batches that are only shown, so that showing a batch again is harmless."""
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Nothing of a batch outlives its display."""
+        """Return False: a batch is not stored."""
         return False
 
     def forget(self, id: str) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,10 @@ class TerminalWriter:
     """The function of the sink's `foreachBatch`.
 
     Arguments:
-        streamlet: the sink's name in the blueprint.
-        print_line: shows text, a whole table at a time, so that nothing comes between its lines.
-        rows: how many rows are shown at most; title: what stands above, "" for the streamlet's name and the batch.
+        streamlet: the name of the sink in the blueprint.
+        print_line: prints a string. It gets a whole table at once, so that no other output comes between its lines.
+        rows: the maximum number of rows to show.
+        title: the title of the table; "" for the name of the streamlet and the batch.
     """
 
     streamlet: str
@@ -41,30 +42,30 @@ class TerminalWriter:
 
     @property
     def record(self) -> TerminalRecord:
-        """What is known of its batches."""
+        """The record of its batches."""
         return TerminalRecord()
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Show a batch; one without rows is not shown."""
-        found = rows.limit(self.rows + 1).collect()
-        if not found:
+        """Show a batch, unless it has no rows."""
+        shown = rows.limit(self.rows + 1).collect()
+        if not shown:
             return
         from rich.table import Table
         from rich.text import Text
 
-        more = "" if len(found) <= self.rows else f", the first {self.rows} rows"
+        more = "" if len(shown) <= self.rows else f", the first {self.rows} rows"
         table = Table()
         for column in rows.schema.fields:
             numeric = column.dataType.typeName() in ("integer", "long", "float", "double", "decimal")
             table.add_column(column.name, justify="right" if numeric else "left")
-        for row in found[: self.rows]:
+        for row in shown[: self.rows]:
             table.add_row(*(Text("" if value is None else str(value)) for value in row))
         title = self.title or f"{self.streamlet}, batch {batch}{more}"
         self.print_line(f"{title}\n{_rendered(table)}")
 
 
 def _rendered(table: RenderableType) -> str:
-    """The table as text that fits the terminal."""
+    """Return a table as a string that fits the width of the terminal."""
     from rich.console import Console
 
     out = io.StringIO()

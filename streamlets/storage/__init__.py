@@ -1,1 +1,1 @@
-"""Files on a local or mounted file system: written if absent, or replaced, in one step."""
+"""Files on a local or mounted file system, created if absent or replaced, both atomically."""

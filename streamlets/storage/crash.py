@@ -1,7 +1,7 @@
-"""Named crash points: places where a test can have the process killed, as a power cut would.
+"""Named crash points, at which a test can kill the process, as a power failure would.
 
-`STREAMLETS_CRASH_AT=name` kills at the first passage, `name:3` at the third. Without the variable a point costs one
-look at a constant.
+`STREAMLETS_CRASH_AT=name` kills the process when it reaches the point for the first time, `name:3` for the third time.
+Without the variable a point costs one comparison.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from pathlib import Path
 from typing import Literal
 
 Point = Literal[
-    "after-data-files",  # the files of the batch are written, and nothing refers to them yet
-    "during-rename",  # a log entry has its temporary name, not yet its own
-    "after-manifest",  # the batch is decided, no topic has it
-    "after-topic-commit",  # one topic has the batch, the next may not
-    "before-spark-commit",  # all topics have the batch, Spark's checkpoint does not know
-    "after-compacted-file",  # small files have been merged into one that nothing names yet
-    "after-compaction-commit",  # the log names the merged file, a checkpoint of it is still to come
-    "after-missed-note",  # readers that will be overtaken are noted, the records are still there
-    "after-drop-commit",  # records have left the log, their files are still there
-    "after-replay-decision",  # which dead letters are replayed is decided, no topic has them
-    "after-append-file",  # records written without Spark are in a file that nothing names yet
-    "after-append-commit",  # the topic has them, and their writer does not know it
+    "after-data-files",  # the files of the batch are written; nothing refers to them
+    "during-rename",  # a log entry has its temporary name, not its final one
+    "after-manifest",  # the batch is decided; no topic has it
+    "after-topic-commit",  # one topic has the batch; the next one may not have it
+    "before-spark-commit",  # all topics have the batch; Spark has not committed it
+    "after-compacted-file",  # small files have been merged into a file that nothing refers to
+    "after-compaction-commit",  # the log has the merged file; the checkpoint is not written
+    "after-missed-note",  # notes of missed records are written; the records still exist
+    "after-drop-commit",  # records are removed from the log; their files still exist
+    "after-replay-decision",  # the replay of dead letters is decided; no topic has them
+    "after-append-file",  # records written without Spark are in a file that nothing refers to
+    "after-append-commit",  # the topic has these records; their writer does not know it
 ]
 
 VARIABLE = "STREAMLETS_CRASH_AT"
 
-_wanted, _, _nth = os.environ.get(VARIABLE, "").partition(":")
+_point, _, _nth = os.environ.get(VARIABLE, "").partition(":")
 _remaining = int(_nth or 1)
 
 
 def crash_point(name: Point) -> None:
-    """Kill this process and all it started (the JVM among them) with SIGKILL when the environment asks for it here."""
-    if name == _wanted:
-        _pass()
+    """Kill this process and its descendants, such as the JVM, with SIGKILL if the environment has this point."""
+    if name == _point:
+        _count_down()
 
 
-def _pass() -> None:
+def _count_down() -> None:
     global _remaining
     _remaining -= 1
     if _remaining == 0:
@@ -47,16 +47,16 @@ def _pass() -> None:
 
 
 def _descendants(ancestor: int) -> list[int]:
-    """Children first, so that none outlives its parent long enough to notice."""
+    """Return the descendants of a process. They are killed before it, so that none of them reacts to its end."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
-                continue  # it ended meanwhile
-    found, fresh = [], [ancestor]
-    while fresh:
-        fresh = [child for child, parent in parents.items() if parent in fresh]
-        found += fresh
-    return found
+                continue  # the process has ended
+    descendants, generation = [], [ancestor]
+    while generation:
+        generation = [child for child, parent in parents.items() if parent in generation]
+        descendants += generation
+    return descendants

@@ -1,4 +1,4 @@
-"""Text files that are replaced atomically: a reader sees the old or the new content, never a part."""
+"""Replacing files atomically: a reader sees the old or the new content, never a part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ def write_atomically(file: Path, text: str, *, durable: bool = False, private: b
     """Replace the content of a file atomically: a reader sees the old or the new text, never a part.
 
     Arguments:
-        durable: whether the new text also survives a power cut, which costs a sync.
+        file: the path of the file.
+        text: the new content.
+        durable: whether the new content also survives a power failure, which costs a sync.
         private: whether only the user may read the file.
     """
     draft = file.with_name(f".{file.name}.{os.getpid()}")

@@ -1,6 +1,6 @@
-"""The operations that a transaction log needs of its storage: today files of a local or mounted file system.
+"""The storage operations of a transaction log, implemented for files of a local or mounted file system.
 
-For another storage, `put_if_absent` must be atomic; object stores have conditional writes for it.
+In another storage, `put_if_absent` must be atomic; object stores have conditional writes for it.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def read(path: Path) -> bytes | None:
 def identity(path: Path) -> tuple[int, int, int] | None:
     """Return what distinguishes a file from a later one with its name; None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -1,7 +1,8 @@
-"""Delta log entries as data: what a commit adds, and the lines that say so.
+"""The actions of a Delta log, as data and as JSON lines.
 
-Terms are the Delta transaction protocol's. A table of a topic knows only `protocol` and `metaData` (version 0, never
-cleaned away), then `add` with `txn`, and from maintenance `add` and `remove` without change of data.
+The terms are those of the Delta transaction protocol. The log of a topic's table has `protocol` and `metaData` in
+version 0, which is never cleaned, then `add` with `txn`, and from maintenance `add` and `remove` without a change of
+data.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ class DataFile:
     """A Parquet file of a table.
 
     Arguments:
-        path: below the table's folder.
-        size: in bytes; row_groups: records in each row group.
-        partition: values as the log writes them, by column.
-        segments: which records of which versions it holds, in the file's order; none before it is committed. They let a
-            reader's position outlive the file: compaction keeps them.
+        path: its path relative to the table's directory.
+        size: its size in bytes.
+        row_groups: the number of records in each row group.
+        partition: its partition values as the log has them, by column.
+        segments: which records of which versions it has, in the file's order; empty before it is committed. They keep
+            the positions of readers valid after compaction, which copies them.
     """
 
     path: str
@@ -39,11 +41,11 @@ class DataFile:
 
     @property
     def records(self) -> int:
-        """How many records it holds."""
+        """The number of its records."""
         return sum(self.row_groups)
 
     def to_add(self, *, data_change: bool = True) -> dict[str, object]:
-        """The `add` action of this file."""
+        """Return the `add` action of this file."""
         return {
             "path": quote(self.path, safe="/=.-_"),
             "partitionValues": dict(self.partition),
@@ -59,7 +61,7 @@ class DataFile:
 
     @classmethod
     def from_add(cls, add: Mapping[str, object]) -> DataFile:
-        """The file of an `add` action of ours."""
+        """Return the file of an `add` action that `to_add` returned."""
         tags, partition = dict(add["tags"] or {}), dict(add["partitionValues"] or {})  # type: ignore[call-overload]
         return cls(
             path=unquote(str(add["path"])),
@@ -70,7 +72,12 @@ class DataFile:
         )
 
     def to_remove(self, time: int, *, data_change: bool) -> dict[str, object]:
-        """The `remove` action of this file; `time` is that of the commit, in milliseconds since the epoch."""
+        """Return the `remove` action of this file.
+
+        Arguments:
+            time: the time of the commit, in milliseconds since the epoch.
+            data_change: whether the commit changes the records of the table.
+        """
         return {
             "path": quote(self.path, safe="/=.-_"),
             "deletionTimestamp": time,
@@ -83,7 +90,14 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One version of a table, as far as readers and writers of topics need it. `removed` has the time by path."""
+    """A version of a table, as far as readers and writers of topics need it.
+
+    Arguments:
+        version: its number.
+        added: the files that it added.
+        removed: the time when a file was removed, in milliseconds since the epoch, by path.
+        txn: the transaction that it committed; None for maintenance.
+    """
 
     version: int
     added: tuple[DataFile, ...]
@@ -92,7 +106,13 @@ class Commit:
 
 
 def with_segments(files: Iterable[DataFile], version: int, time: int) -> tuple[DataFile, ...]:
-    """The files with their records numbered as those of `version`."""
+    """Return the files with the segments of a new version.
+
+    Arguments:
+        files: the files that the version adds.
+        version: the number of the version.
+        time: the time of the commit, in milliseconds since the epoch.
+    """
     numbered, first = [], 0
     for file in files:
         numbered.append(replace(file, segments=Segments.of([Segment(version, first, file.records, time)])))
@@ -101,12 +121,12 @@ def with_segments(files: Iterable[DataFile], version: int, time: int) -> tuple[D
 
 
 def encode(actions: Iterable[Mapping[str, object]]) -> bytes:
-    """Actions as the log stores them: one JSON object a line."""
+    """Return actions as the log stores them: one JSON object per line."""
     return b"".join(json.dumps(action, separators=(",", ":")).encode() + b"\n" for action in actions)
 
 
 def encode_append(files: Iterable[DataFile], txn: Txn, time: int) -> bytes:
-    """A commit that appends files under an application transaction."""
+    """Return a commit that appends files with an application transaction, at a time in milliseconds since the epoch."""
     info = {"timestamp": time, "operation": "STREAMING UPDATE", "engineInfo": "streamlets"}
     return encode(
         [
@@ -118,21 +138,29 @@ def encode_append(files: Iterable[DataFile], txn: Txn, time: int) -> bytes:
 
 
 def encode_swap(
-    gone: Iterable[DataFile], come: Iterable[DataFile], operation: str, time: int, *, data_change: bool
+    removed: Iterable[DataFile], added: Iterable[DataFile], operation: str, time: int, *, data_change: bool
 ) -> bytes:
-    """A commit that takes files out of the table and puts others in; `data_change` says whether records go with it."""
+    """Return a commit that replaces files of a table.
+
+    Arguments:
+        removed: the files to remove.
+        added: the files to add.
+        operation: the name of the operation in the history of the table.
+        time: the time of the commit, in milliseconds since the epoch.
+        data_change: whether it changes the records of the table.
+    """
     info = {"timestamp": time, "operation": operation, "engineInfo": "streamlets"}
     return encode(
         [
             {"commitInfo": info},
-            *({"remove": file.to_remove(time, data_change=data_change)} for file in gone),
-            *({"add": file.to_add(data_change=data_change)} for file in come),
+            *({"remove": file.to_remove(time, data_change=data_change)} for file in removed),
+            *({"add": file.to_add(data_change=data_change)} for file in added),
         ]
     )
 
 
 def decode(version: int, data: bytes) -> Commit:
-    """Read a commit of a topic's table."""
+    """Return the commit of a version from its JSON lines."""
     added, removed, txn = [], {}, None
     for line in data.splitlines():
         action = json.loads(line)

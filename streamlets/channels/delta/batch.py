@@ -1,7 +1,7 @@
-"""What a query does with each batch: rows to files, files to a manifest, the manifest to one commit per topic.
+"""Writing the batches of a query: rows to files, files to a manifest, the manifest to one commit per topic.
 
-Each step can be repeated, and a kill between any two of them ends in the same topics. A batch's rows are executed once
-for all that is kept of them: rows that are drawn by chance are neither lost nor doubled.
+Each step is idempotent, so a kill between any two of them leads to the same topics. All published rows of a batch come
+from one execution, so rows of a non-deterministic query are neither lost nor duplicated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from streamlets.channels.base import BatchWritten, BrokenRowsError, TopicWriteError, Txn
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile
-from streamlets.channels.delta.conformity import ORIGINAL, REASON, Broken, Place, tested, write_both, write_good
+from streamlets.channels.delta.conformity import ORIGINAL, REASON, Broken, Place, with_reasons, write_both, write_valid
 from streamlets.channels.delta.files import write_files
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
@@ -35,7 +35,13 @@ _SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One outlet of the query: which rows go to which topic's folder."""
+    """An outlet of the query.
+
+    Arguments:
+        outlet: the plan of the outlet.
+        rows: returns the rows for the outlet, from the DataFrame of the query.
+        topic: the directory of the topic.
+    """
 
     outlet: OutletPlan
     rows: Callable[[DataFrame], DataFrame]
@@ -44,12 +50,12 @@ class Target:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What the batch has brought so far."""
+    """What an attempt has written of a batch so far."""
 
     tables: dict[str, tuple[DataFile, ...]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     dead_letters: int = 0
-    folders: list[Path] = field(default_factory=list)
+    directories: list[Path] = field(default_factory=list)
     executions: int = 1
 
     def add(self, table: str, files: tuple[DataFile, ...]) -> int:
@@ -63,10 +69,14 @@ class BatchWriter:
     """The function of a query's `foreachBatch`.
 
     Arguments:
-        root: the channel's folder.
-        targets: the outlets; dead_letters: folder of the topic for rows that break a contract.
-        streamlet, query, version: as `Channel.writer`.
-        on_batch: told of every batch; clock: seconds since the epoch.
+        root: the directory of the channel.
+        targets: the outlets.
+        dead_letters: the directory of the topic for rows that break a contract; None without one.
+        streamlet: the name of the streamlet.
+        query: the name of the query within the streamlet.
+        version: the version of the streamlet, which is stored with dead letters.
+        on_batch: called after each batch, before Spark commits it.
+        clock: returns the time in seconds since the epoch.
     """
 
     root: Path
@@ -83,20 +93,28 @@ class BatchWriter:
     _id: str = ""
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Bring a batch to its topics; when it has been decided before, execute it for its state's sake only."""
+        """Write a batch to its topics.
+
+        If an earlier attempt has decided the content of the batch, the batch is executed only to update Spark's state.
+
+        Raises:
+            BrokenRowsError: rows break the contract of an outlet that does not allow it.
+            TopicLostError: a topic no longer exists.
+            TopicWriteError: the file system does not accept the data; no data of the batch was published.
+        """
         try:
-            self._bring(rows, batch)
+            self._write_batch(rows, batch)
         except OSError as error:
             raise TopicWriteError(
                 f"{self.streamlet}.{self.query}: {error}; no data of this batch was published"
             ) from None
 
-    def _bring(self, rows: DataFrame, batch: int) -> None:
+    def _write_batch(self, rows: DataFrame, batch: int) -> None:
         self._begin(rows)
         manifests = Manifests(self.root / STAGED / self._id)
         manifests.forget_before(batch)
-        found, executions = manifests.find(batch), 1
-        if found is None:
+        earlier, executions = manifests.find(batch), 1
+        if earlier is None:
             outcome = self._write(rows, batch)
             executions = outcome.executions
             manifest = Manifest(outcome.tables, outcome.rows, outcome.dead_letters)
@@ -105,21 +123,24 @@ class BatchWriter:
             crash_point("after-manifest")
         else:
             rows.write.format("noop").mode("append").save()
-            decided = found
+            decided = earlier
         for name, files in sorted(decided.tables.items()):
             self._table(name).append(files, Txn(self._id, batch), self.clock)
             crash_point("after-topic-commit")
         if self.on_batch is not None:
             written = BatchWritten(
                 self.streamlet, self.query, batch, decided.rows, decided.dead_letters,
-                replayed=found is not None, executions=executions,
+                replayed=earlier is not None, executions=executions,
             )  # fmt: skip
             self.on_batch(written)
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
-        """Take the id that Spark keeps in the checkpoint: a new checkpoint counts its batches anew, so it is another
-        writer. Asked for every batch, because a writer may be started again."""
+        """Set the writer's id to that of the query, which Spark stores in the checkpoint.
+
+        A new checkpoint numbers its batches from 0 again, so it is another writer. The id is read for every batch,
+        because a writer may be started again.
+        """
         session = rows.sparkSession
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         key = session.sparkContext.getLocalProperty("sql.streaming.queryId")
@@ -134,8 +155,8 @@ class BatchWriter:
             for number, target in enumerate(self.targets):
                 self._write_target(target, target.rows(rows), f"{attempt}-{number}", outcome)
         except BaseException:
-            for folder in outcome.folders:
-                shutil.rmtree(folder, ignore_errors=True)
+            for directory in outcome.directories:
+                shutil.rmtree(directory, ignore_errors=True)
             raise
         finally:
             if shared:
@@ -146,33 +167,38 @@ class BatchWriter:
         from streamlets.contract.conform import conformance
 
         outlet = target.outlet
-        if outlet.name not in self._fits:  # the rows of one writer always have one schema
+        if outlet.name not in self._fits:  # the rows of a writer always have the same schema
             self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
         fit = self._fits[outlet.name]
         table = self._ensure(target.topic, outlet.contract, outlet.partition_by)
-        place = Place(table.path, self._folder(table, attempt, outcome), outlet.partition_by)
+        place = Place(table.path, self._new_directory(table, attempt, outcome), outlet.partition_by)
         if fit.reason is None:
-            files = write_files(rows.select(*fit.columns), place.table, place.folder, place.partition_by)
+            files = write_files(rows.select(*fit.columns), place.table, place.directory, place.partition_by)
         elif self.dead_letters is not None and outlet.on_invalid == "dead-letters":
-            files = self._write_or_bury(tested(rows, fit), place, outlet, self.dead_letters, attempt, outcome)
+            files = self._write_with_dead_letters(
+                with_reasons(rows, fit), place, outlet, self.dead_letters, attempt, outcome
+            )
         else:
-            files, broken = write_good(tested(rows, fit), place)
+            files, broken = write_valid(with_reasons(rows, fit), place)
             if broken is not None:
                 raise _broken_rows(outlet, broken)
         outcome.rows[outlet.name] = outcome.rows.get(outlet.name, 0) + outcome.add(self._key(table), files)
 
-    def _write_or_bury(
+    def _write_with_dead_letters(
         self, rows: DataFrame, place: Place, outlet: OutletPlan, dead_letters: Path, attempt: str, outcome: _Outcome
     ) -> tuple[DataFile, ...]:
-        """One pass is enough as long as no row is broken. From the first broken one on, the rows of each batch are
-        kept and split from what is kept, until a batch has none."""
+        """Write valid rows to a place, and broken rows to the dead letters.
+
+        As long as no row is broken, one pass over the rows is enough. After a batch with a broken row, the rows of each
+        batch are persisted and split, until a batch has no broken row.
+        """
         if outlet.name not in self._broken:
-            files, broken = write_good(rows, place)
+            files, broken = write_valid(rows, place)
             if broken is None:
                 return files
-            shutil.rmtree(place.folder, ignore_errors=True)
+            shutil.rmtree(place.directory, ignore_errors=True)
             self._broken.add(outlet.name)
-            outcome.executions += len(self.targets) == 1  # the rows of several outlets are kept
+            outcome.executions += len(self.targets) == 1  # the rows of several outlets are persisted
         from pyspark.sql import functions as F
 
         table = self._ensure(dead_letters, dead_letter_contract(), ())
@@ -183,20 +209,24 @@ class BatchWriter:
             coordinates=f"{self.query}/{attempt.partition('/')[0]}",
             version=self.version,
         )
-        letters = Place(table.path, self._folder(table, attempt, outcome))
+        letters = Place(table.path, self._new_directory(table, attempt, outcome))
         files, dead = write_both(rows, place, letters, columns)
         if not dead:
             self._broken.discard(outlet.name)
         outcome.dead_letters += outcome.add(self._key(table), dead)
         return files
 
-    def _folder(self, table: Table, attempt: str, outcome: _Outcome) -> Path:
-        folder = table.path / "data" / self._id / attempt
-        outcome.folders.append(folder)
-        return folder
+    def _new_directory(self, table: Table, attempt: str, outcome: _Outcome) -> Path:
+        directory = table.path / "data" / self._id / attempt
+        outcome.directories.append(directory)
+        return directory
 
     def _ensure(self, topic: Path, contract: Contract, partition_by: tuple[str, ...]) -> Table:
-        """The table of a contract, made when it is not there, and known to be there still."""
+        """Return the table of a contract, created if it does not exist.
+
+        Raises:
+            TopicLostError: the topic, or a table that existed before, no longer exists.
+        """
         name = f"{topic.name}/{table_name(contract, partition_by)}"
         if name not in self._tables:
             topic_id(topic)

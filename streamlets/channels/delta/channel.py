@@ -1,4 +1,4 @@
-"""The delta channel: topics as Delta tables below one folder."""
+"""The delta channel, which stores topics as Delta tables in a directory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class DeltaChannel:
-    """Topics as Delta tables.
+    """A channel that stores topics as Delta tables.
 
     Arguments:
-        root: the folder that holds a folder for each topic.
-        clock: seconds since the epoch.
+        root: the directory with a subdirectory per topic.
+        clock: returns the time in seconds since the epoch.
     """
 
     name = "delta"
@@ -46,7 +46,7 @@ class DeltaChannel:
         return tuple(path.name for path in topics_in(self.root))
 
     def topic(self, plan: TopicPlan) -> DeltaTopic:
-        """The resource of one topic."""
+        """Return a topic; see `Channel.topic`."""
         if plan.name.startswith((".", "_")) or "/" in plan.name:
             raise ValueError(
                 f"invalid topic name `{plan.name}`: on the delta channel a name must not begin with `.` or `_`, or "
@@ -55,7 +55,7 @@ class DeltaChannel:
         return DeltaTopic(self.root, plan, self.clock)
 
     def prepare(self, session: SparkSession) -> None:
-        """Make the session know the source; a child session does not inherit it."""
+        """Register the data source in the session, because a child session does not inherit it."""
         from streamlets.channels.delta.source import TopicSource
 
         session.dataSource.register(TopicSource)
@@ -71,11 +71,11 @@ class DeltaChannel:
         version: str = "",
         on_batch: Callable[[BatchWritten], None] | None = None,
     ) -> DataStreamWriter:
-        """An unstarted writer; see `Channel.writer`."""
+        """Return a writer, not yet started; see `Channel.writer`."""
         batches = BatchWriter(
             root=self.root,
-            targets=tuple(Target(_laid_out(b.outlet), b.rows, self._folder(b.topic)) for b in branches),
-            dead_letters=self._folder(dead_letters) if dead_letters is not None else None,
+            targets=tuple(Target(_with_layout(b.outlet), b.rows, self._directory(b.topic)) for b in branches),
+            dead_letters=self._directory(dead_letters) if dead_letters is not None else None,
             streamlet=streamlet,
             query=query,
             version=version,
@@ -85,18 +85,18 @@ class DeltaChannel:
         return rows.writeStream.foreachBatch(batches)
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Remove the manifests of a query that begins anew; see `Channel.forget`."""
+        """Remove the manifests of a query that starts with a new checkpoint; see `Channel.forget`."""
         shutil.rmtree(self.root / STAGED / writer_id(streamlet, query, id), ignore_errors=True)
 
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        """Whether there is a manifest or a transaction of the batch; see `Channel.may_have_written`."""
+        """Return whether there is a manifest or a transaction of a batch; see `Channel.may_have_written`."""
         writer = writer_id(streamlet, query, id)
         if Manifests(self.root / STAGED / writer).find(batch) is not None:
             return True
         tables = (path.parent.parent for path in self.root.glob(f"*/*/{LOG}/{0:020}.json"))
         return any(open_table(path, files=False).txns.get(writer, -1) >= batch for path in tables)
 
-    def _folder(self, topic: TopicResource) -> Path:
+    def _directory(self, topic: TopicResource) -> Path:
         if not isinstance(topic, DeltaTopic):
             raise TypeError(
                 f"a query can write to one channel only, but the topic `{topic.plan.id}` is on `{topic.plan.channel}`"
@@ -104,6 +104,6 @@ class DeltaChannel:
         return topic.path
 
 
-def _laid_out(outlet: OutletPlan) -> OutletPlan:
-    """The outlet with the columns that lay out its files."""
+def _with_layout(outlet: OutletPlan) -> OutletPlan:
+    """Return an outlet whose `partition_by` has only the columns that partition its files."""
     return replace(outlet, partition_by=layout(outlet.contract, outlet.partition_by))

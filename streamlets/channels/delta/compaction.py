@@ -1,8 +1,8 @@
-"""Compaction: small neighbouring files of a table merged into larger ones. No record changes its place.
+"""Compaction merges small adjacent files of a table into larger ones. No record changes its position.
 
-The merged file carries the segments of those it replaces, so every reader's position means the same record before and
-after, and a reader in the middle of the topic reads on. A kill at any moment leaves either the small files in the log
-or the merged one; what is left over without a name is swept.
+The merged file has the segments of the files that it replaces. So the position of a reader refers to the same record
+before and after, and a reader in the middle of the topic continues. After a kill at any point the log has either the
+small files or the merged one. Files that the log does not refer to are swept later.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 
     from streamlets.channels.delta.table import Table
 
-FOLDER = "data/compacted"
+DIRECTORY = "data/compacted"
 _ROW_GROUP = 131_072
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What is merged.
+    """Which files are merged.
 
     Arguments:
-        goal: bytes of a merged file; larger ones than half of it are left alone.
-        segments: commits in a merged file at most: the log repeats them with every checkpoint.
-        span: seconds that a merged file covers at most, so that retention finds files that are wholly too old.
-        fresh: so many neighbouring small files are merged when they come from few commits each.
-        merged: so many when they have been merged before; a record is thus written about three times in all.
+        goal: the maximum size of a merged file, in bytes. Files of more than half of it are not merged.
+        segments: the maximum number of commits in a merged file, because each checkpoint of the log repeats them.
+        span: the maximum time between the first and the last record of a merged file, in seconds, so that retention
+            finds files whose records have all expired.
+        fresh: the minimum number of adjacent small files to merge if each has few commits.
+        merged: the same for files that have been merged before. A record is written about three times in total.
     """
 
     goal: int = 128 * 1024**2
@@ -53,14 +54,16 @@ _FRESH_SEGMENTS = 8
 
 
 def compact_table(table: Table, compaction: Compaction, clock: Callable[[], float]) -> int:
-    """Merge what is worth it; how many files were replaced.
+    """Merge small files of a table, and return the number of files that were replaced.
 
     Arguments:
-        table: read with its files.
+        table: the table, read with its files.
+        compaction: which files are merged.
+        clock: returns the time in seconds since the epoch.
 
     Raises:
-        TopicLostError: the table is gone.
-        TopicWriteError: the file system refuses; the topic is as before.
+        TopicLostError: the table was deleted.
+        TopicWriteError: the file system does not accept the merged file; the topic is unchanged.
     """
     replaced = 0
     for run in tuple(worthwhile((table.files or {}).values(), compaction)):
@@ -68,29 +71,30 @@ def compact_table(table: Table, compaction: Compaction, clock: Callable[[], floa
         crash_point("after-compacted-file")
         if table.swap(run, [merged], "OPTIMIZE", clock, data_change=False):
             replaced += len(run)
-        else:  # retention or a purge took one of them meanwhile
+        else:  # retention or a purge has removed one of them
             (table.path / merged.path).unlink(missing_ok=True)
         crash_point("after-compaction-commit")
     return replaced
 
 
 def worthwhile(files: Iterable[DataFile], compaction: Compaction) -> Iterator[tuple[DataFile, ...]]:
-    """Runs of neighbours to be merged, each into one file; files of one partition are neighbours.
+    """Yield runs of adjacent files of a partition, each run to be merged into one file.
 
     Arguments:
-        files: in the order of their records.
+        files: the files of a table, in the order of their records.
+        compaction: which files are merged.
     """
     partitions: dict[tuple[tuple[str, str | None], ...], list[DataFile]] = {}
     for file in files:
         partitions.setdefault(tuple(sorted(file.partition.items())), []).append(file)
     for members in partitions.values():
-        for run in _neighbours(members, compaction):
+        for run in _adjacent_files(members, compaction):
             if len(run) >= (compaction.fresh if _fresh(run[0]) else compaction.merged):
                 yield tuple(run)
 
 
-def _neighbours(files: Iterable[DataFile], compaction: Compaction) -> Iterator[list[DataFile]]:
-    """The files cut into the longest runs that may be merged."""
+def _adjacent_files(files: Iterable[DataFile], compaction: Compaction) -> Iterator[list[DataFile]]:
+    """Yield the longest runs of files that may be merged."""
     run: list[DataFile] = []
     for file in files:
         if run and not _continues(run, file, compaction):
@@ -114,19 +118,19 @@ def _continues(run: Sequence[DataFile], file: DataFile, compaction: Compaction) 
     return (
         _small(file, compaction)
         and _fresh(file) == _fresh(run[0])
-        and sum(each.size for each in run) + file.size <= compaction.goal
-        and sum(len(each.segments) for each in run) + len(file.segments) <= compaction.segments
+        and sum(member.size for member in run) + file.size <= compaction.goal
+        and sum(len(member.segments) for member in run) + len(file.segments) <= compaction.segments
         and file.segments.last.time - run[0].segments.first.time <= compaction.span * 1000
     )
 
 
 def _merged(table: Table, run: Sequence[DataFile]) -> DataFile:
-    """One file with the records of several, in their order."""
+    """Write a file with the records of several files, in their order."""
     import pyarrow.parquet as pq
 
     from streamlets.contract.types import arrow_schema
 
-    path = table.path / FOLDER / f"{uuid.uuid4().hex}.parquet"
+    path = table.path / DIRECTORY / f"{uuid.uuid4().hex}.parquet"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with pq.ParquetWriter(path, arrow_schema(parse_contract(table.contract))) as writer:
@@ -141,23 +145,23 @@ def _merged(table: Table, run: Sequence[DataFile]) -> DataFile:
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches gathered: a row group for each would be as slow to read as a file for each."""
+    """Yield batches combined into row groups. A row group per batch would be as slow to read as a file per batch."""
     import pyarrow as pa
 
-    held: list[pa.RecordBatch] = []
+    group: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        held.append(batch)
+        group.append(batch)
         rows += batch.num_rows
         if rows >= _ROW_GROUP:
-            yield pa.Table.from_batches(held)
-            held, rows = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
+            yield pa.Table.from_batches(group)
+            group, rows = [], 0
+    if group:
+        yield pa.Table.from_batches(group)
 
 
 def _whole(table: Table, file: DataFile) -> Slice:
-    """All records of a file."""
+    """Return a slice with all records of a file."""
     first = file.segments.first
     path = str(table.path / file.path)
     return Slice(
@@ -166,14 +170,14 @@ def _whole(table: Table, file: DataFile) -> Slice:
 
 
 def joined(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """Segments in one file's order; those that continue each other are one."""
-    held: Segment | None = None
+    """Yield the segments of a merged file, with consecutive segments of a version joined into one."""
+    current: Segment | None = None
     for segment in segments:
-        if held is not None and held.end == segment.place:
-            held = replace(held, count=held.count + segment.count)
+        if current is not None and current.end == segment.place:
+            current = replace(current, count=current.count + segment.count)
             continue
-        if held is not None:
-            yield held
-        held = segment
-    if held is not None:
-        yield held
+        if current is not None:
+            yield current
+        current = segment
+    if current is not None:
+        yield current

@@ -1,4 +1,4 @@
-"""Rows tested with their contract while they are written: in one pass as long as none breaks it."""
+"""Checking rows against their contract while they are written, in one pass as long as none breaks it."""
 
 from __future__ import annotations
 
@@ -20,24 +20,39 @@ REASON, ORIGINAL = "_streamlets_reason", "_streamlets_original"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where files go: a table's folder, a new folder below it, the columns that lay them out."""
+    """Where files are written.
+
+    Arguments:
+        table: the directory of the table.
+        directory: a new directory below it, for these files only.
+        partition_by: the columns that partition the files.
+    """
 
     table: Path
-    folder: Path
+    directory: Path
     partition_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Rows that broke the contract: how many, and one of them with its reason."""
+    """Rows that break the contract.
+
+    Arguments:
+        count: the number of the rows.
+        reason: why one of them breaks the contract.
+        row: that row, as JSON.
+    """
 
     count: int
     reason: str
     row: str
 
 
-def tested(rows: DataFrame, fit: Conformance) -> DataFrame:
-    """The rows as the contract wants them, with why each breaks it and how it came (both null for good ones)."""
+def with_reasons(rows: DataFrame, fit: Conformance) -> DataFrame:
+    """Return the rows as the contract requires them, with the reason why a row breaks it and the original row.
+
+    Both additional columns are null for valid rows.
+    """
     from pyspark.sql import functions as F
 
     assert fit.reason is not None
@@ -45,39 +60,52 @@ def tested(rows: DataFrame, fit: Conformance) -> DataFrame:
     return rows.select(*fit.columns, fit.reason.alias(REASON), original.alias(ORIGINAL))
 
 
-def write_good(rows: DataFrame, place: Place) -> tuple[tuple[DataFile, ...], Broken | None]:
-    """Write the good ones of tested rows and count the others on the way.
+def write_valid(rows: DataFrame, place: Place) -> tuple[tuple[DataFile, ...], Broken | None]:
+    """Write the valid rows of `with_reasons`, and count the others in the same execution.
 
-    When there are others, the files are not to be used with a second execution: it may draw other rows.
+    If there are others, do not use the files together with a second execution, which may produce different rows.
+
+    Returns:
+        The files, and the broken rows; None if there are none.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
-    seen = Observation(f"streamlets-{uuid.uuid4().hex}")
+    observation = Observation(f"streamlets-{uuid.uuid4().hex}")
     example = F.max(F.when(F.col(REASON).isNotNull(), F.concat_ws("\n", REASON, ORIGINAL)))
-    watched = rows.observe(seen, F.count(REASON).alias("broken"), example.alias("example"))
+    watched = rows.observe(observation, F.count(REASON).alias("broken"), example.alias("example"))
     files = _write(watched.where(F.col(REASON).isNull()), place)
-    found = seen.get
-    if not found or not found["broken"]:  # nothing at all is told of a plan that Spark found to be empty
+    observed = observation.get
+    if not observed or not observed["broken"]:  # Spark reports no values for a plan that it has optimized away
         return files, None
-    reason, _, row = str(found["example"]).partition("\n")
-    return files, Broken(int(found["broken"]), reason, row)
+    reason, _, row = str(observed["example"]).partition("\n")
+    return files, Broken(int(observed["broken"]), reason, row)
 
 
 def write_both(
     rows: DataFrame, place: Place, letters: Place, columns: list[Column]
 ) -> tuple[tuple[DataFile, ...], tuple[DataFile, ...]]:
-    """Write good rows to one place and, as `columns`, broken ones to another, all of one execution, which is kept."""
+    """Write valid rows to one place and broken rows to another, from one execution, which is persisted.
+
+    Arguments:
+        rows: the rows of `with_reasons`.
+        place: where valid rows are written.
+        letters: where broken rows are written.
+        columns: the columns of a broken row.
+
+    Returns:
+        The files of the valid rows, and those of the broken rows.
+    """
     from pyspark.sql import functions as F
 
-    kept = rows.persist()
+    persisted = rows.persist()
     try:
-        good = _write(kept.where(F.col(REASON).isNull()), place)
-        broken = kept.where(F.col(REASON).isNotNull()).select(*columns)
-        return good, write_files(broken, letters.table, letters.folder, letters.partition_by)
+        valid = _write(persisted.where(F.col(REASON).isNull()), place)
+        broken = persisted.where(F.col(REASON).isNotNull()).select(*columns)
+        return valid, write_files(broken, letters.table, letters.directory, letters.partition_by)
     finally:
-        kept.unpersist()
+        persisted.unpersist()
 
 
 def _write(rows: DataFrame, place: Place) -> tuple[DataFile, ...]:
-    return write_files(rows.drop(REASON, ORIGINAL), place.table, place.folder, place.partition_by)
+    return write_files(rows.drop(REASON, ORIGINAL), place.table, place.directory, place.partition_by)

@@ -1,4 +1,4 @@
-"""Spark's own Parquet writer, set up for small batches, and the files it leaves for the log to name."""
+"""Writing Parquet files with Spark, configured for small batches."""
 
 from __future__ import annotations
 
@@ -16,26 +16,30 @@ from streamlets.channels.delta.parquet import data_file
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+# Only the log decides which files belong to a table: no _SUCCESS file is needed, and one rename per file can be saved.
 _OPTIONS = {
-    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # nobody reads folders: no _SUCCESS file
-    "mapreduce.fileoutputcommitter.algorithm.version": "2",  # one rename less a file; the log decides what counts
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "mapreduce.fileoutputcommitter.algorithm.version": "2",
 }
 _LAYOUT = "_layout_"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
-def write_files(frame: DataFrame, table: Path, folder: Path, partition_by: Sequence[str]) -> tuple[DataFile, ...]:
-    """Execute a DataFrame into Parquet files in a folder of their own; files without records are left out.
+def write_files(frame: DataFrame, table: Path, directory: Path, partition_by: Sequence[str]) -> tuple[DataFile, ...]:
+    """Write a DataFrame to Parquet files in a new directory, and return the files that have records.
 
-    Columns that lay out the files stay in the files, too: folder names cannot tell null from an empty string.
+    Partition columns are also stored in the files, because the name of a directory does not distinguish null from an
+    empty string.
 
     Arguments:
-        table: the table's folder, which the files' paths are relative to.
-        folder: below it; nothing else may be there.
+        frame: the rows to write.
+        table: the directory of the table, which the paths of the files are relative to.
+        directory: a directory below it, for these files only.
+        partition_by: the columns that partition the files.
 
     Raises:
-        TopicWriteError: the file system refuses; what was written is removed.
+        TopicWriteError: the file system does not accept the files; those that were written are deleted.
     """
     from pyspark.sql import functions as F
 
@@ -49,25 +53,25 @@ def write_files(frame: DataFrame, table: Path, folder: Path, partition_by: Seque
     if partition_by:
         writer = writer.partitionBy(*(f"{_LAYOUT}{number}" for number in range(len(partition_by))))
     try:
-        writer.parquet(f"file:{folder}")
+        writer.parquet(f"file:{directory}")
     except Exception as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        refusal = _refusal(error)
-        if refusal is None:
+        shutil.rmtree(directory, ignore_errors=True)
+        reason = _file_system_error(error)
+        if reason is None:
             raise
         raise TopicWriteError(
-            f"cannot write to topic `{table.parent.name}`: {refusal} ({table}); no data of this batch was published"
+            f"cannot write to topic `{table.parent.name}`: {reason} ({table}); no data of this batch was published"
         ) from None
-    found = []
-    for path in sorted(folder.rglob("part-*.parquet")):
-        layout = [part.partition("=")[2] for part in path.relative_to(folder).parts[:-1]]
+    files = []
+    for path in sorted(directory.rglob("part-*.parquet")):
+        layout = [part.partition("=")[2] for part in path.relative_to(directory).parts[:-1]]
         values = (_partition_value(text, timestamp) for text, timestamp in zip(layout, timestamps, strict=True))
         file = data_file(table, path, dict(zip(partition_by, values, strict=True)))
         if file.records:
-            found.append(file)
+            files.append(file)
         else:
             path.unlink()
-    return tuple(found)
+    return tuple(files)
 
 
 def _partition_value(text: str, timestamp: bool) -> str | None:
@@ -78,7 +82,7 @@ def _partition_value(text: str, timestamp: bool) -> str | None:
     return unquote(text)
 
 
-_REFUSALS = (
+_FILE_SYSTEM_ERRORS = (
     "No space left on device",
     "Disk quota exceeded",
     "Permission denied",
@@ -87,7 +91,7 @@ _REFUSALS = (
 )
 
 
-def _refusal(error: BaseException) -> str | None:
-    """What the file system said, in one phrase; None when the error is another one."""
+def _file_system_error(error: BaseException) -> str | None:
+    """Return the error message of the file system that an exception contains; None if it has another cause."""
     text = str(error)
-    return next((phrase.lower() for phrase in _REFUSALS if phrase in text), None)
+    return next((phrase.lower() for phrase in _FILE_SYSTEM_ERRORS if phrase in text), None)

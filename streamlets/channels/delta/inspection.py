@@ -1,4 +1,4 @@
-"""Looking at topics from outside, without Spark: how much is in them, who wrote it, and what came last."""
+"""Inspecting topics without Spark: their size, their writers and their last records."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def topics_in(root: Path) -> tuple[Path, ...]:
-    """The folders of topics below a channel's root, sorted."""
+    """Return the directories of the topics of a channel, sorted."""
     return tuple(sorted(marker.parent for marker in root.glob(f"*/{MARKER}"))) if root.is_dir() else ()
 
 
 def summary(topic: Path) -> TopicSummary:
-    """What is in a topic; no data is read.
+    """Return what is in a topic, without reading records.
 
     Raises:
-        TopicLostError: the topic is gone.
+        TopicLostError: the topic does not exist.
     """
-    log = _opened(topic)
+    log = _open_log(topic)
     writers = []
     for table in log.tables.values():
         files = (table.files or {}).values()
@@ -44,41 +44,41 @@ def summary(topic: Path) -> TopicSummary:
                 commits=table.version,
             )
         )
-    times = [piece.time / 1000 for piece in _all(log)]
+    times = [piece.time / 1000 for piece in _all_slices(log)]
     return TopicSummary(
         name=topic.name,
-        records=sum(each.records for each in writers),
-        bytes=sum(each.bytes for each in writers),
+        records=sum(writer.records for writer in writers),
+        bytes=sum(writer.bytes for writer in writers),
         last_commit=max(times, default=None),
         writers=tuple(writers),
     )
 
 
 def contracts(topic: Path) -> tuple[Contract, ...]:
-    """The schemas that the records in a topic were written with, each once; no data is read.
+    """Return the contracts that the records in a topic were written with, without reading records.
 
     Raises:
-        TopicLostError: the topic is gone.
+        TopicLostError: the topic does not exist.
     """
-    tables = _opened(topic).tables.values()
+    tables = _open_log(topic).tables.values()
     texts = {table.contract for table in tables if any(file.records for file in (table.files or {}).values())}
     return tuple(sorted(map(parse_contract, texts), key=lambda contract: contract.fingerprint))
 
 
 def last(topic: Path, count: int) -> Iterator[pa.RecordBatch]:
-    """The last `count` records, oldest first, as written; only the files that hold them are read.
+    """Yield the last `count` records as they were written, oldest first. Only the files with these records are read.
 
     Raises:
-        TopicLostError: the topic is gone.
+        TopicLostError: the topic does not exist.
     """
     kept: list[Slice] = []
-    wanted = count
-    for piece in reversed(_all(_opened(topic))):
-        if wanted <= 0:
+    missing = count
+    for piece in reversed(_all_slices(_open_log(topic))):
+        if missing <= 0:
             break
         kept.insert(0, piece)
-        wanted -= piece.count
-    surplus = max(0, -wanted)
+        missing -= piece.count
+    surplus = max(0, -missing)
     for batch in read_slices(kept, None):
         skipped = min(surplus, batch.num_rows)
         surplus -= skipped
@@ -86,11 +86,11 @@ def last(topic: Path, count: int) -> Iterator[pa.RecordBatch]:
             yield batch.slice(skipped)
 
 
-def _opened(topic: Path) -> TopicLog:
+def _open_log(topic: Path) -> TopicLog:
     log = TopicLog(topic)
     log.refresh()
     return log
 
 
-def _all(log: TopicLog) -> list[Slice]:
+def _all_slices(log: TopicLog) -> list[Slice]:
     return list(log.slices(Offset(log.id), log.end()))

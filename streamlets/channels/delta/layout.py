@@ -1,4 +1,4 @@
-"""How an outlet's `partition_by` lays out the files of a table: its columns, and a file's values in the log."""
+"""The partition columns of a table, and the values of a file's partition in the log."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from blueprint.avro.model import Contract
 
 
 def layout(contract: Contract, partition_by: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that lay out the files; expressions over columns say nothing to a Delta table."""
+    """Return the columns of a `partition_by`. Expressions are omitted: Delta tables are partitioned by columns only."""
     names = {field.name.lower(): field.name for field in contract.record.fields}
     return tuple(names[text.lower()] for text in partition_by if text.lower() in names)
 
 
 def partition_value(value: object) -> str | None:
-    """A record's value as the Delta protocol writes the values of partitions (its section "Partition Value
-    Serialization"); an empty string is null there."""
+    """Return a value as the Delta protocol serializes partition values (see its section "Partition Value
+    Serialization"). An empty string becomes null there."""
     match value:
         case None | "":
             return None

@@ -1,4 +1,4 @@
-"""A topic as one log: its tables found, read forward and merged in the order of their commits."""
+"""The log of a topic: its tables, read incrementally and merged in the order of their commits."""
 
 from __future__ import annotations
 
@@ -20,16 +20,25 @@ from streamlets.channels.delta.table import lost as table_lost
 from streamlets.storage import objects
 
 MARKER = "_topic.json"
-# What is added to a folder within the same tick of a file system's clock (4 ms, or 2 s on old ones) leaves its time of
-# change as it was: only a folder that has been as it is for so many seconds is known from its time alone.
+# An entry that is added to a directory within one tick of the file system's clock (4 ms, or 2 s on old ones) does not
+# change the directory's modification time. So that time is trusted only after it is this many seconds old.
 _SETTLED = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Records of one version that lie together in one file: `count` of them from the file's row `row` on.
+    """Consecutive records of one version in one file.
 
-    `first` is the number of the first one within its version.
+    Arguments:
+        table: the name of the table.
+        contract: the contract of the table, as JSON.
+        path: the path of the file.
+        row_groups: the number of records in each row group of the file.
+        row: the row of the first record in the file, from 0.
+        version: the version that added the records.
+        first: the number of the first record within its version, from 0.
+        count: the number of records.
+        time: the time of the commit, in milliseconds since the epoch.
     """
 
     table: str
@@ -45,12 +54,16 @@ class Slice:
 
 @dataclass(slots=True)
 class TopicLog:
-    """What a reader knows of a topic. Nothing is listed as long as no table is added.
+    """The tables and commits of a topic, as a reader knows them.
+
+    The directory of the topic is listed only when a table may have been added.
 
     Arguments:
-        path: the topic's folder.
-        start: where reading begins; what lies before it is not kept in memory.
-        clock: seconds since the epoch.
+        path: the directory of the topic.
+        start: where reading begins; earlier commits are not kept in memory.
+        id: the id of the topic; "" before the first `refresh`.
+        tables: the tables by name.
+        clock: returns the time in seconds since the epoch.
     """
 
     path: Path
@@ -58,14 +71,14 @@ class TopicLog:
     id: str = ""
     tables: dict[str, Table] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
-    _folder: object = None
+    _directory: object = None
     _marker: object = None
 
     def check(self, start: Offset) -> None:
-        """Make sure that this is the topic which a place speaks of.
+        """Check that an offset belongs to this topic and its tables.
 
         Raises:
-            TopicLostError: the topic or a table of it is gone, or has been made again since.
+            TopicLostError: the topic or a table of it was deleted, or was created again after the offset was recorded.
         """
         if start.topic != self.id:
             raise TopicLostError(
@@ -76,10 +89,10 @@ class TopicLog:
                 raise table_lost(self.path / name)
 
     def refresh(self) -> None:
-        """Learn of new tables and commits.
+        """Read new tables and commits.
 
         Raises:
-            TopicLostError: the topic or a table of it is gone, or another one is in its place.
+            TopicLostError: the topic or a table of it was deleted or replaced.
         """
         if not self.id:
             self.id, self._marker = topic_id(self.path), objects.identity(self.path / MARKER)
@@ -87,19 +100,19 @@ class TopicLog:
             raise lost(self.path)
         for table in self.tables.values():
             table.refresh()
-        folder = objects.identity(self.path)
-        if folder is None or folder != self._folder:
-            self._folder = folder if self._find_tables() and self._settled(folder) else None
+        directory = objects.identity(self.path)
+        if directory is None or directory != self._directory:
+            self._directory = directory if self._open_new_tables() and self._settled(directory) else None
 
-    def _find_tables(self) -> bool:
-        """Open the tables that are new; whether all there are have been made completely.
+    def _open_new_tables(self) -> bool:
+        """Open new tables, and return whether every table has its first commit.
 
-        A table's folder comes before its first commit, which does not change the topic's folder any more.
+        The directory of a table is created before its first commit, which does not change the topic's directory.
         """
         complete = True
         for path in sorted(self.path.iterdir()):
             if path.name in self.tables or path.name.startswith("_") or not path.is_dir():
-                continue  # known, or no table: notes of the topic begin with `_`
+                continue  # names of other directories of the topic begin with `_`
             if commit_path(path, 0).exists():
                 after = self.start.place(path.name).version - 1 if self.start is not None else 0
                 self.tables[path.name] = open_table(path, files=True, after=after)
@@ -107,21 +120,23 @@ class TopicLog:
                 complete = False
         return complete
 
-    def _settled(self, folder: tuple[int, int, int] | None) -> bool:
-        return folder is not None and 0 <= folder[2] / 1e9 <= self.clock() - _SETTLED
+    def _settled(self, directory: tuple[int, int, int] | None) -> bool:
+        return directory is not None and 0 <= directory[2] / 1e9 <= self.clock() - _SETTLED
 
     def end(self) -> Offset:
-        """Behind the last record known."""
+        """Return the offset after the last known record."""
         return Offset(self.id, {name: (t.id, Place(t.end, 0)) for name, t in self.tables.items()})
 
     def advance(self, start: Offset, limit: int, until: Offset) -> Offset:
-        """Return the end of the next batch: whole commits on from `start`, oldest first, not beyond `until`.
+        """Return the end of the next batch, which has whole commits, oldest first.
 
-        A batch has at least one commit, and more as long as they fit into `limit`. A commit that was divided would send
-        some of its rows behind a watermark that the others have moved; see decision 22.
+        A batch has at least one commit, and further ones as long as they fit into the limit. If a commit were divided,
+        its first rows could advance the watermark, which would then drop the other rows; see decision 22.
 
         Arguments:
-            limit: records of a batch.
+            start: the beginning of the batch.
+            limit: the maximum number of records in a batch of several commits.
+            until: the end of the last batch.
         """
         places = {name: start.place(name) for name in until.tables}
         taken = 0
@@ -131,32 +146,32 @@ class TopicLog:
                 break
             taken += count
             places[table] = Place(version + 1, 0)
-        ended = {name: self._normal(name, place, until.place(name)) for name, place in places.items()}
+        ended = {name: self._normalize(name, place, until.place(name)) for name, place in places.items()}
         return Offset(self.id, {name: (self.tables[name].id, place) for name, place in ended.items()})
 
-    def _normal(self, table: str, place: Place, until: Place) -> Place:
-        """One way to say each place: the end of a version is the beginning of the next that has records."""
+    def _normalize(self, table: str, place: Place, until: Place) -> Place:
+        """Return the unique form of a place: the end of a version becomes the start of the next one with records."""
         after = next(merge(*self._slices(table, place, until), key=_age), None)
         return Place(after.version, after.first) if after is not None else until
 
     def slices(self, start: Offset, end: Offset) -> Iterator[Slice]:
-        """Where the records from `start` to `end` lie, oldest commits first; a few of many cost no more than a few."""
+        """Yield the slices of the records between two offsets, oldest commits first. Older files are not visited."""
         return merge(*self._by_file(start, end), key=_age)
 
     def count(self, start: Offset, end: Offset) -> int:
-        """How many records lie from `start` to `end`; no data is read."""
+        """Return the number of records between two offsets, without reading records."""
         return sum(piece.count for file in self._by_file(start, end) for piece in file)
 
     def _by_file(self, start: Offset, end: Offset) -> Iterator[Iterator[Slice]]:
         return (file for name in self.tables for file in self._slices(name, start.place(name), end.place(name)))
 
     def covers(self, start: Offset | None) -> bool:
-        """Whether what lies behind a place (None: the beginning) is known, and not let go."""
-        begun = self.start or Offset(self.id)
-        return all(place <= (start or Offset(self.id)).place(name) for name, (_, place) in begun.tables.items())
+        """Return whether all commits after an offset (None: the beginning) are known and not forgotten."""
+        known = self.start or Offset(self.id)
+        return all(place <= (start or Offset(self.id)).place(name) for name, (_, place) in known.tables.items())
 
     def forget(self, before: Offset) -> None:
-        """Let go of what lies before a place nobody will ask for again."""
+        """Forget the commits before an offset, to save memory."""
         self.start = before
         for name, table in self.tables.items():
             files, version = table.files or {}, before.place(name).version
@@ -164,7 +179,7 @@ class TopicLog:
                 del files[oldest.path]
 
     def _slices(self, name: str, start: Place, end: Place) -> Iterator[Iterator[Slice]]:
-        """Those of each file with records between two places of a table, a file's own in their order."""
+        """Yield, for each file, its slices between two places of a table, in their order."""
         table = self.tables[name]
         for file in reversed((table.files or {}).values()):  # in the order of their last versions
             if file.segments.last.version < start.version:
@@ -196,17 +211,17 @@ def _slices_of(file: DataFile, table: Table, start: Place, end: Place) -> Iterat
 
 
 def _commit(piece: Slice) -> tuple[str, int]:
-    """The table and version of the commit that a slice belongs to."""
+    """Return the table and version of the commit that a slice belongs to."""
     return piece.table, piece.version
 
 
 def _age(piece: Slice) -> tuple[int, str, int, int]:
-    """What orders the records of a topic: a table's never go back in time."""
+    """Return the sort key of a slice in its topic. Within a table, times never decrease."""
     return piece.time, piece.table, piece.version, piece.first
 
 
 def create_topic(path: Path, clock: Callable[[], float]) -> None:
-    """Make a topic's folder and give it an id, or leave the one that is there."""
+    """Create the directory of a topic and give it an id, unless it has one."""
     path.mkdir(parents=True, exist_ok=True)
     marker = {"id": str(uuid.uuid4()), "created": int(clock() * 1000), "format": 1}
     if not (path / MARKER).exists():
@@ -214,10 +229,10 @@ def create_topic(path: Path, clock: Callable[[], float]) -> None:
 
 
 def topic_id(path: Path) -> str:
-    """The id of the topic in a folder.
+    """Return the id of the topic in a directory.
 
     Raises:
-        TopicLostError: there is no topic.
+        TopicLostError: the directory has no topic.
     """
     data = objects.read(path / MARKER)
     if data is None:
@@ -226,5 +241,5 @@ def topic_id(path: Path) -> str:
 
 
 def lost(path: Path) -> TopicLostError:
-    """The error for a topic that is gone or has been replaced."""
+    """Return the error for a topic that was deleted or replaced."""
     return TopicLostError(f"the directory of topic `{path.name}` was deleted or replaced ({path}); {REMEDY}")

@@ -1,9 +1,9 @@
-"""What keeps a topic cheap however long it runs: checkpoints of its logs, cleaning behind them, merging of small files,
-sweeping of files that nothing names.
+"""Maintenance keeps the cost of a topic constant: it writes checkpoints of its logs, cleans the logs before them,
+merges small files and deletes files that nothing refers to.
 
-Nothing a reader may need is removed: the records' place in the log travels with the files (`Segment`), so whoever comes
-to a cleaned log goes on from the checkpoint. Files that have been merged stay for the batches that were planned before.
-Older versions of a table cannot be read: topics promise no time travel.
+Nothing that a reader may need is removed. The positions of records are stored with the files (`Segment`), so a reader
+that finds a cleaned log continues from the checkpoint. Files that have been merged stay for the batches that were
+planned before. Older versions of a table cannot be read: topics do not support time travel.
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SWEPT = "_swept"
-# Bytes of a checkpoint that a commit may cost on the average, beyond the few that each checkpoint has. It tells of each
-# commit in some ten bytes, so the next one comes when a topic that keeps everything has grown by a tenth.
-_SHARE = 100
-_SMALL = 16_384
+# The bytes of a checkpoint that each commit may cost on average, without the constant size of a checkpoint. Since a
+# checkpoint has about ten bytes per commit, a topic without retention gets the next one after it has grown by a tenth.
+_BYTES_PER_COMMIT = 100
+_CONSTANT_SIZE = 16_384
 
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """How often and how late.
+    """The intervals and delays of maintenance.
 
     Arguments:
-        checkpoint_every: commits from one checkpoint to the next, at least. The larger a checkpoint is the later comes
-            the next one, so that the cost per commit stays.
-        keep_log: seconds that commits before a checkpoint stay; a writer must not be held up longer than that
-            between its look at the log and its commit.
-        keep_orphans: seconds after which a file that nothing names is taken for the rest of a failed attempt.
-        keep_removed: seconds that a file stays after it has left the log, at most; no batch that reads it may take
-            longer.
-        keep_unused: the same when no batch of a known reader was planned before the file left: the time for others,
-            such as `flow tail` or another Delta reader.
-        sweep_every: seconds from one search for such files to the next.
-        compaction: which files are merged, whenever a checkpoint is due; None merges none.
+        checkpoint_every: the minimum number of commits between two checkpoints. After a large checkpoint the number is
+            larger, so that the cost per commit stays constant.
+        keep_log: how long commits before a checkpoint are kept, in seconds. A writer must not pause for longer between
+            reading the log and its commit.
+        keep_orphans: the age after which a file that nothing refers to is regarded as left by a failed attempt, in
+            seconds.
+        keep_removed: the maximum time that a file is kept after its removal from the log, in seconds. A batch that
+            reads it must not take longer.
+        keep_unused: the same if no batch of a known reader was planned before the removal, in seconds. It is the time
+            for other readers, such as `flow tail` or another Delta implementation.
+        sweep_every: the time between two searches for files to delete, in seconds.
+        compaction: which files are merged whenever a checkpoint is due; None for none.
     """
 
     checkpoint_every: int = 100
@@ -66,18 +67,21 @@ def maintain_topic(
     upkeep: Upkeep | None = None,
     readers: Callable[[], Iterable[Reader]] | None = None,
 ) -> None:
-    """Look after each table of a topic; costs next to nothing when there is nothing to do.
+    """Maintain each table of a topic. The call is cheap if nothing is due.
 
     Arguments:
-        staged: the directory of the channel's manifests; clock: seconds since the epoch.
-        readers: gives whoever reads the topic; None when that is not known.
+        topic: the directory of the topic.
+        staged: the directory of the channel's manifests.
+        clock: returns the time in seconds since the epoch.
+        upkeep: the intervals and delays; None for the defaults.
+        readers: returns the readers of the topic; None if they are not known.
     """
     upkeep = upkeep or Upkeep()
     for path in sorted(topic.iterdir()):
         if commit_path(path, 0).exists():
             last = last_checkpoint(path)
-            surplus = _size(path, last) - _SMALL
-            if commit_path(path, last + max(upkeep.checkpoint_every, surplus // _SHARE)).exists():
+            surplus = _size(path, last) - _CONSTANT_SIZE
+            if commit_path(path, last + max(upkeep.checkpoint_every, surplus // _BYTES_PER_COMMIT)).exists():
                 table = open_table(path, files=True, removed=True)
                 if upkeep.compaction is not None:
                     compact_table(table, upkeep.compaction, clock)
@@ -85,29 +89,29 @@ def maintain_topic(
                 _delete_removed(table, unused)
                 write_checkpoint(table, unused)
                 _clean_log(path, clock() - upkeep.keep_log)
-                _give_back()
+                _release_memory()
             marker = objects.identity(path / SWEPT)
             if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
                 unused = _unused_before(upkeep, clock(), readers)
                 sweep(path, staged, removed=unused, orphans=clock() - upkeep.keep_orphans)
 
 
-def _give_back() -> None:
-    """Let the system have what Arrow holds for the next time, which comes in minutes: a runner's memory would grow for
-    hours by what its pool keeps for each thread."""
+def _release_memory() -> None:
+    """Return the unused memory of Arrow to the system. Its pool keeps memory for each thread, so the memory of a runner
+    would grow for hours otherwise."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
 
 
 def _size(table: Path, version: int) -> int:
-    """The bytes of a table's checkpoint, 0 when it has none."""
+    """Return the size of a checkpoint of a table in bytes, 0 if it does not exist."""
     path = checkpoint_path(table, version)
     return path.stat().st_size if version and path.exists() else 0
 
 
 def _unused_before(upkeep: Upkeep, now: float, readers: Callable[[], Iterable[Reader]] | None) -> float:
-    """The time (seconds since the epoch) such that files which left the log before it are read by nobody any more."""
+    """Return the time, in seconds since the epoch: nobody reads files that were removed from the log before it."""
     latest = now - upkeep.keep_removed
     if readers is None:
         return latest
@@ -116,23 +120,24 @@ def _unused_before(upkeep: Upkeep, now: float, readers: Callable[[], Iterable[Re
 
 
 def _delete_removed(table: Table, before: float) -> None:
-    """Delete the files that left the log before a time (seconds since the epoch)."""
+    """Delete the files that were removed from the log before a time, in seconds since the epoch."""
     for name, time in (table.removed or {}).items():
         if time < before * 1000:
             (table.path / name).unlink(missing_ok=True)
 
 
 def last_checkpoint(table: Path) -> int:
-    """The version of a table's last checkpoint, 0 when it has none."""
+    """Return the version of the last checkpoint of a table, 0 if it has none."""
     pointer = objects.read(table / LOG / "_last_checkpoint")
     return int(json.loads(pointer)["version"]) if pointer else 0
 
 
 def write_checkpoint(table: Table, forget: float) -> None:
-    """Write the state of a table that has been read with its files, so that reading may begin there.
+    """Write a checkpoint, from which readers can start.
 
     Arguments:
-        forget: what left the log before this time (seconds since the epoch) is no longer spoken of.
+        table: the table, read with its files.
+        forget: files that were removed from the log before this time, in seconds since the epoch, are omitted.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -153,15 +158,15 @@ def write_checkpoint(table: Table, forget: float) -> None:
             {"add": {**add, "tags": list(add["tags"].items()), "partitionValues": list(file.partition.items())}}
         )
     rows += [
-        {"remove": {"path": quote(gone, safe="/=.-_"), "deletionTimestamp": time, "dataChange": False}}
-        for gone, time in (table.removed or {}).items()
+        {"remove": {"path": quote(path, safe="/=.-_"), "deletionTimestamp": time, "dataChange": False}}
+        for path, time in (table.removed or {}).items()
         if time >= forget * 1000
     ]
-    path = checkpoint_path(table.path, table.version)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    checkpoint = checkpoint_path(table.path, table.version)
+    temporary = checkpoint.with_name(f".{checkpoint.name}.{os.getpid()}.tmp")
     try:
         pq.write_table(pa.Table.from_pylist(rows, schema=_checkpoint_schema()), temporary)
-        temporary.replace(path)
+        temporary.replace(checkpoint)
     finally:
         temporary.unlink(missing_ok=True)
     pointer = {"version": table.version, "size": len(rows)}
@@ -169,7 +174,7 @@ def write_checkpoint(table: Table, forget: float) -> None:
 
 
 def _checkpoint_schema() -> pa.Schema:
-    """The columns of a checkpoint as the Delta protocol names them."""
+    """Return the schema of a checkpoint in the Delta protocol."""
     import pyarrow as pa
 
     text, number, texts = pa.string(), pa.int64(), pa.map_(pa.string(), pa.string())
@@ -193,31 +198,38 @@ def _checkpoint_schema() -> pa.Schema:
 
 
 def _clean_log(table: Path, before: float) -> None:
-    """Remove commits and checkpoints older than the last checkpoint and `before`; version 0 stays."""
+    """Delete commits and checkpoints that are older than the last checkpoint and than `before`, except version 0."""
     kept = last_checkpoint(table)
-    for path in sorted((table / LOG).iterdir()):  # oldest first, so that what is left has no gap above it
+    for path in sorted((table / LOG).iterdir()):  # oldest first, so that the remaining versions have no gap
         number = path.name.partition(".")[0]
         if number.isdigit() and 0 < int(number) < kept and path.stat().st_mtime < before:
             path.unlink(missing_ok=True)
 
 
 def sweep(table: Path, staged: Path, *, removed: float, orphans: float) -> None:
-    """Delete files that left the log before the time `removed`, and files that neither the log nor a manifest names
-    once they are older than the time `orphans` (both in seconds since the epoch)."""
+    """Delete files of a table that are not needed any more.
+
+    Arguments:
+        table: the directory of the table.
+        staged: the directory of the channel's manifests.
+        removed: delete files that were removed from the log before this time, in seconds since the epoch.
+        orphans: delete files that neither the log nor a manifest refers to, and that are older than this time, in
+            seconds since the epoch.
+    """
     opened = open_table(table, files=True, removed=True)
     _delete_removed(opened, removed)
-    left = [path for path in _files(table / "data") if path.stat().st_mtime < orphans]
-    if left:
+    old = [path for path in _files(table / "data") if path.stat().st_mtime < orphans]
+    if old:
         known = {*(opened.files or {}), *(opened.removed or {})}
         known |= {file for name, file in _staged_files(staged) if name == f"{table.parent.name}/{table.name}"}
-        for path in left:
+        for path in old:
             if path.name.startswith(".") or path.relative_to(table).as_posix() not in known:
                 path.unlink(missing_ok=True)
     (table / SWEPT).touch()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(folder):
+def _files(directory: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(directory):
         for name in names:
             yield Path(parent, name)
 

@@ -1,7 +1,8 @@
-"""Manifests: what a batch brings to which tables, decided once.
+"""Manifests: the files of a batch for each table, decided once.
 
-A query's batch may go to several topics, and its rows may depend on chance or time. So before any topic hears of it the
-first attempt names its files in a manifest that is made only if absent; whoever comes later takes those files.
+A batch may be written to several topics, and its rows may depend on chance or time. So the first attempt lists its
+files in a manifest, created only if absent, before it commits to any topic. Later attempts commit the files of the
+manifest.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from streamlets.channels.delta.actions import DataFile
 from streamlets.storage import objects
 
 STAGED = "_staged"
-"""The folder of all manifests, below the channel's."""
+"""The directory of all manifests, below that of the channel."""
 
 
 def writer_id(streamlet: str, query: str, checkpoint: str) -> str:
-    """What a query is called in transactions and manifests: a new checkpoint counts its batches anew, so it is another
-    writer."""
+    """Return the id of a query in transactions and manifests.
+
+    It contains the id of the checkpoint, because a new checkpoint numbers its batches from 0 again.
+    """
     return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{streamlet}.{query}-{checkpoint}")
 
 
@@ -30,8 +33,9 @@ class Manifest:
     """The outcome of a batch.
 
     Arguments:
-        tables: files by table, a table being `topic folder/table folder` relative to the channel's root.
-        rows: records by outlet; dead_letters: rows that broke a contract.
+        tables: the files by table, which is named by its path `topic/table` in the directory of the channel.
+        rows: the number of records by outlet.
+        dead_letters: the number of rows that broke a contract.
     """
 
     tables: Mapping[str, tuple[DataFile, ...]] = field(default_factory=dict)
@@ -39,7 +43,7 @@ class Manifest:
     dead_letters: int = 0
 
     def to_json(self) -> bytes:
-        """As the manifest's file holds it."""
+        """Return the content of the manifest's file."""
         tables = {
             name: [{"path": f.path, "size": f.size, "rows": f.row_groups, "partition": f.partition} for f in files]
             for name, files in self.tables.items()
@@ -48,7 +52,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
-        """Read back what `to_json` gave."""
+        """Return the manifest from what `to_json` returned."""
         content = json.loads(data)
         tables = {
             name: tuple(DataFile(f["path"], f["size"], tuple(f["rows"]), f["partition"]) for f in files)
@@ -59,30 +63,34 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The manifests of one query; `folder` is its own."""
+    """The manifests of a query.
 
-    folder: Path
+    Arguments:
+        directory: the directory for the manifests of this query only.
+    """
+
+    directory: Path
 
     def find(self, batch: int) -> Manifest | None:
-        """What an earlier attempt decided; None when none came that far."""
+        """Return the manifest that an attempt decided, None if there is none."""
         data = objects.read(self._path(batch))
         return Manifest.from_json(data) if data is not None else None
 
     def decide(self, batch: int, manifest: Manifest) -> Manifest:
-        """Make this the outcome of the batch, unless another attempt was first: then that one's is."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Store the manifest of a batch, unless another attempt has stored one; return the stored manifest."""
+        self.directory.mkdir(parents=True, exist_ok=True)
         if objects.put_if_absent(self._path(batch), manifest.to_json()):
             return manifest
-        found = self.find(batch)
-        assert found is not None
-        return found
+        earlier = self.find(batch)
+        assert earlier is not None
+        return earlier
 
     def forget_before(self, batch: int) -> None:
-        """Remove the manifests of batches that Spark has committed: those before the one it runs."""
-        if self.folder.is_dir():
-            for path in self.folder.glob("*.json"):
+        """Delete the manifests of earlier batches, which Spark has committed."""
+        if self.directory.is_dir():
+            for path in self.directory.glob("*.json"):
                 if int(path.stem) < batch:
                     path.unlink(missing_ok=True)
 
     def _path(self, batch: int) -> Path:
-        return self.folder / f"{batch}.json"
+        return self.directory / f"{batch}.json"

@@ -1,6 +1,7 @@
-"""Notes for readers that were overtaken: which records were dropped before they had committed them.
+"""Notes of the records that were dropped before a reader had committed them.
 
-A note is written before the records leave the log and holds once they have; whoever looks after the topic tells it.
+A note is written before the records are removed from the log, and is valid once they have been removed. The runner
+reports valid notes.
 """
 
 from __future__ import annotations
@@ -15,28 +16,32 @@ from streamlets.channels.base import Missed
 from streamlets.channels.delta.table import Table
 from streamlets.storage import objects
 
-FOLDER = "_missed"
+DIRECTORY = "_missed"
 
 
-def note(topic: Path, table: str, files: tuple[str, ...], missed: Missed) -> None:
-    """Write a note; a drop that is tried again writes the same one anew.
+def write_note(topic: Path, table: str, files: tuple[str, ...], missed: Missed) -> None:
+    """Write a note. If the drop is repeated after a failure, it replaces its note.
 
     Arguments:
-        table: the table's name; files: which hold the records, as the table names them.
+        topic: the directory of the topic.
+        table: the name of the table.
+        files: the files with the records, by their paths in the table.
+        missed: the records.
     """
     key = hashlib.sha256(f"{missed.reader}/{table}/{files[0]}".encode()).hexdigest()[:16]
-    (topic / FOLDER).mkdir(exist_ok=True)
+    (topic / DIRECTORY).mkdir(exist_ok=True)
     content = {"table": table, "files": files, "missed": asdict(missed)}
-    objects.replace(topic / FOLDER / f"{key}.json", json.dumps(content).encode())
+    objects.replace(topic / DIRECTORY / f"{key}.json", json.dumps(content).encode())
 
 
-def told(topic: Path, tables: Callable[[], Mapping[str, Table]]) -> Iterator[Missed]:
-    """What notes say of records that have left the log; a note goes when the next one is asked for.
+def take_notes(topic: Path, tables: Callable[[], Mapping[str, Table]]) -> Iterator[Missed]:
+    """Yield the valid notes. A note is deleted when the caller asks for the next one.
 
     Arguments:
-        tables: gives the topic's, read with their files; asked only when there are notes.
+        topic: the directory of the topic.
+        tables: returns the tables of the topic, read with their files; called only if there are notes.
     """
-    notes = sorted((topic / FOLDER).glob("*.json"))
+    notes = sorted((topic / DIRECTORY).glob("*.json"))
     known = tables() if notes else {}
     for path in notes:
         data = objects.read(path)

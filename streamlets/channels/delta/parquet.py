@@ -1,4 +1,4 @@
-"""Data files: which files a write left, and their records back as Arrow batches."""
+"""Reading Parquet files: their metadata, and their records as Arrow batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ BATCH_RECORDS = 65536
 
 
 def data_file(table: Path, path: Path, partition: dict[str, str | None] | None = None) -> DataFile:
-    """A Parquet file below a table's folder, its record counts from its footer."""
+    """Return a Parquet file of a table, with the record counts of its footer.
+
+    Arguments:
+        table: the directory of the table.
+        path: the path of the file, below that directory.
+        partition: its partition values as the log has them, by column.
+    """
     import pyarrow.parquet as pq
 
     footer = pq.read_metadata(path)
@@ -26,24 +32,29 @@ def data_file(table: Path, path: Path, partition: dict[str, str | None] | None =
 def read_rows(
     path: str, row_groups: Sequence[int], row: int, count: int, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """`count` records of a file from the row `row` on, in order; row groups outside are not read.
+    """Yield consecutive records of a file. Other row groups are not read, and columns that the file lacks are omitted.
 
-    Columns that the file does not have are left out.
+    Arguments:
+        path: the path of the file.
+        row_groups: the number of records in each row group.
+        row: the row of the first record in the file, from 0.
+        count: the number of records.
+        columns: the columns to read.
     """
     import pyarrow.parquet as pq
 
-    wanted, begins = [], 0
+    groups, begins = [], 0
     skip = row
     for group, records in enumerate(row_groups):
         if begins + records <= row:
             skip -= records
         elif begins < row + count:
-            wanted.append(group)
+            groups.append(group)
         begins += records
     with pq.ParquetFile(path, memory_map=True) as file:
         present = set(file.schema_arrow.names)
         columns = [name for name in columns if name in present]
-        for batch in file.iter_batches(BATCH_RECORDS, row_groups=wanted, columns=columns, use_threads=False):
+        for batch in file.iter_batches(BATCH_RECORDS, row_groups=groups, columns=columns, use_threads=False):
             if skip >= batch.num_rows:
                 skip -= batch.num_rows
                 continue

@@ -1,4 +1,4 @@
-"""Records of a topic as a reader's schema has them: slices of files, resolved from their writer's schema."""
+"""Reading records: slices of files, resolved from the schema of their writer to that of the reader."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ class UnreadableRecordsError(Exception):
     """Records in a topic that a reader's schema cannot read.
 
     Arguments:
-        fingerprint: of the schema that they were written with.
+        fingerprint: the fingerprint of the schema that they were written with.
         reason: why they cannot be read.
+        message: the message of the error; "" for a message without topic and inlet.
     """
 
     def __init__(self, fingerprint: str, reason: str, message: str = "") -> None:
@@ -31,11 +32,12 @@ class UnreadableRecordsError(Exception):
         self.reason = reason
 
     def of(self, topic: str, inlet: str, declared: str) -> UnreadableRecordsError:
-        """Return the error with where it happened and what to do.
+        """Return the error with a message that has the topic, the inlet and what to do.
 
         Arguments:
-            topic: the name of the records' topic.
-            inlet: the reader's, as `streamlet.inlet`; declared: where its schema is, "" when that is not known.
+            topic: the name of the topic.
+            inlet: the inlet of the reader, as `streamlet.inlet`.
+            declared: where the schema of the inlet is, as `file:line`; "" if that is not known.
         """
         place = f" (schema at {declared})" if declared else ""
         return UnreadableRecordsError(
@@ -50,14 +52,15 @@ class UnreadableRecordsError(Exception):
 def read_slices(
     slices: Iterable[Slice], reader: Contract | None, *, metadata: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The records of slices, in their order.
+    """Yield the records of slices, in their order.
 
     Arguments:
-        reader: whose schema they are to have; None for their writer's.
-        metadata: add the column `_meta`.
+        slices: the slices.
+        reader: the contract to read with; None yields each record with the schema that it was written with.
+        metadata: whether to add the column `_meta`.
 
     Raises:
-        UnreadableRecordsError: some were written with a schema that the reader's cannot read.
+        UnreadableRecordsError: a record was written with a schema that the reader's contract cannot read.
     """
     shapes: dict[str, tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]] = {}
     for run in _runs(slices):
@@ -65,14 +68,13 @@ def read_slices(
         if piece.contract not in shapes:
             shapes[piece.contract] = _shape(piece.contract, reader)
         columns, shape = shapes[piece.contract]
-        count = sum(each.count for each in run)
-        found = map(shape, read_rows(piece.path, piece.row_groups, piece.row, count, columns))
-        yield from _with_metadata(found, run) if metadata else found
+        count = sum(member.count for member in run)
+        batches = map(shape, read_rows(piece.path, piece.row_groups, piece.row, count, columns))
+        yield from _with_metadata(batches, run) if metadata else batches
 
 
 def _runs(slices: Iterable[Slice]) -> Iterator[list[Slice]]:
-    """Slices that follow one another in a file, together: compaction puts many commits into one, and it is to be
-    opened once."""
+    """Yield runs of slices that are adjacent in a file. A compacted file has many commits, and is opened only once."""
     run: list[Slice] = []
     for piece in slices:
         if run and (run[-1].path != piece.path or run[-1].row + run[-1].count != piece.row):
@@ -84,7 +86,7 @@ def _runs(slices: Iterable[Slice]) -> Iterator[list[Slice]]:
 
 
 def _with_metadata(batches: Iterable[pa.RecordBatch], run: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
-    """The batches of a run, cut where its slices end, each with the column `_meta`."""
+    """Yield the batches of a run, split where its slices end, with the column `_meta`."""
     pieces = iter(run)
     piece, done = next(pieces), 0
     for batch in batches:
@@ -99,7 +101,7 @@ def _with_metadata(batches: Iterable[pa.RecordBatch], run: Sequence[Slice]) -> I
 
 
 def _shape(writer_json: str, reader: Contract | None) -> tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]:
-    """Which columns to read, and what makes them the reader's."""
+    """Return the columns to read, and the function that converts them to the reader's schema."""
     from streamlets.contract.types import arrow_schema
 
     writer = parse_contract(writer_json)
@@ -120,7 +122,7 @@ def _shape(writer_json: str, reader: Contract | None) -> tuple[list[str], Callab
 
 
 def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with exactly these columns and types; a column it does not have is null."""
+    """Return a batch with the columns and types of a schema. Columns that the batch lacks are null."""
     import pyarrow as pa
 
     from streamlets.contract.relabel import relabel
@@ -136,8 +138,7 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def metadata_type() -> pa.DataType:
-    """The channel-neutral `_meta` column: where a record stands (unique within the topic), its number there, when it
-    was committed, and what only some channels have: key and headers."""
+    """Return the Arrow type of the column `_meta`; see `METADATA_DDL`."""
     import pyarrow as pa
 
     return pa.struct(
@@ -152,7 +153,13 @@ def metadata_type() -> pa.DataType:
 
 
 def with_metadata(batch: pa.RecordBatch, piece: Slice, done: int) -> pa.RecordBatch:
-    """The batch, which begins `done` records into the slice, with its `_meta` column."""
+    """Return a batch with its column `_meta`.
+
+    Arguments:
+        batch: records of the slice.
+        piece: the slice.
+        done: the number of the slice's records before the batch.
+    """
     import pyarrow as pa
 
     rows, kind = batch.num_rows, metadata_type()
@@ -168,24 +175,29 @@ def with_metadata(batch: pa.RecordBatch, piece: Slice, done: int) -> pa.RecordBa
 
 
 def parts(slices: Sequence[Slice], cores: int) -> list[list[Slice]]:
-    """The slices dealt out for parallel reading: runs of about equal size, no more than there are cores, and one alone
-    when there is little."""
+    """Split slices into parts of about equal size for parallel reading.
+
+    Arguments:
+        slices: the slices of a batch.
+        cores: the maximum number of parts. There are fewer if parts would be too small to be worth a task.
+    """
     total = sum(piece.count for piece in slices)
     number = max(1, min(cores, total // _WORTH_A_TASK))
     share = -(-total // number) if total else 0
-    dealt: list[list[Slice]] = [[]]
+    result: list[list[Slice]] = [[]]
     room = share
     for piece in slices:
         rest = piece
         while rest.count:
             if not room:
-                dealt.append([])
+                result.append([])
                 room = share
             taken = min(room, rest.count)
-            dealt[-1].append(replace(rest, count=taken))
+            result[-1].append(replace(rest, count=taken))
             rest = replace(rest, row=rest.row + taken, first=rest.first + taken, count=rest.count - taken)
             room -= taken
-    return [part for part in dealt if part]
+    return [part for part in result if part]
 
 
 _WORTH_A_TASK = 20_000
+"""The minimum number of records of a part."""

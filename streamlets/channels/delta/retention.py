@@ -1,4 +1,4 @@
-"""Dropping records: whole files, oldest first, never what a known reader has not committed, unless that is forced."""
+"""Dropping records: whole files, oldest first. Records that a known reader has not committed are kept unless forced."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import Dropped, Missed, Reader
 from streamlets.channels.delta.actions import DataFile
-from streamlets.channels.delta.compaction import FOLDER
-from streamlets.channels.delta.missed import note
+from streamlets.channels.delta.compaction import DIRECTORY
+from streamlets.channels.delta.missed import write_note
 from streamlets.channels.delta.offsets import START, Offset, Place
 from streamlets.channels.delta.parquet import data_file
 from streamlets.channels.delta.segments import Segment, Segments
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from blueprint.plan import Retention
     from streamlets.channels.delta.table import Table
 
-Chosen = Mapping[str, Sequence[DataFile]]
-"""Files by table."""
+FilesByTable = Mapping[str, Sequence[DataFile]]
+"""Files by the name of their table."""
 
 
-def expired(tables: Mapping[str, Table], retention: Retention, now: float) -> Chosen:
-    """The files that retention has no more room for.
+def expired(tables: Mapping[str, Table], retention: Retention, now: float) -> FilesByTable:
+    """Return the files that exceed the retention of a topic.
 
     Arguments:
-        tables: a topic's, read with their files.
-        now: seconds since the epoch.
+        tables: the tables of the topic, read with their files.
+        retention: the retention of the topic.
+        now: the current time, in seconds since the epoch.
     """
     oldest_first = sorted(
-        ((name, file) for name, table in tables.items() for file in _filled(table)),
+        ((name, file) for name, table in tables.items() for file in _files_with_records(table)),
         key=lambda entry: entry[1].segments.last.time,
     )
     surplus = sum(file.size for _, file in oldest_first) - retention.size.bytes if retention.size else 0
@@ -49,28 +50,30 @@ def expired(tables: Mapping[str, Table], retention: Retention, now: float) -> Ch
     return chosen
 
 
-def older(tables: Mapping[str, Table], before: float | None) -> Chosen:
-    """The files all of whose records came before a time (seconds since the epoch); all files for None."""
+def older(tables: Mapping[str, Table], before: float | None) -> FilesByTable:
+    """Return the files whose records were all committed before a time, in seconds since the epoch; None for all."""
     return {
-        name: [file for file in _filled(table) if before is None or file.segments.last.time < before * 1000]
+        name: [file for file in _files_with_records(table) if before is None or file.segments.last.time < before * 1000]
         for name, table in tables.items()
     }
 
 
 def written_with(tables: Mapping[str, Table], fingerprint: str) -> Mapping[str, Table]:
-    """The tables of records that were written with the schema of a fingerprint."""
+    """Return the tables of records that were written with the schema of a fingerprint."""
     return {name: table for name, table in tables.items() if parse_contract(table.contract).fingerprint == fingerprint}
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """How records are dropped from one topic.
+    """Drops records from a topic.
 
     Arguments:
-        topic: its folder; tables: its tables, read with their files.
-        readers: whoever reads it.
-        force: whether records go that a reader has not committed.
-        cause: what those readers are told; clock: seconds since the epoch.
+        topic: the directory of the topic.
+        tables: its tables, read with their files.
+        readers: its readers.
+        force: whether to drop records that a reader has not committed.
+        cause: what drops the records, reported to readers that miss them.
+        clock: returns the time in seconds since the epoch.
     """
 
     topic: Path
@@ -80,49 +83,50 @@ class Drop:
     cause: str
     clock: Callable[[], float]
 
-    def plan(self, chosen: Chosen) -> tuple[Chosen, Dropped]:
-        """Which of the chosen files may go, and what that means."""
-        going: dict[str, list[DataFile]] = {}
+    def plan(self, chosen: FilesByTable) -> tuple[FilesByTable, Dropped]:
+        """Return which of the chosen files may be dropped, and the result of dropping them."""
+        droppable: dict[str, list[DataFile]] = {}
         held: Counter[str] = Counter()
         for name, files in chosen.items():
             for file in files:
-                waiting = {reader.name: _unread(file, _floor(reader, name)) for reader in self.readers}
-                late = {reader: sum(s.count for s in left) for reader, left in waiting.items() if left}
-                if late and not self.force:
-                    held.update(late)
+                unread = {reader.name: _unread(file, _first_unread(reader, name)) for reader in self.readers}
+                counts = {reader: sum(s.count for s in segments) for reader, segments in unread.items() if segments}
+                if counts and not self.force:
+                    held.update(counts)
                 else:
-                    going.setdefault(name, []).append(file)
-        files = [file for name in going for file in going[name]]
-        missed = tuple(missed for name in going for missed, _ in self._missed(name, going[name]))
+                    droppable.setdefault(name, []).append(file)
+        files = [file for name in droppable for file in droppable[name]]
+        missed = tuple(missed for name in droppable for missed, _ in self._missed(name, droppable[name]))
         records, size = sum(file.records for file in files), sum(file.size for file in files)
-        return going, Dropped(records, size, len(files), dict(held), missed)
+        return droppable, Dropped(records, size, len(files), dict(held), missed)
 
-    def carry_out(self, chosen: Chosen) -> Dropped:
-        """Drop those of the chosen files that may go.
+    def carry_out(self, chosen: FilesByTable) -> Dropped:
+        """Drop the chosen files that may be dropped.
 
         Raises:
-            TopicLostError: a table is gone. OSError: the file system refuses; what is told to be dropped is not.
+            TopicLostError: a table was deleted.
+            OSError: the file system does not accept a commit; the files of its table were not dropped.
         """
-        going, dropped = self.plan(chosen)
-        for name, files in going.items():
+        droppable, dropped = self.plan(chosen)
+        for name, files in droppable.items():
             table = self.tables[name]
             for missed, paths in self._missed(name, files):
-                note(self.topic, name, paths, missed)
+                write_note(self.topic, name, paths, missed)
             crash_point("after-missed-note")
-            come = _end_of(table, files)
-            if not table.swap(files, come, "DELETE", self.clock, data_change=True):
-                return self.carry_out({name: _still(self.tables[name], left) for name, left in chosen.items()})
+            added = _end_marker(table, files)
+            if not table.swap(files, added, "DELETE", self.clock, data_change=True):
+                return self.carry_out({name: _remaining(self.tables[name], rest) for name, rest in chosen.items()})
             crash_point("after-drop-commit")
         return dropped
 
     def _missed(self, table: str, files: Sequence[DataFile]) -> Iterator[tuple[Missed, tuple[str, ...]]]:
-        """What each reader loses with the files of a table, and which of them hold it."""
+        """Yield what each reader loses with files of a table, and the paths of the files that have it."""
         for reader in self.readers:
-            floor = _floor(reader, table)
-            left = {file.path: unread for file in files if (unread := _unread(file, floor))}
-            if not left:
+            start = _first_unread(reader, table)
+            lost = {file.path: unread for file in files if (unread := _unread(file, start))}
+            if not lost:
                 continue
-            segments = sorted((s for unread in left.values() for s in unread), key=lambda s: s.place)
+            segments = sorted((s for unread in lost.values() for s in unread), key=lambda s: s.place)
             first, last = segments[0], segments[-1]
             missed = Missed(
                 topic=self.topic.name,
@@ -133,39 +137,41 @@ class Drop:
                 time=self.clock(),
                 cause=self.cause,
             )
-            yield missed, tuple(left)
+            yield missed, tuple(lost)
 
 
-def _filled(table: Table) -> list[DataFile]:
+def _files_with_records(table: Table) -> list[DataFile]:
     return [file for file in (table.files or {}).values() if file.records]
 
 
-def _still(table: Table, files: Sequence[DataFile]) -> list[DataFile]:
-    """Those that are in the table, after somebody else has changed it."""
+def _remaining(table: Table, files: Sequence[DataFile]) -> list[DataFile]:
+    """Return the files that are still in the table, after another process has changed it."""
     return [file for file in files if file.path in (table.files or {})]
 
 
-def _floor(reader: Reader, table: str) -> Place:
-    """The first record of a table that the reader has not committed."""
+def _first_unread(reader: Reader, table: str) -> Place:
+    """Return the place of the first record of a table that the reader has not committed."""
     return Offset.from_position(reader.committed).place(table) if reader.committed is not None else START
 
 
-def _unread(file: DataFile, floor: Place) -> list[Segment]:
-    """The parts of a file from a place on."""
-    found: list[Segment] = []
-    if file.segments.last.version < floor.version:
-        return found
+def _unread(file: DataFile, start: Place) -> list[Segment]:
+    """Return the segments of a file from a place on."""
+    segments: list[Segment] = []
+    if file.segments.last.version < start.version:
+        return segments
     for segment in file.segments:
-        skipped = max(0, floor.number - segment.first) if segment.version == floor.version else 0
-        if segment.version >= floor.version and skipped < segment.count:
+        skipped = max(0, start.number - segment.first) if segment.version == start.version else 0
+        if segment.version >= start.version and skipped < segment.count:
             first, count = segment.first + skipped, segment.count - skipped
-            found.append(Segment(segment.version, first, count, segment.time))
-    return found
+            segments.append(Segment(segment.version, first, count, segment.time))
+    return segments
 
 
-def _end_of(table: Table, going: Sequence[DataFile]) -> list[DataFile]:
-    """A file without records that keeps a table's last place, when the file which has it goes: a table that forgot
-    where it ended would send its readers back."""
+def _end_marker(table: Table, dropped: Sequence[DataFile]) -> list[DataFile]:
+    """Return a file without records that keeps the end of a table, if the last file of the table is dropped.
+
+    Otherwise the end of the table would move back, and readers would be after the end.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -173,9 +179,9 @@ def _end_of(table: Table, going: Sequence[DataFile]) -> list[DataFile]:
 
     files = list((table.files or {}).values())
     last = files[-1]
-    if last not in going:
+    if last not in dropped:
         return []
-    path = table.path / FOLDER / f"{uuid.uuid4().hex}.parquet"
+    path = table.path / DIRECTORY / f"{uuid.uuid4().hex}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_batches([], schema=arrow_schema(parse_contract(table.contract))), path)
     written = data_file(table.path, path)

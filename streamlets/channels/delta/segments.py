@@ -1,4 +1,4 @@
-"""Which records of which versions a data file holds, told in little room: a topic may have millions of commits."""
+"""Segments: which records of which versions a data file has, in a compact form for millions of commits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Records that came with one version: `count` of them, the first being number `first` of that version.
+    """Consecutive records of one version.
 
-    `time` is when the version was committed, in milliseconds since the epoch.
+    Arguments:
+        version: the version that added the records.
+        first: the number of the first record within the version, from 0.
+        count: the number of records.
+        time: the time of the commit, in milliseconds since the epoch.
     """
 
     version: int
@@ -21,22 +25,27 @@ class Segment:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Its version and first number: what orders records within a table."""
+        """The version and the number of the first record, by which records of a table are ordered."""
         return self.version, self.first
 
     @property
     def end(self) -> tuple[int, int]:
-        """Its version and the number after its last record."""
+        """The version and the number after the last record."""
         return self.version, self.first + self.count
 
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The segments of one file, in the file's order: how many there are, the last one, and the rest when asked for.
+    """The segments of a file, in the file's order. All but the last one are parsed on demand.
 
-    A merged file has hundreds, and nobody looks into most of them. So they stay what the log has: entries with commas,
-    `<count>:<milliseconds since the one before>[:<versions since the one before>[:<first>]]`, where one version on and
-    the number 0 are left out.
+    A merged file has hundreds of segments, most of which are never read. So they are kept as the log has them:
+    comma-separated entries `<count>:<milliseconds since the previous>[:<versions since the previous>[:<first>]]`, where
+    a difference of one version and the number 0 are omitted.
+
+    Arguments:
+        number: the number of segments.
+        final: the last segment; None if there are none.
+        entries: the entries of all segments.
     """
 
     number: int = 0
@@ -45,29 +54,29 @@ class Segments:
 
     @classmethod
     def of(cls, segments: Iterable[Segment]) -> Segments:
-        """Those of a file that is being written."""
-        entries, before = [], Segment(0, 0, 0, 0)
+        """Return the segments of a new file."""
+        entries, previous = [], Segment(0, 0, 0, 0)
         for segment in segments:
-            entry = f"{segment.count}:{segment.time - before.time}"
-            step = segment.version - before.version
+            entry = f"{segment.count}:{segment.time - previous.time}"
+            step = segment.version - previous.version
             if segment.first:
                 entry += f":{step}:{segment.first}"
             elif step != 1:
                 entry += f":{step}"
             entries.append(entry)
-            before = segment
-        return cls(len(entries), before, ",".join(entries)) if entries else cls()
+            previous = segment
+        return cls(len(entries), previous, ",".join(entries)) if entries else cls()
 
     @classmethod
     def from_text(cls, text: str) -> Segments:
-        """Read back what `to_text` gave."""
+        """Return the segments from what `to_text` returned."""
         if not text:
             return cls()
         number, final, entries = text.split(";")
         return cls(int(number), Segment(*map(int, final.split(":"))), entries)
 
     def to_text(self) -> str:
-        """As the log keeps them: their number, the last one in full, the entries."""
+        """Return the segments as the log has them: their number, the last one in full, and the entries."""
         if self.final is None:
             return ""
         final = self.final
@@ -75,13 +84,13 @@ class Segments:
 
     @property
     def last(self) -> Segment:
-        """The last one; a file that was committed has one."""
-        assert self.final is not None, "not committed yet"
+        """The last segment; every committed file has one."""
+        assert self.final is not None, "a file without segments is not committed"
         return self.final
 
     @property
     def first(self) -> Segment:
-        """The first one; a file that was committed has one."""
+        """The first segment; every committed file has one."""
         return next(_read(self.entries[: self.entries.find(",")] if "," in self.entries else self.entries))
 
     def __len__(self) -> int:
@@ -96,7 +105,7 @@ _ENTRY = re.compile("[^,]+")
 
 def _read(entries: str) -> Iterator[Segment]:
     version = time = 0
-    for entry in _ENTRY.finditer(entries):  # one at a time: many files are read beside each other
+    for entry in _ENTRY.finditer(entries):  # one at a time, because many files are read concurrently
         count, later, *place = map(int, entry[0].split(":"))
         version, time = version + (place[0] if place else 1), time + later
         yield Segment(version, place[1] if len(place) > 1 else 0, count, time)

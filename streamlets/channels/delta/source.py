@@ -1,6 +1,7 @@
 """The Python data source that streams a topic into Spark.
 
-Spark runs the reader in a process of its own and asks it for news about every 10 ms; the records are read by tasks.
+Spark runs the stream reader in a separate process, and asks it for the latest offset about every 10 ms. Tasks read the
+records.
 """
 
 from __future__ import annotations
@@ -28,16 +29,17 @@ FORMAT = "streamlets_delta_topic"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader is told, as data source options.
+    """The options of the data source.
 
     Arguments:
-        topic: the topic's folder.
-        contract: the reader's schema, as JSON text.
+        topic: the directory of the topic.
+        contract: the contract to read with, as JSON.
         starting: where a new checkpoint begins, `earliest` or `latest`.
-        max_records: of a batch, in whole commits; 0 for no limit.
-        cores: how many tasks to cut a batch into, at most.
-        metadata: whether to add `_meta`.
-        inlet: the reader's, as `streamlet.inlet`; declared: where its schema is, as `file:line`; for messages.
+        max_records: the maximum number of records in a batch of several commits; 0 for no limit.
+        cores: the maximum number of tasks per batch.
+        metadata: whether to add the column `_meta`.
+        inlet: the inlet of the reader, as `streamlet.inlet`, for messages.
+        declared: where the schema of the inlet is, as `file:line`, for messages.
     """
 
     topic: str
@@ -50,13 +52,13 @@ class Reading:
     declared: str = ""
 
     def to_options(self) -> dict[str, str]:
-        """As options, which Spark carries as text under lower-case keys."""
+        """Return the options for Spark, which stores them as strings under lower-case keys."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {"reading": json.dumps(fields)}
 
     @classmethod
     def from_options(cls, options: dict[str, str]) -> Reading:
-        """Read back what `to_options` gave."""
+        """Return the options from what `to_options` returned."""
         return cls(**json.loads(options["reading"]))
 
 
@@ -65,23 +67,23 @@ class TopicSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the name of the format."""
         return FORMAT
 
     def streamReader(self, schema: StructType) -> TopicReader:  # noqa: N802
-        """Spark's question for a reader."""
+        """Return a stream reader with the options of the source."""
         return TopicReader(Reading.from_options(dict(self.options)), schema)
 
 
 @dataclass
 class Part(InputPartition):
-    """What one task reads."""
+    """The slices that a task reads."""
 
     slices: list[Slice]
 
 
 class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Looks for news and cuts batches; `read` runs in the tasks."""
+    """Plans the batches of a query. `read` runs in the tasks."""
 
     def __init__(self, reading: Reading, schema: StructType) -> None:
         self._reading = reading
@@ -90,21 +92,21 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until: Offset | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Where a new checkpoint begins."""
+        """Return the offset at which a new checkpoint begins."""
         log = self._refreshed(None)
         return (log.end() if self._reading.starting == "latest" else Offset(log.id)).to_dict()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Fix the end of a bounded run."""
+        """Set the end of a bounded run to the current end of the topic."""
         self._until = self._refreshed(None).end()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """The inlet's limit."""
+        """Return the limit of the inlet."""
         limit = self._reading.max_records
         return ReadMaxRows(limit) if limit else ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """The end of the next batch; `start` when there is no news."""
+        """Return the end of the next batch, `start` if there are no new records."""
         begin = Offset.from_dict(start)
         log = self._refreshed(begin)
         until = self._until or log.end()
@@ -113,11 +115,11 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return begin.joined(until).to_dict()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        """The topic's end, for the query's progress."""
+        """Return the end of the topic, for the progress of the query."""
         return self._log.end().to_dict() if self._log is not None else None
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Part]:
-        """The batch, cut for the tasks."""
+        """Return the partitions of a batch, one per task."""
         begin = Offset.from_dict(start)
         log = self._refreshed(begin)
         log.forget(begin)
@@ -125,7 +127,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [Part(part) for part in parts(slices, self._reading.cores)] or [Part([])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The records of one part."""
+        """Yield the records of a partition."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         assert isinstance(partition, Part)

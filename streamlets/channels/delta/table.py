@@ -1,7 +1,8 @@
-"""One Delta table of a topic: the records of one writer's schema. Its log is read forward and never listed.
+"""A Delta table of a topic, with the records of one writer's schema. Its log is read incrementally and never listed.
 
-A table remembers the last version it has seen, so looking for news is one look for the next commit file; a log that
-was cleaned meanwhile is passed by its last checkpoint. Version 0 holds the table's identity and is never cleaned.
+A table remembers the last version that it has read, so checking for new commits is one check for the next commit file.
+If the log has been cleaned, reading continues from the last checkpoint. Version 0 has the table's id and is never
+cleaned.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ class Table:
     """A table as far as it has been read; `refresh` reads on.
 
     Arguments:
-        path: its folder; the name of the folder is the table's name within the topic.
-        id: made when the table was made; another table in the same place has another one.
-        contract: the writer's Avro schema, as JSON text.
-        partition_by: columns its files are laid out by.
+        path: its directory, whose name is the name of the table within the topic.
+        id: generated when the table was created, so that a table that replaces another one has another id.
+        contract: the writer's Avro schema, as JSON.
+        partition_by: its partition columns.
         version: the last version read.
         txns: the highest sequence of each writer.
-        files: data files by path, from the version on that reading began at, in the order of their records; None for
-            those who only write.
-        removed: when files left the log (milliseconds since the epoch) by path; None for all but maintenance.
-        end: the version after the last one that brought records (known only with `files`).
+        files: the data files by path, in the order of their records, from the version at which reading began; None for
+            writers, which do not need them.
+        removed: when files were removed from the log, in milliseconds since the epoch, by path; None except for
+            maintenance.
+        end: the version after the last one that added records (known only with `files`).
         time: when the last records were committed, in milliseconds since the epoch.
     """
 
@@ -63,10 +65,10 @@ class Table:
         return self.path.name
 
     def refresh(self) -> bool:
-        """Read what was committed since; whether there was anything.
+        """Read new commits, and return whether there were any.
 
         Raises:
-            TopicLostError: the table is gone, or another one is in its place.
+            TopicLostError: the table was deleted or replaced.
         """
         if objects.identity(commit_path(self.path, 0)) != self._identity:
             raise lost(self.path)
@@ -75,54 +77,67 @@ class Table:
             data = objects.read(commit_path(self.path, self.version + 1))
             if data is not None:
                 self._apply(actions.decode(self.version + 1, data))
-            elif not self._pass_cleaned_log():
+            elif not self._continue_from_checkpoint():
                 return self.version != before
 
     def append(self, files: Iterable[DataFile], txn: Txn, clock: Callable[[], float]) -> bool:
-        """Commit files under a transaction; False, and nothing, when the table has seen it before.
+        """Commit files with a transaction, unless the table has the transaction already; return whether it committed.
+
+        Arguments:
+            files: the files to add.
+            txn: the transaction.
+            clock: returns the time in seconds since the epoch.
 
         Raises:
-            TopicLostError: as `refresh`.
+            TopicLostError: the table was deleted or replaced.
         """
         files = tuple(files)
         while True:
             self.refresh()
             if self.txns.get(txn.writer, -1) >= txn.sequence:
                 return False
-            time = max(int(clock() * 1000), self.time)  # a topic's records never go back in time
+            time = max(int(clock() * 1000), self.time)  # times of commits never decrease
             numbered = actions.with_segments(files, self.version + 1, time)
             if self.commit(self.version + 1, actions.encode_append(numbered, txn, time)):
                 return True
 
     def swap(
         self,
-        gone: Sequence[DataFile],
-        come: Sequence[DataFile],
+        removed: Sequence[DataFile],
+        added: Sequence[DataFile],
         operation: str,
         clock: Callable[[], float],
         *,
         data_change: bool,
     ) -> bool:
-        """Commit that files leave the table and others come; False, and nothing, when one of them has left meanwhile.
+        """Replace files, unless one of them is no longer in the table; return whether it committed.
 
         Arguments:
-            operation: as Delta's history is to call it; data_change: whether records come or go with it.
+            removed: the files to remove.
+            added: the files to add.
+            operation: the name of the operation in the history of the table.
+            clock: returns the time in seconds since the epoch.
+            data_change: whether the commit changes the records of the table.
 
         Raises:
-            TopicLostError: as `refresh`.
+            TopicLostError: the table was deleted or replaced.
         """
         while True:
             self.refresh()
-            if any(file.path not in (self.files or {}) for file in gone):
+            if any(file.path not in (self.files or {}) for file in removed):
                 return False
             time = max(int(clock() * 1000), self.time)
-            data = actions.encode_swap(gone, come, operation, time, data_change=data_change)
+            data = actions.encode_swap(removed, added, operation, time, data_change=data_change)
             if self.commit(self.version + 1, data):
                 self.refresh()
                 return True
 
     def commit(self, version: int, data: bytes) -> bool:
-        """Put a commit if its version is free; not read in yet."""
+        """Write a commit if its version does not exist, without reading it; return whether it was written.
+
+        Raises:
+            TopicLostError: the table was deleted.
+        """
         try:
             return objects.put_if_absent(commit_path(self.path, version), data)
         except FileNotFoundError:
@@ -146,13 +161,13 @@ class Table:
         if self.files is not None:
             self.files[file.path] = file
 
-    def _pass_cleaned_log(self) -> bool:
-        """When the log before the last checkpoint may have been cleaned: go on from there."""
+    def _continue_from_checkpoint(self) -> bool:
+        """Continue from the last checkpoint if the log before it may have been cleaned; return whether to read on."""
         pointer = self.path / LOG / "_last_checkpoint"
-        found = objects.identity(pointer)
-        if found == self._checkpoint:
+        identity = objects.identity(pointer)
+        if identity == self._checkpoint:
             return False
-        self._checkpoint = found
+        self._checkpoint = identity
         version = int(json.loads(objects.read(pointer) or b'{"version": 0}')["version"])
         if version <= self.version or commit_path(self.path, self.version + 1).exists():
             return commit_path(self.path, self.version + 1).exists()
@@ -160,12 +175,12 @@ class Table:
         return True
 
     def load_checkpoint(self, version: int) -> None:
-        """Take over the state that a checkpoint holds."""
+        """Replace the state of the table by that of a checkpoint."""
         import pyarrow.parquet as pq
 
         path = checkpoint_path(self.path, version)
         known = {"txn": self.txns, "add": self.files, "remove": self.removed}
-        columns = [name for name, wanted in known.items() if wanted is not None]
+        columns = [name for name, state in known.items() if state is not None]
         rows = pq.read_table(path, columns=columns, use_threads=False, memory_map=True)
         for row in rows.column("txn").drop_null().to_pylist():
             self.txns[row["appId"]] = row["version"]
@@ -181,15 +196,16 @@ class Table:
 
 
 def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0) -> Table:
-    """The table in a folder, read to its end.
+    """Return the table in a directory, read to its end.
 
     Arguments:
-        files: whether to know its data files, which readers need and writers do not.
-        removed: whether to know those that left, which maintenance needs.
-        after: the version up to which the caller needs nothing.
+        path: the directory.
+        files: whether to read its data files, which readers need and writers do not.
+        removed: whether to read the files that were removed from the log, which maintenance needs.
+        after: the caller does not need the files up to this version.
 
     Raises:
-        TopicLostError: there is no table.
+        TopicLostError: the directory has no table.
     """
     first = commit_path(path, 0)
     identity, data = objects.identity(first), objects.read(first)
@@ -216,10 +232,16 @@ def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0
 
 
 def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], clock: Callable[[], float]) -> None:
-    """Make the table of a contract, or leave the one that is there.
+    """Create the table of a contract, unless it exists.
+
+    Arguments:
+        path: the directory of the table.
+        contract: the contract of its records.
+        partition_by: its partition columns.
+        clock: returns the time in seconds since the epoch.
 
     Raises:
-        TopicLostError: the topic's folder is not there.
+        TopicLostError: the directory of the topic does not exist.
     """
     if commit_path(path, 0).exists():
         return
@@ -229,7 +251,7 @@ def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], 
     except FileNotFoundError:
         raise lost(path) from None
     schema = _schema_string(contract)
-    zoneless = '"timestamp_ntz"' in schema  # a type of its own in the protocol
+    zoneless = '"timestamp_ntz"' in schema  # the protocol requires a table feature for this type
     features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]} if zoneless else {}
     time = int(clock() * 1000)
     metadata = {
@@ -248,7 +270,7 @@ def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], 
 
 
 def _schema_string(contract: Contract) -> str:
-    """The contract as Delta writes schemas; it has no type for fields that are always null, so they are left out."""
+    """Return the contract as a Delta schema. Delta has no type for fields that are always null, so they are omitted."""
     from pyspark.sql.types import NullType, StructType
 
     from streamlets.contract.types import spark_schema
@@ -260,20 +282,23 @@ _PLAIN_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
 def table_name(contract: Contract, partition_by: tuple[str, ...]) -> str:
-    """The name of the table for a writer's contract and layout: the fingerprint, led out by the layout's where there
-    is one, because a table has one layout for all its files."""
+    """Return the name of the table for a contract and partition columns.
+
+    It is the fingerprint of the contract, followed by a hash of the columns if there are any, because all files of a
+    Delta table have the same partition columns.
+    """
     if not partition_by:
         return contract.fingerprint
     return f"{contract.fingerprint}-{hashlib.sha256(json.dumps(partition_by).encode()).hexdigest()[:8]}"
 
 
 def commit_path(table: Path, version: int) -> Path:
-    """Where a version's commit stands."""
+    """Return the path of the commit of a version."""
     return table / LOG / f"{version:020}.json"
 
 
 def checkpoint_path(table: Path, version: int) -> Path:
-    """Where a version's checkpoint stands."""
+    """Return the path of the checkpoint of a version."""
     return table / LOG / f"{version:020}.checkpoint.parquet"
 
 

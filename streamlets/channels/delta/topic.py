@@ -1,4 +1,4 @@
-"""One topic of the delta channel: a folder with a table for each writer's contract."""
+"""A topic of the delta channel: a directory with a table for each writer's contract."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 
 class DeltaTopic:
-    """One topic: a directory with a table for each writer's contract.
+    """A topic, stored as a directory with a table for each writer's contract.
 
     Arguments:
         root: the directory of the channel.
-        plan: what the blueprint says of the topic.
-        clock: seconds since the epoch.
+        plan: the name and the settings of the topic.
+        clock: returns the time in seconds since the epoch.
     """
 
     def __init__(self, root: Path, plan: TopicPlan, clock: Callable[[], float]) -> None:
@@ -55,15 +55,15 @@ class DeltaTopic:
         self.path = root / plan.name
         self._root = root
         self._clock = clock
-        self._known: TopicLog | None = None  # its end; what it knew before is forgotten
-        self._followed: dict[str, TopicLog] = {}  # by reader, each from that one's place on
-        self._looked_after: TopicLog | None = None  # maintenance has a thread of its own, and so a log of its own
+        self._end_log: TopicLog | None = None  # knows only the end of the topic
+        self._reader_logs: dict[str, TopicLog] = {}  # by reader, each from the position of its reader on
+        self._maintenance_log: TopicLog | None = None  # maintenance runs in another thread
 
     def create(self, contracts: Iterable[Contract] = ()) -> None:
-        """Make the topic's folder. Tables come with their first batch, when their layout is known.
+        """Create the directory of the topic. Tables are created with their first batch, when their columns are known.
 
         Raises:
-            TopicLostError: the topic is not managed here, and whoever manages it has not made it.
+            TopicLostError: the topic does not exist, and the plan says that the application does not manage it.
         """
         if self.plan.managed:
             topic_log.create_topic(self.path, self._clock)
@@ -71,7 +71,7 @@ class DeltaTopic:
             topic_log.topic_id(self.path)
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """A streaming DataFrame of the inlet's schema, its source called `name` ("" leaves it without a name)."""
+        """Return a streaming DataFrame of the records; see `TopicResource.read`."""
         from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
         from streamlets.channels.delta.source import FORMAT, Reading
@@ -96,7 +96,10 @@ class DeltaTopic:
     def append(
         self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn, *, partition_by: tuple[str, ...] = ()
     ) -> Position:
-        """Write records without Spark, in one commit; a `txn` already seen writes nothing, and `rows` is not asked."""
+        """Append records without Spark, in one commit; see `TopicResource.append`.
+
+        If the transaction has been committed before, `rows` is not iterated.
+        """
         append_batches(self.path, rows, contract, txn, self._clock, partition_by)
         return self.end()
 
@@ -108,7 +111,7 @@ class DeltaTopic:
         *,
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Records in commit order as the reader's schema has them (None: as written), without Spark."""
+        """Yield records in commit order, without Spark; see `TopicResource.scan`."""
         start = Offset.from_position(after) if after is not None else None
         log = TopicLog(self.path, start)
         log.refresh()
@@ -118,18 +121,14 @@ class DeltaTopic:
         return read_slices(log.slices(start or Offset(log.id), end), reader, metadata=metadata)
 
     def end(self) -> Position:
-        """Where the topic ends now."""
+        """Return the current end of the topic."""
         log = self._log()
         end = log.end()
         log.forget(end)
         return end.to_position()
 
     def lag(self, at: Position | None, *, reader: str = "") -> Lag:
-        """How much lies behind `at`: records, and how long the oldest of them has been there; see `TopicResource.lag`.
-
-        Raises:
-            TopicLostError: the topic is gone, or the position is another one's.
-        """
+        """Return the number and the age of the records after a position; see `TopicResource.lag`."""
         log, start = self._follow(at, reader)
         end = log.end()
         oldest = next(log.slices(start, end), None)
@@ -138,11 +137,7 @@ class DeltaTopic:
         return Lag(records, max(0.0, self._clock() - oldest.time / 1000) if oldest is not None else 0.0)
 
     def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
-        """How many records lie from `after` to `until`; see `TopicResource.count`.
-
-        Raises:
-            TopicLostError: the topic is gone, or a position is another one's.
-        """
+        """Return the number of records between two positions; see `TopicResource.count`."""
         log, start = self._follow(after, reader)
         end = Offset.from_position(until)
         log.check(end)
@@ -151,9 +146,9 @@ class DeltaTopic:
         return records
 
     def _follow(self, at: Position | None, reader: str) -> tuple[TopicLog, Offset]:
-        """A log that knows what lies behind a place, as far as possible the one that its reader was given before."""
+        """Return a log that knows the commits after a position, if possible the one that its reader used before."""
         start = Offset.from_position(at) if at is not None else None
-        log = self._followed.pop(reader, None)
+        log = self._reader_logs.pop(reader, None)
         if log is None or not log.covers(start):
             log = TopicLog(self.path, start)
         log.refresh()
@@ -164,18 +159,17 @@ class DeltaTopic:
     def _remember(self, log: TopicLog, start: Offset, reader: str) -> None:
         if reader:
             log.forget(start)
-            self._followed[reader] = log
+            self._reader_logs[reader] = log
 
     def owns(self, position: Position) -> bool:
-        """Whether a position is one of this topic."""
+        """Return whether a position belongs to this topic."""
         try:
             return Offset.from_position(position).topic == topic_log.topic_id(self.path)
         except (TopicLostError, ValueError, KeyError, TypeError, AttributeError):
             return False
 
     def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
-        """Keep the logs short, merge small files, sweep what no log names (see `maintenance`), and drop what retention
-        has no room for."""
+        """Maintain the tables and drop what exceeds the retention; see `TopicResource.maintain` and `maintenance`."""
         from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
         from streamlets.channels.delta.retention import expired
 
@@ -208,11 +202,11 @@ class DeltaTopic:
         return drop.plan(chosen)[1] if dry else drop.carry_out(chosen)
 
     def sweep(self) -> None:
-        """Delete the files that have left the log at once; only while nobody reads or writes the topic."""
+        """Delete the files that were removed from the log; see `TopicResource.sweep`."""
         from streamlets.channels.delta.maintenance import sweep
 
         for table in self._tables().values():
-            now = self._clock() + 1.0  # what left it this very moment, too
+            now = self._clock() + 1.0  # also files that were removed in this second
             sweep(table.path, self._root / STAGED, removed=now, orphans=now - _ORPHANS)
 
     @property
@@ -233,10 +227,10 @@ class DeltaTopic:
         return inspection.last(self.path, count)
 
     def missed(self) -> Iterator[Missed]:
-        """What readers lost to drops; each is given once, and is taken as told when the next one is asked for."""
-        from streamlets.channels.delta.missed import told
+        """Yield what readers lost to drops; see `TopicResource.missed`."""
+        from streamlets.channels.delta.missed import take_notes
 
-        return told(self.path, self._tables)
+        return take_notes(self.path, self._tables)
 
     def _drop(self, tables: Mapping[str, Table], readers: Iterable[Reader], *, force: bool, cause: str) -> Drop:
         from streamlets.channels.delta.retention import Drop
@@ -244,40 +238,40 @@ class DeltaTopic:
         return Drop(self.path, tables, tuple(readers), force=force, cause=cause, clock=self._clock)
 
     def _tables(self) -> Mapping[str, Table]:
-        log, self._looked_after = self._looked_after or TopicLog(self.path), None
+        log, self._maintenance_log = self._maintenance_log or TopicLog(self.path), None
         log.refresh()
-        self._looked_after = log  # one that raised is not kept
+        self._maintenance_log = log  # not kept if refreshing it raised an error
         return log.tables
 
     def _log(self) -> TopicLog:
-        if self._known is None:
-            self._known = TopicLog(self.path)
+        if self._end_log is None:
+            self._end_log = TopicLog(self.path)
         try:
-            self._known.refresh()
+            self._end_log.refresh()
         except TopicLostError:
-            self._known = None
+            self._end_log = None
             raise
-        return self._known
+        return self._end_log
 
 
 _ORPHANS = 86400.0
 
 
 def _declared(contract: Contract) -> str:
-    """Where an author declared a schema, as `file:line`; "" when that is not known."""
+    """Return where a schema is declared, as `file:line`; "" if that is not known."""
     spans = (contract.record.span, *(field.span for field in contract.record.fields))
     span = next((span for span in spans if span is not None and not span.file.startswith("<")), None)
     return f"{span.file}:{span.line}" if span is not None else ""
 
 
 def _compaction(retention: Retention) -> Compaction:
-    """Files must not become so large that retention could only drop a good part of the topic at once."""
+    """Return a compaction whose files are small enough for retention, which drops whole files only."""
     from streamlets.channels.delta.compaction import Compaction
 
-    chosen = Compaction()
-    span = retention.time.seconds / _STEPS if retention.time else chosen.span
-    goal = retention.size.bytes // _STEPS if retention.size else chosen.goal
-    return replace(chosen, span=min(chosen.span, span), goal=min(chosen.goal, goal))
+    default = Compaction()
+    span = retention.time.seconds / _STEPS if retention.time else default.span
+    goal = retention.size.bytes // _STEPS if retention.size else default.goal
+    return replace(default, span=min(default.span, span), goal=min(default.goal, goal))
 
 
 _STEPS = 10

@@ -215,7 +215,7 @@ def test_two_who_merge_the_same_files_merge_once(tmp_path: Path) -> None:
     first, second = table_of(topic), table_of(topic)
     assert compact_table(first, EAGER, Clock()) == 5
     assert compact_table(second, EAGER, Clock()) == 0
-    assert len(list((topic.path / READING.fingerprint / compaction_module.FOLDER).iterdir())) == 1
+    assert len(list((topic.path / READING.fingerprint / compaction_module.DIRECTORY).iterdir())) == 1
     assert ids_of(topic.scan()) == list(range(5))
 
 
@@ -231,7 +231,7 @@ def test_a_disk_that_is_full_changes_nothing(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(pa.parquet.ParquetWriter, "write_table", full)
     with pytest.raises(TopicWriteError, match=r"cannot merge files of topic `readings`: .*No space left on device"):
         compact_table(table_of(topic), EAGER, Clock())
-    assert not list((topic.path / READING.fingerprint / compaction_module.FOLDER).iterdir())
+    assert not list((topic.path / READING.fingerprint / compaction_module.DIRECTORY).iterdir())
     assert ids_of(topic.scan()) == list(range(5))
 
 

@@ -102,6 +102,6 @@ def test_the_testkit_refuses_what_verification_refuses(
     spark: SparkSession, tmp_path: Path, parameters: dict[str, Any], problem: str
 ) -> None:
     """Values that the streamlet itself cannot take are told before anything is made."""
-    with pytest.raises(TestkitError, match="`Sink` cannot have these parameters") as caught:
+    with pytest.raises(TestkitError, match="`Sink` rejects these parameters") as caught:
         sink(spark, tmp_path, **parameters)
     assert problem in str(caught.value)
