@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Bench:
-    """A channel in a folder, and queries on it."""
+    """A channel in a directory, and queries on it."""
 
     def __init__(self, root: Path, session: SparkSession) -> None:
         self.root = root
@@ -29,13 +29,13 @@ class Bench:
         self.batches: list[BatchWritten] = []
 
     def topic(self, name: str) -> DeltaTopic:
-        """A topic, made when it is not there."""
+        """Return a topic, created if it does not exist."""
         topic = self.channel.topic(topic_plan(name))
         topic.create()
         return topic
 
     def read(self, inlet: InletPlan, **settings: Any) -> DataFrame:
-        """What the inlet reads."""
+        """Return the DataFrame that an inlet reads."""
         return self.topic(inlet.topic).read(self.session, inlet, name="in_", **settings)
 
     def write(
@@ -45,7 +45,7 @@ class Bench:
         query: str = "q",
         dead_letters: str | None = None,
     ) -> Any:
-        """A writer to the outlets' topics, its checkpoint below the root."""
+        """Return a writer to the topics of outlets, with its checkpoint below the root."""
         pairs = [outlet if isinstance(outlet, tuple) else (outlet, lambda frame: frame) for outlet in outlets]
         branches = tuple(Branch(plan, rows_of, self.topic(plan.topic)) for plan, rows_of in pairs)
         dead = self.topic(dead_letters) if dead_letters else None
@@ -55,13 +55,13 @@ class Bench:
         return writer.option("checkpointLocation", str(self.root / "checkpoints" / query))
 
     def run(self, writer: Any) -> Any:
-        """Run a query over all there is."""
+        """Run a query until it has processed all available data."""
         query = writer.trigger(availableNow=True).start()
         assert query.awaitTermination(600), query.status
         return query
 
     def forget_commit(self, query: str = "q") -> int:
-        """Undo Spark's last commit, as if it had been killed before; which batch that was."""
+        """Undo the last commit of Spark, as if it had been killed before, and return the number of the batch."""
         commits = self.root / "checkpoints" / query / "commits"
         last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
         (commits / str(last)).unlink()
@@ -71,7 +71,7 @@ class Bench:
 
 @pytest.fixture
 def bench(spark: SparkSession, tmp_path: Path) -> Iterator[Bench]:
-    """A channel in a fresh folder with a session of its own; queries left over are stopped."""
+    """Return a channel in a new directory with a new session; remaining queries are stopped after the test."""
     session = spark.newSession()
     yield Bench(tmp_path, session)
     for query in session.streams.active:

@@ -1,4 +1,4 @@
-"""Reading a backlog in pieces: no row comes later after the watermark than it does when topics are read by commit."""
+"""Reading a backlog in batches: no row is late that is not late when the topic is read commit by commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Backlog:
     """A topic in memory.
 
     Arguments:
-        log: as a reader knows it.
+        log: the log of a reader.
         times: the event time of each record, in an order in which a reader may see them.
         commits: the records of each commit, oldest commit first.
     """
@@ -36,7 +36,7 @@ class Backlog:
     commits: list[list[Record]] = field(default_factory=list)
 
     def pieces(self, start: Offset, limits: Iterable[int]) -> Iterator[list[Record]]:
-        """The records of each batch of a reader from `start` to the end."""
+        """Yield the records of each batch of a reader from `start` to the end."""
         end = self.log.end()
         for limit in limits:
             until = start.joined(self.log.advance(start, limit, end))
@@ -52,8 +52,11 @@ class Backlog:
 
 @st.composite
 def backlogs(draw: st.DrawFn, disorder: int, commits: int = 6) -> Backlog:
-    """Topics whose rows are at most `disorder` behind the rows of earlier commits: of several tables, commits of
-    several files, in which event times lie as they like, versions without records, and merged files."""
+    """Generate topics whose event times are at most `disorder` before those of earlier commits.
+
+    They have several tables, commits of several files with event times in any order, versions without records, and
+    merged files.
+    """
     log = TopicLog(Path("topic"), id="topic")
     backlog = Backlog(log)
     files: dict[str, list[list[DataFile]]] = {}
@@ -61,7 +64,7 @@ def backlogs(draw: st.DrawFn, disorder: int, commits: int = 6) -> Backlog:
     name = ""
     for _ in range(draw(st.integers(1, commits))):
         before, name = name, draw(st.sampled_from("ab"))
-        clock += draw(st.integers(int(name != before), 1))  # commits of one tick to two tables have no order
+        clock += draw(st.integers(int(name != before), 1))  # commits of two tables at the same time have no order
         table = log.tables.setdefault(name, Table(Path("topic", name), name, "{}", (), files={}))
         table.version += draw(st.integers(1, 2))
         spread = draw(st.integers(0, 8))
@@ -95,24 +98,26 @@ def backlogs(draw: st.DrawFn, disorder: int, commits: int = 6) -> Backlog:
 
 
 def kept(inlets: list[Backlog], batches: list[list[list[Record]]], delay: int) -> set[tuple[int, Record]]:
-    """Which rows a query keeps that has a watermark for each inlet, as Spark's policy `min` joins them.
+    """Return the rows that are not late in a query with a watermark for each inlet and Spark's policy `min`.
 
     Arguments:
+        inlets: the backlog of each inlet.
         batches: the records of each batch, by inlet.
+        delay: the delay of the watermarks.
     """
     latest: list[float] = [float("-inf")] * len(inlets)
-    found = set()
+    rows = set()
     for batch in batches:
         watermark = min(latest) - delay
         for number, records in enumerate(batch):
             times = inlets[number].times
-            found |= {(number, record) for record in records if times[record] >= watermark}
+            rows |= {(number, record) for record in records if times[record] >= watermark}
             latest[number] = max([latest[number], *(times[record] for record in records)])
-    return found
+    return rows
 
 
 def together(*inlets: Iterable[list[Record]]) -> list[list[list[Record]]]:
-    """The batches of several inlets, each of which goes on while it has records."""
+    """Return the batches of a query with several inlets, each of which is read until its end."""
     return [list(batch) for batch in itertools.zip_longest(*inlets, fillvalue=[])]
 
 
@@ -120,9 +125,9 @@ LIMITS = st.lists(st.integers(1, 30), min_size=1).map(itertools.cycle)
 
 
 @given(st.data(), st.integers(0, 6), st.integers(0, 12))
-def test_pieces_keep_what_commits_keep(data: st.DataObject, disorder: int, delay: int) -> None:
-    """Whatever the limits, and also with a delay that is too short: a row that is kept by a reader of single commits is
-    kept by a reader of pieces, and every row is read once."""
+def test_batches_drop_no_more_rows_than_commits(data: st.DataObject, disorder: int, delay: int) -> None:
+    """With any limits, and also with a delay that is too short, a row that is not late for a reader of single commits
+    is not late for a reader of batches, and every row is read once."""
     backlog = data.draw(backlogs(disorder))
     pieces = list(backlog.pieces(Offset("topic"), data.draw(LIMITS)))
     assert sorted(itertools.chain(*pieces)) == sorted(backlog.times)
@@ -133,8 +138,8 @@ def test_pieces_keep_what_commits_keep(data: st.DataObject, disorder: int, delay
 
 
 @given(st.data(), st.integers(0, 6), st.integers(0, 6))
-def test_a_small_inlet_does_not_outrun_a_large_one(data: st.DataObject, disorder: int, more: int) -> None:
-    """Two inlets of one query, backlogs of different sizes: with a delay as long as the disorder nothing is late."""
+def test_a_small_inlet_makes_no_row_of_a_large_one_late(data: st.DataObject, disorder: int, more: int) -> None:
+    """With two backlogs of different sizes and a delay as long as the disorder, no row is late."""
     inlets = [data.draw(backlogs(disorder, commits=8)), data.draw(backlogs(disorder, commits=1))]
     pieces = [list(backlog.pieces(Offset("topic"), data.draw(LIMITS))) for backlog in inlets]
     everything = {(number, record) for number, backlog in enumerate(inlets) for record in backlog.times}
@@ -142,8 +147,8 @@ def test_a_small_inlet_does_not_outrun_a_large_one(data: st.DataObject, disorder
 
 
 @given(st.data(), st.integers(1, 12))
-def test_a_piece_is_whole_commits_and_as_many_as_fit(data: st.DataObject, limit: int) -> None:
-    """A piece ends with a commit; it has one, or no more rows than the limit and no room for the next commit."""
+def test_a_batch_has_as_many_whole_commits_as_fit(data: st.DataObject, limit: int) -> None:
+    """A batch ends with a commit. It has one commit, or as many as fit into the limit."""
     backlog = data.draw(backlogs(3))
     sizes = {records[0][:2]: len(records) for records in backlog.commits}
     pieces = [[len(list(rows)) for _, rows in itertools.groupby(piece, lambda record: record[:2])]
@@ -155,8 +160,8 @@ def test_a_piece_is_whole_commits_and_as_many_as_fit(data: st.DataObject, limit:
 
 
 @given(st.data())
-def test_an_offset_within_a_commit_is_read_on_from(data: st.DataObject) -> None:
-    """Checkpoints of earlier versions may stand anywhere: their next batch has the rest of that commit at least."""
+def test_an_offset_within_a_commit_can_be_continued(data: st.DataObject) -> None:
+    """Offsets of earlier versions may be within a commit: their next batch has at least the rest of this commit."""
     backlog = data.draw(backlogs(3))
     table, version, number = data.draw(st.sampled_from(sorted(backlog.times)))
     start = Offset("topic", {table: (table, Place(version, number))})

@@ -1,4 +1,4 @@
-"""Reading a backlog in pieces through Spark: a watermark drops no row because of an inlet's limit."""
+"""Reading a backlog in batches with Spark: a watermark drops no row because of the limit of an inlet."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ BEGIN = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 def events(seconds: Iterable[int]) -> pa.RecordBatch:
-    """An event at each of these seconds, with the second as its id."""
+    """Return an event for each second, with the second as its id."""
     rows = [{"id": second, "at": BEGIN + dt.timedelta(seconds=second)} for second in seconds]
     return pa.RecordBatch.from_pylist(rows, schema=arrow_schema(EVENT))
 
 
 def dropped(query: Any) -> int:
-    """Rows that a query's watermark has dropped, as Spark counts them."""
+    """Return the number of rows that the watermark of a query has dropped."""
     return sum(
         operator["numRowsDroppedByWatermark"]
         for report in query.recentProgress
@@ -41,7 +41,7 @@ def dropped(query: Any) -> int:
 
 
 def per_minute(rows: DataFrame) -> DataFrame:
-    """How many events each minute has, told when it is over."""
+    """Return the number of events per minute, published at the end of the minute."""
     from pyspark.sql import functions as F
 
     counts = rows.withWatermark("at", "1 minute").groupBy(F.window("at", "1 minute")).agg(F.count("*").alias("n"))
@@ -49,8 +49,8 @@ def per_minute(rows: DataFrame) -> DataFrame:
 
 
 def test_a_limit_makes_no_row_late(bench: Bench) -> None:
-    """20,000 events in order pass a deduplication on two partitions, so that each file of the commit spans all of their
-    time. All but the two minutes that are still open are counted, whatever the limit of the inlet."""
+    """20,000 events in order are deduplicated on two partitions, so that each file of the commit spans the whole time.
+    With any limit of the inlet, all events except those of the last two open minutes are counted."""
     bench.session.conf.set("spark.sql.shuffle.partitions", "2")
     bench.topic("in").append([events(range(20_000))], EVENT, Txn("w", 0))
     unique = bench.read(inlet("in", EVENT)).dropDuplicates(["id"])
@@ -58,12 +58,12 @@ def test_a_limit_makes_no_row_late(bench: Bench) -> None:
     for limit in (None, 4000):
         counts = per_minute(bench.read(inlet("unique", EVENT, max_records=limit)))
         query = bench.run(bench.write(counts, outlet(f"counts{limit}", COUNT), query=f"counts{limit}"))
-        counted = [n for found in bench.topic(f"counts{limit}").scan() for n in found.column("n").to_pylist()]
+        counted = [n for batch in bench.topic(f"counts{limit}").scan() for n in batch.column("n").to_pylist()]
         assert (sum(counted), dropped(query)) == (19_920, 0)
 
 
 def test_a_small_inlet_does_not_make_a_backlog_late(bench: Bench) -> None:
-    """A join of a long backlog, read in pieces, with a few records that are read at once finds every match."""
+    """A join of a long backlog, read in batches, with a few records in one batch, finds every match."""
     from pyspark.sql import functions as F
 
     bench.session.conf.set("spark.sql.shuffle.partitions", "2")
@@ -77,5 +77,5 @@ def test_a_small_inlet_does_not_make_a_backlog_late(bench: Bench) -> None:
     left, right = left.withWatermark("at", "0 seconds"), right.withWatermark("then", "0 seconds")
     matches = left.join(right, F.expr("id = other AND at = then")).select("id", "at")
     query = bench.run(bench.write(matches, outlet("matches", EVENT), query="matches"))
-    found = [id for batch in bench.topic("matches").scan() for id in batch.column("id").to_pylist()]
-    assert (sorted(found), dropped(query)) == (list(range(0, 600, 50)), 0)
+    ids = [id for batch in bench.topic("matches").scan() for id in batch.column("id").to_pylist()]
+    assert (sorted(ids), dropped(query)) == (list(range(0, 600, 50)), 0)

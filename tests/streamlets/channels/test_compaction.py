@@ -1,4 +1,4 @@
-"""Compaction: fewer files, the same records in the same places."""
+"""Compaction leads to fewer files, with the same records at the same positions."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ CLEANING = Upkeep(checkpoint_every=3, keep_log=-1e12, keep_orphans=-1e12, keep_r
 
 
 def table_of(topic: DeltaTopic) -> Table:
-    """The topic's table of `READING`, with its files."""
+    """Return the table of `READING`, with its files."""
     return open_table(topic.path / READING.fingerprint, files=True, removed=True)
 
 
 def read_metadata(topic: DeltaTopic) -> list[tuple[int, str, int]]:
-    """Each record's id with where it stands, in the topic's order."""
+    """Return the id and the position of each record, in the order of the topic."""
     log = TopicLog(topic.path)
     log.refresh()
     batches = read_slices(log.slices(Offset(log.id), log.end()), READING, metadata=True)
@@ -48,8 +48,8 @@ def read_metadata(topic: DeltaTopic) -> list[tuple[int, str, int]]:
     return [(row["id"], row["_meta"]["position"], row["_meta"]["sequence"]) for row in rows]
 
 
-def test_merged_files_hold_the_same_records_in_the_same_places(tmp_path: Path) -> None:
-    """After merging 50 commits there is one file; every record keeps its place, and Delta's own reader agrees."""
+def test_merged_files_have_the_same_records_at_the_same_positions(tmp_path: Path) -> None:
+    """50 commits are merged into one file. Every record keeps its position, and delta-rs reads the same records."""
     topic = made(tmp_path)
     for number in range(50):
         add(topic, number, range(number * 3, number * 3 + 1 + number % 3))
@@ -62,8 +62,8 @@ def test_merged_files_hold_the_same_records_in_the_same_places(tmp_path: Path) -
     assert len(theirs.file_uris()) == 1
 
 
-def test_nothing_is_merged_that_is_not_worth_it(tmp_path: Path) -> None:
-    """Few files, and files that are large enough, stay as they are."""
+def test_few_or_large_files_are_not_merged(tmp_path: Path) -> None:
+    """A few small files, and large files, are left unchanged."""
     topic = made(tmp_path)
     for number in range(31):
         add(topic, number, [number])
@@ -73,26 +73,26 @@ def test_nothing_is_merged_that_is_not_worth_it(tmp_path: Path) -> None:
 
 
 def file(number: int, *, size: int = 1000, commits: int = 1, partition: str | None = None) -> DataFile:
-    """A file of 10 records a commit, a second after the one before."""
+    """Return a file with commits of 10 records, a second apart."""
     segments = Segments.of(Segment(number + i, 0, 10, (number + i) * 1000) for i in range(commits))
     values = {"day": partition} if partition else {}
     return DataFile(f"{number}-{partition}.parquet", size, (10 * commits,), values, segments)
 
 
-def test_runs_end_where_size_commits_or_time_say_so() -> None:
-    """A merged file keeps to its goal, to the number of commits, and to the time it may cover."""
+def test_size_commits_and_time_limit_a_merged_file() -> None:
+    """A merged file does not exceed its maximum size, number of commits, or time span."""
     files = [file(number) for number in range(100)]
-    for chosen, lengths in (
+    for limits, lengths in (
         (Compaction(fresh=2, goal=30_000), [30, 30, 30, 10]),
         (Compaction(fresh=2, segments=40), [40, 40, 20]),
         (Compaction(fresh=2, span=49.5), [50, 50]),
         (Compaction(), [100]),
     ):
-        assert [len(run) for run in worthwhile(files, chosen)] == lengths
+        assert [len(run) for run in worthwhile(files, limits)] == lengths
 
 
-def test_merged_files_are_merged_with_their_like() -> None:
-    """A merged file is not written again with every round of fresh ones, but when there are several of them."""
+def test_merged_files_are_merged_with_each_other() -> None:
+    """A merged file is not merged with new files, but with other merged files once there are several."""
     merged = [file(100 * number, commits=100) for number in range(7)]
     fresh = [file(1000 + number) for number in range(40)]
     assert [len(run) for run in worthwhile([*merged, *fresh], Compaction())] == [40]
@@ -100,11 +100,11 @@ def test_merged_files_are_merged_with_their_like() -> None:
     assert [len(run) for run in worthwhile([*merged, *fresh], Compaction())] == [8, 40]
 
 
-def test_partitions_are_merged_apart() -> None:
-    """Files of one partition are neighbours, whatever was written between them."""
+def test_partitions_are_merged_separately() -> None:
+    """Files of a partition are adjacent, even if files of other partitions were written between them."""
     files = [file(number, partition="ab"[number % 2]) for number in range(64)]
     runs = list(worthwhile(files, Compaction()))
-    assert [{each.partition["day"] for each in run} for run in runs] == [{"a"}, {"b"}]
+    assert [{file.partition["day"] for file in run} for run in runs] == [{"a"}, {"b"}]
     assert [len(run) for run in runs] == [32, 32]
 
 
@@ -114,9 +114,9 @@ def test_partitions_are_merged_apart() -> None:
     rounds=st.sets(st.integers(0, 13), min_size=1, max_size=4),
     seed=st.integers(0, 2**16),
 )
-def test_readers_in_the_middle_read_on(commits, rounds, seed) -> None:  # type: ignore[no-untyped-def]
-    """Whenever files are merged, logs cleaned and old files deleted: a reader that stays, one that restarts at each
-    place and one that begins anew each read every record once, in order."""
+def test_readers_continue_after_compaction(commits, rounds, seed) -> None:  # type: ignore[no-untyped-def]
+    """Each reader reads every record once and in order, whenever files are merged, logs cleaned and old files deleted:
+    a running reader, one that restarts at each position, and one that starts from the beginning."""
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         topic = made(Path(folder))
@@ -136,19 +136,19 @@ def test_readers_in_the_middle_read_on(commits, rounds, seed) -> None:  # type: 
                 after = place.joined(log.advance(place, dice.randint(1, 9), log.end()))
                 seen += ids_of(read_slices(log.slices(place, after), READING))
                 log.forget(after)
-                anew = TopicLog(topic.path, after)
-                anew.refresh()
-                anew.check(after)
-                assert ids_of(read_slices(anew.slices(after, anew.end()), READING)) == expected[len(seen) :]
+                restarted = TopicLog(topic.path, after)
+                restarted.refresh()
+                restarted.check(after)
+                assert ids_of(read_slices(restarted.slices(after, restarted.end()), READING)) == expected[len(seen) :]
                 place = Offset.from_dict(json.loads(json.dumps(after.to_dict())))
         log.refresh()
         assert seen + ids_of(read_slices(log.slices(place or Offset(log.id), log.end()), READING)) == expected
         assert ids_of(topic.scan(READING)) == expected
 
 
-def test_a_file_that_left_stays_a_while_for_those_who_read_it(tmp_path: Path) -> None:
-    """A reader that planned its batch before the merge still finds the small files; they go after their time, whether
-    the log still speaks of them or only its checkpoint does."""
+def test_removed_files_are_kept_for_batches_that_read_them(tmp_path: Path) -> None:
+    """A reader that planned its batch before the merge still finds the small files. They are deleted after their time,
+    whether the commits of the log or only its checkpoint has them."""
     topic = made(tmp_path)
     for number in range(10):
         add(topic, number, [number])
@@ -173,11 +173,11 @@ def test_a_file_that_left_stays_a_while_for_those_who_read_it(tmp_path: Path) ->
     [((), 300), ((None,), 300), ((1e9, None), 3600), ((2e9 + 1,), 300), ((2e9 - 1, 2e9 + 1), 3600)],
     ids=["no reader", "an idle reader", "a batch from before the merge", "a batch from after it", "both"],
 )
-def test_merged_files_stay_for_the_batches_that_may_read_them(
+def test_merged_files_are_kept_for_unfinished_batches(
     tmp_path: Path, planned: tuple[float | None, ...], stay: int
 ) -> None:
-    """Files that were merged stay five minutes, or an hour at most where a reader has an unfinished batch from before
-    the merge."""
+    """Files that were merged are kept for five minutes, or for at most an hour if a reader has an unfinished batch from
+    before the merge."""
     topic = made(tmp_path)
     for number in range(10):
         add(topic, number, [number])
@@ -192,8 +192,8 @@ def test_merged_files_stay_for_the_batches_that_may_read_them(
         assert {path.exists() for path in small} == {exist}, later
 
 
-def test_a_writer_that_commits_meanwhile_is_not_disturbed(tmp_path: Path) -> None:
-    """A writer whose version compaction took commits the next one, once."""
+def test_a_concurrent_writer_commits_the_next_version(tmp_path: Path) -> None:
+    """If compaction has committed a writer's next version, the writer commits the one after it, once."""
     topic = made(tmp_path)
     for number in range(5):
         add(topic, number, [number])
@@ -207,8 +207,8 @@ def test_a_writer_that_commits_meanwhile_is_not_disturbed(tmp_path: Path) -> Non
     assert ids_of(topic.scan()) == list(range(6))
 
 
-def test_two_who_merge_the_same_files_merge_once(tmp_path: Path) -> None:
-    """Whoever comes second finds the files gone from the log, and leaves everything alone."""
+def test_concurrent_merges_of_the_same_files_happen_once(tmp_path: Path) -> None:
+    """The second process finds that the files are no longer in the log, and changes nothing."""
     topic = made(tmp_path)
     for number in range(5):
         add(topic, number, [number])
@@ -219,8 +219,8 @@ def test_two_who_merge_the_same_files_merge_once(tmp_path: Path) -> None:
     assert ids_of(topic.scan()) == list(range(5))
 
 
-def test_a_disk_that_is_full_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the merged file cannot be written, that is told in one line, and the topic is as before."""
+def test_a_full_disk_leaves_the_topic_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the merged file cannot be written, the error has one line, and the topic is unchanged."""
     topic = made(tmp_path)
     for number in range(5):
         add(topic, number, [number])
@@ -244,8 +244,8 @@ maintain_topic(Path(sys.argv[1]) / "readings", Path(sys.argv[1]) / "_staged", Cl
 
 
 @pytest.mark.parametrize("point", ["after-compacted-file", "during-rename", "after-compaction-commit"])
-def test_a_kill_while_merging_loses_and_doubles_nothing(tmp_path: Path, point: str) -> None:
-    """Killed at each step: the topic has its records once, and the next round ends in one file and no rest."""
+def test_a_kill_during_a_merge_keeps_every_record_once(tmp_path: Path, point: str) -> None:
+    """After a kill at each step the topic has its records once. The next merge leaves one file and no other files."""
     topic = made(tmp_path)
     for number in range(6):
         add(topic, number, [number])

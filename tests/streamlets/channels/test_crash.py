@@ -1,4 +1,4 @@
-"""Crash points: they kill everything at once, and what a kill leaves is never half."""
+"""Crash points kill the process and its children, and a kill leaves no partial commit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ crash_point("before-spark-commit")
 
 
 def run(program: str, *arguments: str, at: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that is to crash at a point."""
+    """Run a program with a crash point."""
     environment = os.environ | {VARIABLE: at}
     return subprocess.run(
         [sys.executable, "-c", program, *arguments],
@@ -44,8 +44,8 @@ def run(program: str, *arguments: str, at: str) -> subprocess.CompletedProcess[s
     )  # fmt: skip
 
 
-def gone(process: int) -> bool:
-    """Whether a process has ended (a zombie that nobody has waited for has)."""
+def has_ended(process: int) -> bool:
+    """Return whether a process has ended, also if it is a zombie."""
     try:
         return " Z " in Path(f"/proc/{process}/stat").read_text()
     except OSError:
@@ -53,31 +53,32 @@ def gone(process: int) -> bool:
 
 
 def test_a_crash_point_kills_the_process_and_its_children() -> None:
-    """At the second passage of the named point the process and what it started are killed; other points do nothing."""
+    """A process that reaches the point for the second time is killed with its children. Other points do nothing."""
     ended = run(WITH_CHILD, at="after-manifest:2")
     assert ended.returncode == -signal.SIGKILL
     (child,) = ended.stdout.split()
     end = time.monotonic() + 300
-    while not gone(int(child)):
-        assert time.monotonic() < end, "the child lives on"
+    while not has_ended(int(child)):
+        assert time.monotonic() < end, "the child is still running"
         time.sleep(0.02)
 
 
-def test_another_name_does_nothing() -> None:
-    """A point that is not named is passed; one that is named later still kills."""
+def test_other_points_do_nothing() -> None:
+    """The process passes other points, and is killed at the named one."""
     ended = run(WITH_CHILD, at="before-spark-commit")
     assert ended.returncode == -signal.SIGKILL
     assert ended.stdout.split()[1:] == ["alive"]
 
 
 @pytest.mark.parametrize("entry", [1, 2, 3])
-def test_a_kill_during_rename_leaves_nothing_half(tmp_path: Path, entry: int) -> None:
-    """Killed while making the topic, its table or the commit: nothing half is visible, and the same again succeeds."""
+def test_a_kill_during_rename_leaves_nothing_incomplete(tmp_path: Path, entry: int) -> None:
+    """After a kill during the creation of the topic, its table or the commit, no partial data is visible, and the same
+    operation succeeds again."""
     assert run(APPEND, str(tmp_path), at=f"during-rename:{entry}").returncode == -signal.SIGKILL
     if entry == 3:
         assert ids_of(made(tmp_path).scan()) == []
-        left = list((tmp_path / "readings" / READING.fingerprint / "_delta_log").glob(".*.tmp"))
-        assert left, "it was killed between writing and naming"
+        temporary = list((tmp_path / "readings" / READING.fingerprint / "_delta_log").glob(".*.tmp"))
+        assert temporary, "it was killed between writing and renaming"
     topic = made(tmp_path)
     add(topic, 1, range(10))
     assert ids_of(topic.scan()) == list(range(10))

@@ -1,4 +1,4 @@
-"""A batch comes to its topics once, whatever fails in between and whatever its rows depend on."""
+"""A batch is written to its topics once, with failures at any step and with non-deterministic rows."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ COLOURED = contract(
 
 
 def feed(bench: Bench, count: int = 1000) -> None:
-    """One commit of `count` records."""
+    """Append `count` records in a commit."""
     add(bench.topic("in"), 0, range(count))
 
 
 def coloured(bench: Bench, broken: str) -> Any:
-    """The records with a colour; where `broken` holds, one that the contract does not have."""
+    """Return the records with a colour, which breaks the contract where `broken` is true."""
     from pyspark.sql import functions as F
 
     return bench.read(inlet("in")).select("id", F.when(F.expr(broken), "GREEN").otherwise("RED").alias("colour"))
 
 
 def dead_ids(bench: Bench) -> list[int]:
-    """The ids of the records among the dead letters."""
+    """Return the ids of the dead letters."""
     import json
 
     records = [r for b in bench.topic("dead").scan() for r in b.column("record").to_pylist()]
@@ -45,7 +45,7 @@ def dead_ids(bench: Bench) -> list[int]:
 
 
 def test_a_replayed_batch_changes_nothing(bench: Bench) -> None:
-    """When Spark replays a batch that the topic has, neither its records nor its version change."""
+    """If Spark replays a batch that the topic has, neither its records nor its version change."""
     feed(bench)
     for _ in range(2):
         bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
@@ -58,7 +58,7 @@ def test_a_replayed_batch_changes_nothing(bench: Bench) -> None:
 
 
 def test_broken_rows_go_to_the_dead_letters(bench: Bench) -> None:
-    """A row that breaks its contract is kept as it came, with port, reason, coordinates and version."""
+    """A row that breaks its contract is stored unchanged, with port, reason, coordinates and version."""
     feed(bench, 10)
     plan = outlet("out", COLOURED, on_invalid="dead-letters")
     bench.run(bench.write(coloured(bench, "id = 3"), plan, dead_letters="dead"))
@@ -74,8 +74,8 @@ def test_broken_rows_go_to_the_dead_letters(bench: Bench) -> None:
     assert (dict(bench.batches[0].rows), bench.batches[0].dead_letters) == ({"out": 9}, 1)
 
 
-def test_broken_rows_fail_the_query_when_the_outlet_says_so(bench: Bench) -> None:
-    """Without dead letters a broken row fails the query: how many, where, why, and the row; nothing becomes visible."""
+def test_broken_rows_fail_the_query_without_dead_letters(bench: Bench) -> None:
+    """Without dead letters a broken row fails the query. The message has the number, outlet, reason and a row."""
     feed(bench, 10)
     with pytest.raises(
         Exception, match=r"BrokenRowsError: 2 rows break the contract `Coloured` of `writer\.out`, for example: .*GREEN"
@@ -84,9 +84,9 @@ def test_broken_rows_fail_the_query_when_the_outlet_says_so(bench: Bench) -> Non
     assert bench.topic("out").lag(None).records == 0
 
 
-def test_rows_drawn_by_chance_are_written_once(bench: Bench) -> None:
-    """When chance decides which rows break the contract, each is in the topic or in the dead letters, never in both or
-    in neither, batch after batch."""
+def test_random_rows_are_written_once(bench: Bench) -> None:
+    """If it is random which rows break the contract, each row is either in the topic or in the dead letters, in every
+    batch."""
     plan = outlet("out", COLOURED, on_invalid="dead-letters")
     for number in range(2):
         add(bench.topic("in"), number, range(number * 2000, number * 2000 + 2000))
@@ -114,10 +114,10 @@ def failing_commit(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("nth", [1, 2])
-def test_a_failure_between_topic_and_dead_letters_keeps_them_in_step(
+def test_topic_and_dead_letters_are_consistent_after_a_failure(
     bench: Bench, failing_commit: list[int], nth: int
 ) -> None:
-    """A failure before either commit, and a replay with other dice: topic and dead letters have the first throw."""
+    """After a failure before either commit, a replay with other random rows publishes those of the first attempt."""
     feed(bench)
     plan = outlet("out", COLOURED, on_invalid="dead-letters")
     failing_commit[0] = nth
@@ -129,7 +129,7 @@ def test_a_failure_between_topic_and_dead_letters_keeps_them_in_step(
 
 
 def test_several_outlets_share_one_execution(bench: Bench) -> None:
-    """A query with two outlets reads and rolls its dice once: every row is in exactly one of them."""
+    """A query with two outlets is executed once per batch, so each row with a random value is in one of them."""
     from pyspark.sql import functions as F
 
     feed(bench)
@@ -137,22 +137,22 @@ def test_several_outlets_share_one_execution(bench: Bench) -> None:
     low = (outlet("low", name="low"), lambda frame: frame.where("dice < 0.5").select("id", "src"))
     high = (outlet("high", name="high"), lambda frame: frame.where("dice >= 0.5").select("id", "src"))
     query = bench.run(bench.write(rows, low, high))
-    found = {name: ids_of(bench.topic(name).scan()) for name in ("low", "high")}
-    assert sorted(found["low"] + found["high"]) == list(range(1000))
-    assert dict(bench.batches[0].rows) == {name: len(ids) for name, ids in found.items()}
+    ids = {name: ids_of(bench.topic(name).scan()) for name in ("low", "high")}
+    assert sorted(ids["low"] + ids["high"]) == list(range(1000))
+    assert dict(bench.batches[0].rows) == {name: len(values) for name, values in ids.items()}
     assert sum(p["numInputRows"] for p in query.recentProgress) == 1000
 
 
 def test_two_outlets_may_share_a_topic(bench: Bench) -> None:
-    """Two outlets of one query on one topic make one commit with the records of both."""
+    """Two outlets of a query with the same topic write one commit with the records of both."""
     feed(bench, 10)
     rows = bench.read(inlet("in"))
     bench.run(bench.write(rows, outlet("out", name="a"), outlet("out", name="b")))
     assert sorted(ids_of(bench.topic("out").scan())) == sorted([*range(10), *range(10)])
 
 
-def test_state_survives_a_batch_that_is_written_in_two_ways(bench: Bench) -> None:
-    """A stateful query whose batch has broken rows (which costs a second pass) keeps its state right."""
+def test_state_is_correct_after_a_second_execution(bench: Bench) -> None:
+    """A stateful query has correct state after a batch with broken rows, which is executed twice."""
     plan = outlet("out", COLOURED, on_invalid="dead-letters")
     for number, ids in enumerate(([1, 2, 2, 3], [2, 3, 4], [4, 5])):
         add(bench.topic("in"), number, ids)
@@ -164,8 +164,8 @@ def test_state_survives_a_batch_that_is_written_in_two_ways(bench: Bench) -> Non
 
 
 def test_a_full_disk_is_one_clear_error(bench: Bench, small_disk: SmallDisk) -> None:
-    """When the disk is full the query fails with one sentence; nothing of the batch is visible, and it goes through
-    once there is room."""
+    """If the disk is full, the query fails with one sentence, and no data of the batch is visible. The batch succeeds
+    once there is space."""
     from streamlets.channels.delta import DeltaChannel
 
     add(bench.topic("in"), 0, range(400_000))
@@ -181,7 +181,7 @@ def test_a_full_disk_is_one_clear_error(bench: Bench, small_disk: SmallDisk) -> 
 
 
 class SmallDisk:
-    """A file system of 1 MB where we may mount one; elsewhere Spark's writer is made to say what it would."""
+    """A file system of 1 MB if the user may mount one; otherwise Spark's writer raises the same error."""
 
     def __init__(self, path: Path, patches: pytest.MonkeyPatch) -> None:
         self.path = path
@@ -198,27 +198,27 @@ class SmallDisk:
             patches.setattr(DataFrameWriter, "parquet", full)
 
     def grow(self) -> None:
-        """Make room."""
+        """Add space."""
         if self.mounted:
             subprocess.run(["mount", "-o", "remount,size=64m", str(self.path)], check=True)
         self._patches.undo()
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Unmount the file system."""
         if self.mounted:
             subprocess.run(["umount", "-l", str(self.path)], check=True)
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallDisk]:
-    """A disk that is full soon."""
+    """Return a small disk, closed after the test."""
     disk = SmallDisk(tmp_path / "disk", monkeypatch)
     yield disk
     disk.close()
 
 
 def test_a_full_disk_at_the_manifest(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that fills up at the last moment, when the manifest is written, is told as clearly, and leaves none."""
+    """If the disk is full when the manifest is written, the error is as clear, and no manifest is left."""
     feed(bench)
     writer = bench.write(bench.read(inlet("in")), outlet("out"))
     real, refusals = objects._write, []
@@ -240,9 +240,9 @@ def test_a_full_disk_at_the_manifest(bench: Bench, monkeypatch: pytest.MonkeyPat
     assert sorted(ids_of(bench.topic("out").scan())) == list(range(1000))
 
 
-def test_a_dead_letter_is_replayed_as_it_was(bench: Bench) -> None:
-    """A row of every kind of value that broke its contract by one field comes, replayed under a contract that allows
-    it, as it was: to the microsecond, the last digit and the byte."""
+def test_a_dead_letter_is_replayed_without_loss(bench: Bench) -> None:
+    """A row with values of all types breaks its contract by one field. Replayed with a contract that allows it, its
+    values are exact to the microsecond, the last digit and the byte."""
     from pyspark.sql import functions as F
 
     from streamlets.runner.dead_letters.replay import Outlets, Replayed, replay

@@ -1,4 +1,4 @@
-"""A topic's log without Spark: commits, positions, limits, cleaned logs, lost folders."""
+"""The log of a topic, without Spark: commits, positions, limits, cleaned logs, deleted directories."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EAGER = Upkeep(checkpoint_every=3, keep_log=-1e12, keep_orphans=-1e12, sweep_eve
 
 
 def test_records_come_back_in_commit_order(tmp_path: Path) -> None:
-    """What was appended is scanned in the order of the commits."""
+    """A scan yields records in the order of their commits."""
     topic = made(tmp_path)
     for number in range(5):
         add(topic, number, range(number * 10, number * 10 + 10))
@@ -39,7 +39,7 @@ def test_records_come_back_in_commit_order(tmp_path: Path) -> None:
 
 
 def test_a_transaction_happens_once(tmp_path: Path) -> None:
-    """The same transaction again writes nothing and does not even ask for its records."""
+    """A repeated transaction writes nothing, and does not iterate its records."""
     topic = made(tmp_path)
     add(topic, 7, [1, 2])
     end = topic.end()
@@ -54,8 +54,8 @@ def test_a_transaction_happens_once(tmp_path: Path) -> None:
     assert ids_of(topic.scan()) == [1, 2, 3]
 
 
-def test_an_empty_append_leaves_no_record_but_its_transaction(tmp_path: Path) -> None:
-    """A transaction without records is remembered like any other, and the topic's end stays readable."""
+def test_an_empty_append_stores_its_transaction(tmp_path: Path) -> None:
+    """A transaction without records is stored like any other, and later records can be read."""
     topic = made(tmp_path)
     topic.append([], READING, Txn("w", 1))
     add(topic, 1, [1])
@@ -63,8 +63,8 @@ def test_an_empty_append_leaves_no_record_but_its_transaction(tmp_path: Path) ->
     assert ids_of(topic.scan()) == [2]
 
 
-def test_lag_counts_what_lies_behind_a_position(tmp_path: Path) -> None:
-    """Lag is the number of records not read yet and the age of the oldest one; 0 at the end."""
+def test_lag_counts_the_records_after_a_position(tmp_path: Path) -> None:
+    """The lag is the number of unread records and the age of the oldest one, 0 at the end."""
     topic = made(tmp_path)
     assert topic.lag(None) == Lag(0, 0.0)
     add(topic, 1, range(10))
@@ -77,9 +77,9 @@ def test_lag_counts_what_lies_behind_a_position(tmp_path: Path) -> None:
     assert topic.lag(topic.end()) == Lag(0, 0.0)
 
 
-def test_the_lag_of_readers_that_go_on(tmp_path: Path) -> None:
-    """Asked for again and again by the name of a reader it is what it is when asked once: of two readers at two places,
-    and of one that goes back."""
+def test_the_lag_of_named_readers(tmp_path: Path) -> None:
+    """The lag with the name of a reader equals the lag without: for two readers at different positions, and for one
+    that moves back."""
     topic = made(tmp_path)
     places = [topic.end()]
     for n in range(1, 9):
@@ -93,11 +93,11 @@ def test_the_lag_of_readers_that_go_on(tmp_path: Path) -> None:
 
 def _files_in_memory() -> int:
     gc.collect()
-    return sum(isinstance(each, DataFile) for each in gc.get_objects())
+    return sum(isinstance(value, DataFile) for value in gc.get_objects())
 
 
-def test_what_all_have_passed_is_not_kept_in_memory(tmp_path: Path) -> None:
-    """A runner lives for months: of a topic whose readers keep up it remembers the last commits, not all of them."""
+def test_commits_that_all_readers_have_read_are_not_kept_in_memory(tmp_path: Path) -> None:
+    """Of a topic whose readers keep up, a runner has only the last commits in memory, because it runs for months."""
     topic, before = made(tmp_path), _files_in_memory()
     for n in range(40):
         add(topic, n, [n])
@@ -109,7 +109,7 @@ def test_what_all_have_passed_is_not_kept_in_memory(tmp_path: Path) -> None:
 
 
 def test_scan_between_two_positions(tmp_path: Path) -> None:
-    """A scan begins behind `after` and ends at `until`."""
+    """A scan begins after `after` and ends at `until`."""
     topic = made(tmp_path)
     ends = []
     for number in range(4):
@@ -120,7 +120,7 @@ def test_scan_between_two_positions(tmp_path: Path) -> None:
 
 
 def test_each_writer_schema_has_its_own_table(tmp_path: Path) -> None:
-    """Two contracts on one topic make two Delta tables; a scan as written yields both schemas."""
+    """A topic with records of two contracts has two Delta tables; a scan without a reader yields both schemas."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     add(topic, 2, [2], WIDER)
@@ -130,7 +130,7 @@ def test_each_writer_schema_has_its_own_table(tmp_path: Path) -> None:
 
 
 def test_delta_rs_reads_our_tables(tmp_path: Path) -> None:
-    """Another Delta implementation reads the same rows, and finds the contract in the table's configuration."""
+    """Another Delta implementation reads the same rows, and the configuration of the table has the contract."""
     topic = made(tmp_path)
     for number in range(10):
         add(topic, number, [number])
@@ -141,7 +141,7 @@ def test_delta_rs_reads_our_tables(tmp_path: Path) -> None:
 
 
 def test_delta_rs_reads_a_cleaned_log(tmp_path: Path) -> None:
-    """Our checkpoints are Delta checkpoints: with the log before them cleaned, another implementation still reads."""
+    """Checkpoints conform to Delta: another implementation reads a table whose log was cleaned."""
     topic = made(tmp_path)
     for number in range(10):
         add(topic, number, [number])
@@ -154,8 +154,8 @@ def test_delta_rs_reads_a_cleaned_log(tmp_path: Path) -> None:
     assert table.transaction_version("w") == 9
 
 
-def test_two_writers_at_once(tmp_path: Path) -> None:
-    """Writers that commit at the same time each get their versions; nothing is lost or doubled."""
+def test_concurrent_writers(tmp_path: Path) -> None:
+    """Writers that commit at the same time get different versions; no record is lost or duplicated."""
     topic = made(tmp_path)
 
     def write(writer: int) -> None:
@@ -172,8 +172,8 @@ def test_two_writers_at_once(tmp_path: Path) -> None:
     assert DeltaTable(topic.path / READING.fingerprint).version() == 80
 
 
-def test_a_writer_left_behind_by_cleaning_finds_its_transactions(tmp_path: Path) -> None:
-    """A table whose next commits were cleaned goes on from the checkpoint: versions and transactions are right."""
+def test_a_writer_continues_from_the_checkpoint_of_a_cleaned_log(tmp_path: Path) -> None:
+    """A table whose next commits were cleaned has the versions and transactions of the checkpoint."""
     topic = made(tmp_path)
     add(topic, 0, [0])
     slow = open_table(topic.path / READING.fingerprint, files=False)
@@ -193,16 +193,16 @@ def test_a_writer_left_behind_by_cleaning_finds_its_transactions(tmp_path: Path)
     upkeep_at=st.sets(st.integers(0, 11), max_size=3),
 )
 def test_limited_steps_cover_a_topic_exactly(commits, limits, upkeep_at) -> None:  # type: ignore[no-untyped-def]
-    """Whatever the commits, limits and cleaning: steps have more records than their limit only where they are a single
-    commit, never overlap or leave anything out, keep the order of commits, end at the topic's end, and a reader that
-    starts from any step's place agrees."""
+    """For all commits, limits and cleaning: a step has more records than its limit only if it is a single commit. Steps
+    do not overlap, omit no record, keep the order of commits and end at the end of the topic. A reader that starts at
+    the end of any step reads the same."""
     with tempfile.TemporaryDirectory() as folder:
         topic = made(Path(folder))
         expected: list[int] = []
         for number, (of, count) in enumerate(commits):
-            ids = range(number * 10, number * 10 + count)
-            add(topic, number, ids, of)
-            expected += ids
+            appended = range(number * 10, number * 10 + count)
+            add(topic, number, appended, of)
+            expected += appended
             if number in upkeep_at:
                 maintain_topic(topic.path, Path(folder) / "_staged", Clock(), EAGER)
         log = TopicLog(topic.path)
@@ -213,22 +213,22 @@ def test_limited_steps_cover_a_topic_exactly(commits, limits, upkeep_at) -> None
             after = place.joined(log.advance(place, limit, log.end()))
             if after == place:
                 break
-            found = ids_of(topic.scan(after=place.to_position(), until=after.to_position()))
-            assert len(found) <= limit or len({id // 10 for id in found}) == 1
-            assert log.count(place, after) == len(found)
-            anew = TopicLog(topic.path, after)
-            anew.refresh()
-            anew.check(after)
-            assert anew.end() == log.end()
-            assert anew.count(after, anew.end()) == log.count(after, log.end())
-            seen += found
+            ids = ids_of(topic.scan(after=place.to_position(), until=after.to_position()))
+            assert len(ids) <= limit or len({id // 10 for id in ids}) == 1
+            assert log.count(place, after) == len(ids)
+            restarted = TopicLog(topic.path, after)
+            restarted.refresh()
+            restarted.check(after)
+            assert restarted.end() == log.end()
+            assert restarted.count(after, restarted.end()) == log.count(after, log.end())
+            seen += ids
             place = Offset.from_dict(json.loads(json.dumps(after.to_dict())))
         assert seen == expected
         assert place == log.end()
 
 
-def test_looking_for_news_lists_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that knows the topic, whose folder has rested for a while, finds news without listing a folder."""
+def test_reading_new_commits_lists_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the directory of the topic has not changed for some time, a reader reads new commits without listing it."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     (topic.path / "_missed").mkdir()
@@ -237,7 +237,7 @@ def test_looking_for_news_lists_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     add(topic, 2, [2])
 
     def listed(*_: object) -> None:
-        raise AssertionError("a folder was listed")
+        raise AssertionError("a directory was listed")
 
     monkeypatch.setattr(Path, "iterdir", listed)
     monkeypatch.setattr(os, "scandir", listed)
@@ -246,22 +246,22 @@ def test_looking_for_news_lists_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     assert log.end().place(READING.fingerprint) == Place(3, 0)
 
 
-def test_a_deleted_topic_is_told_in_one_line(tmp_path: Path) -> None:
-    """Readers, writers and the end of a topic whose folder was deleted say so, and how to go on."""
+def test_a_deleted_topic_is_an_error_of_one_line(tmp_path: Path) -> None:
+    """Readers, writers and `end` of a topic whose directory was deleted report this, with help."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     log = TopicLog(topic.path)
     log.refresh()
     shutil.rmtree(topic.path)
-    for ask in (log.refresh, topic.end, lambda: add(topic, 2, [2])):
+    for operation in (log.refresh, topic.end, lambda: add(topic, 2, [2])):
         with pytest.raises(TopicLostError, match=r"of topic `readings` was deleted or replaced.*--fresh") as error:
-            ask()
+            operation()
         assert "\n" not in str(error.value)
     assert not topic.path.exists()
 
 
-def test_a_deleted_table_is_told(tmp_path: Path) -> None:
-    """A reader whose table was deleted below it does not wait for news for ever."""
+def test_a_deleted_table_is_an_error(tmp_path: Path) -> None:
+    """A reader whose table was deleted fails instead of waiting for new commits forever."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     log = TopicLog(topic.path)
@@ -271,8 +271,8 @@ def test_a_deleted_table_is_told(tmp_path: Path) -> None:
         log.refresh()
 
 
-def test_a_topic_made_again_is_another_topic(tmp_path: Path) -> None:
-    """A position does not fit a topic that was deleted and made again under the same name."""
+def test_a_topic_that_was_created_again_is_another_topic(tmp_path: Path) -> None:
+    """A position is not valid in a topic that was deleted and created again with the same name."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     place = topic.end()
@@ -284,7 +284,7 @@ def test_a_topic_made_again_is_another_topic(tmp_path: Path) -> None:
 
 
 def test_creating_again_keeps_the_topic(tmp_path: Path) -> None:
-    """Creating a topic that is there changes nothing."""
+    """Creating a topic that exists changes nothing."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     end = topic.end()
@@ -292,16 +292,16 @@ def test_creating_again_keeps_the_topic(tmp_path: Path) -> None:
     assert made(tmp_path).end() == end
 
 
-def test_an_external_topic_is_not_made(tmp_path: Path) -> None:
-    """A topic that is managed elsewhere and is not there is an error, not made."""
+def test_an_external_topic_is_not_created(tmp_path: Path) -> None:
+    """If a topic that another application manages does not exist, this is an error, and the topic is not created."""
     topic = DeltaChannel(tmp_path).topic(topic_plan("theirs", managed=False))
     with pytest.raises(TopicLostError, match="theirs"):
         topic.create()
     assert not topic.path.exists()
 
 
-def test_orphans_are_swept_and_named_files_are_not(tmp_path: Path) -> None:
-    """Sweeping removes files that neither the log nor a manifest names, and no other."""
+def test_only_orphans_are_swept(tmp_path: Path) -> None:
+    """A sweep deletes only files that neither the log nor a manifest refers to."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     data = topic.path / READING.fingerprint / "data"
@@ -321,7 +321,7 @@ def test_orphans_are_swept_and_named_files_are_not(tmp_path: Path) -> None:
 
 
 def test_checkpoints_of_a_topic_that_drops_records_do_not_become_rare(tmp_path: Path) -> None:
-    """The next checkpoint comes by the size of the last one, not by the number of commits ever made."""
+    """The next checkpoint depends on the size of the last one, not on the number of all commits."""
     topic = made(tmp_path)
     add(topic, 0, [1])
     table = open_table(topic.path / READING.fingerprint, files=False)
@@ -332,18 +332,18 @@ def test_checkpoints_of_a_topic_that_drops_records_do_not_become_rare(tmp_path: 
         assert last_checkpoint(table.path) == commits
 
 
-def test_maintenance_leaves_young_files_alone(tmp_path: Path) -> None:
-    """A file that may belong to a batch under way stays, whatever the log says."""
+def test_maintenance_keeps_new_files(tmp_path: Path) -> None:
+    """A file that may belong to a running batch is kept, even if the log does not have it."""
     topic = made(tmp_path)
     add(topic, 1, [1])
-    young = topic.path / READING.fingerprint / "data" / "part-0.parquet"
-    young.write_bytes(b"under way")
+    new = topic.path / READING.fingerprint / "data" / "part-0.parquet"
+    new.write_bytes(b"running batch")
     topic.maintain()
-    assert young.exists()
+    assert new.exists()
 
 
-def test_a_table_is_found_however_late_its_first_commit_comes(tmp_path: Path) -> None:
-    """A table's folder is there before its first commit: a reader that looks in between looks again."""
+def test_a_table_without_a_first_commit_is_found_later(tmp_path: Path) -> None:
+    """The directory of a table exists before its first commit. A reader that lists it in between lists it again."""
     topic = made(tmp_path)
     add(topic, 1, [1])
     hidden, commits = tmp_path / "hidden", topic.path / READING.fingerprint / LOG
@@ -356,8 +356,8 @@ def test_a_table_is_found_however_late_its_first_commit_comes(tmp_path: Path) ->
     assert log.count(Offset(log.id), log.end()) == 1
 
 
-def test_a_table_is_found_that_was_made_in_the_tick_of_the_look_before(tmp_path: Path) -> None:
-    """A folder's time of change tells nothing while it is young: what came in the same tick did not change it."""
+def test_a_table_is_found_that_was_created_in_the_tick_of_the_last_listing(tmp_path: Path) -> None:
+    """A recent modification time is not trusted, because an entry added in the same tick does not change it."""
     topic = made(tmp_path)
     young = topic.path.stat().st_mtime_ns
     log = TopicLog(topic.path, clock=lambda: young / 1e9 + 1)

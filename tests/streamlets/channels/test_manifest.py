@@ -1,4 +1,4 @@
-"""Manifests: the first attempt decides."""
+"""The first attempt decides the manifest of a batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECOND = Manifest({"a/t": (DataFile("data/2.parquet", 10, (6,)),)}, {"out": 6}, 
 
 
 def test_the_first_attempt_decides(tmp_path: Path) -> None:
-    """A later attempt gets the first one's outcome, with everything in it."""
+    """A later attempt gets the complete manifest of the first one."""
     manifests = Manifests(tmp_path / "query")
     assert manifests.find(3) is None
     assert manifests.decide(3, FIRST) == FIRST
@@ -20,8 +20,8 @@ def test_the_first_attempt_decides(tmp_path: Path) -> None:
     assert manifests.find(3) == FIRST
 
 
-def test_committed_batches_are_forgotten(tmp_path: Path) -> None:
-    """Manifests of batches before the running one go; the running one's stays."""
+def test_manifests_of_committed_batches_are_deleted(tmp_path: Path) -> None:
+    """The manifests of batches before the running one are deleted, that of the running one is kept."""
     manifests = Manifests(tmp_path / "query")
     for batch in (8, 9, 10):
         manifests.decide(batch, FIRST)

@@ -1,4 +1,4 @@
-"""Retention and purging: what goes, what stays for whom, and what those are told who come too late."""
+"""Retention and purging: what is dropped, what is kept for readers, and which missed records are reported."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ BEGAN = 1_700_000_000
 FOR_EVER = Retention()
 
 
-class Hand:
-    """A clock that stands where it is put."""
+class ManualClock:
+    """A clock that shows the time that a test sets."""
 
     now = float(BEGAN)
 
@@ -33,8 +33,8 @@ class Hand:
         return self.now
 
 
-def topic_of(root: Path, clock: Hand | Clock, retention: Retention = FOR_EVER) -> DeltaTopic:
-    """A topic with a retention; 10 commits of 10 records, a minute apart with a clock that is put."""
+def topic_of(root: Path, clock: ManualClock | Clock, retention: Retention = FOR_EVER) -> DeltaTopic:
+    """Create a topic with a retention."""
     plan = topic_plan("readings")
     topic = DeltaChannel(root, clock=clock).topic(
         type(plan)(plan.id, plan.name, plan.channel, True, (), (), {}, retention)
@@ -43,9 +43,9 @@ def topic_of(root: Path, clock: Hand | Clock, retention: Retention = FOR_EVER) -
     return topic
 
 
-def filled(root: Path, retention: Retention = FOR_EVER) -> tuple[DeltaTopic, Hand]:
-    """The topic with ten commits of ten records, a minute apart; the clock stands at the last of them."""
-    clock = Hand()
+def filled(root: Path, retention: Retention = FOR_EVER) -> tuple[DeltaTopic, ManualClock]:
+    """Create a topic with ten commits of ten records, a minute apart; the clock shows the time of the last one."""
+    clock = ManualClock()
     topic = topic_of(root, clock, retention)
     for number in range(10):
         clock.now = BEGAN + 60.0 * number
@@ -54,7 +54,7 @@ def filled(root: Path, retention: Retention = FOR_EVER) -> tuple[DeltaTopic, Han
 
 
 def reader_at(topic: DeltaTopic, commits: int, number: int = 0, name: str = "average.readings") -> Reader:
-    """A reader that has committed the records of so many commits, and `number` of the next."""
+    """Return a reader that has committed the records of a number of commits, and `number` records of the next one."""
     log = TopicLog(topic.path)
     log.refresh()
     key = log.tables[READING.fingerprint].id
@@ -74,17 +74,17 @@ def test_retention_by_time_drops_what_is_too_old(tmp_path: Path) -> None:
 
 
 def test_retention_by_size_drops_the_oldest(tmp_path: Path) -> None:
-    """The topic shrinks until it fits, from its oldest end."""
+    """The oldest files are dropped until the topic fits."""
     topic, _ = filled(tmp_path)
     sizes = [file.size for file in (open_table(topic.path / READING.fingerprint, files=True).files or {}).values()]
     limit = sum(sizes[-3:])
-    limited = topic_of(tmp_path, Hand(), Retention(size=memory_size(f"{limit}")))
+    limited = topic_of(tmp_path, ManualClock(), Retention(size=memory_size(f"{limit}")))
     assert limited.maintain(list).records == 70
     assert ids_of(limited.scan()) == list(range(70, 100))
 
 
-def test_what_a_reader_has_not_committed_stays(tmp_path: Path) -> None:
-    """The slowest reader holds records back, to the record; how many it holds is said."""
+def test_records_that_a_reader_has_not_committed_are_kept(tmp_path: Path) -> None:
+    """The slowest reader holds records back, and the number of held records is reported exactly."""
     topic, clock = filled(tmp_path, Retention(time=duration("1 second")))
     clock.now += 3600
     dropped = topic.maintain(lambda: [reader_at(topic, 9), reader_at(topic, 3, 4, "slow.readings")])
@@ -94,18 +94,18 @@ def test_what_a_reader_has_not_committed_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("readers", [None, lambda: [Reader("new.readings", None)]])
-def test_nothing_goes_while_a_reader_has_not_begun_or_is_not_known(
+def test_nothing_is_dropped_for_a_new_reader_or_unknown_readers(
     tmp_path: Path, readers: Callable[[], list[Reader]] | None
 ) -> None:
-    """A reader that has committed nothing holds everything; when readers are not known, nothing is dropped."""
+    """A reader without a commit holds all records; if the readers are not known, nothing is dropped."""
     topic, clock = filled(tmp_path, Retention(time=duration("1 second")))
     clock.now += 3600
     assert topic.maintain(readers).records == 0
     assert ids_of(topic.scan()) == list(range(100))
 
 
-def test_retention_may_overtake_when_told_to(tmp_path: Path) -> None:
-    """With `keep-unread = false` unread records go, too, and the reader is told which, once."""
+def test_retention_without_keep_unread_drops_unread_records(tmp_path: Path) -> None:
+    """With `keep-unread = false`, unread records are dropped, too, and reported once."""
     topic, clock = filled(tmp_path, Retention(time=duration("5 minutes"), keep_unread=False))
     clock.now += 1
     dropped = topic.maintain(lambda: [reader_at(topic, 3, 4)])
@@ -118,8 +118,8 @@ def test_retention_may_overtake_when_told_to(tmp_path: Path) -> None:
     assert list(topic.missed()) == []
 
 
-def test_a_reader_that_was_overtaken_goes_on_behind_the_hole(tmp_path: Path) -> None:
-    """Its place stays valid: it reads what is left, and its lag is what is left."""
+def test_a_reader_continues_after_missed_records(tmp_path: Path) -> None:
+    """Its position stays valid, and it reads the remaining records, which are its lag."""
     topic, clock = filled(tmp_path)
     reader = reader_at(topic, 3, 4)
     log = TopicLog(topic.path)
@@ -133,8 +133,8 @@ def test_a_reader_that_was_overtaken_goes_on_behind_the_hole(tmp_path: Path) -> 
     assert place.joined(log.advance(place, 5, log.end())).place(READING.fingerprint) == Place(8, 0)
 
 
-def test_a_purge_asks_nobody_but_the_readers(tmp_path: Path) -> None:
-    """A purge of all takes what has been committed; forced, everything. A dry one only says so."""
+def test_a_purge_drops_what_readers_have_committed(tmp_path: Path) -> None:
+    """A purge drops committed records, a forced purge drops all, and a dry run only returns what would be dropped."""
     topic, _ = filled(tmp_path)
     reader = reader_at(topic, 7)
     assert topic.purge([reader], dry=True).records == 70
@@ -147,9 +147,9 @@ def test_a_purge_asks_nobody_but_the_readers(tmp_path: Path) -> None:
     assert ids_of(topic.scan()) == []
 
 
-def test_an_emptied_topic_remembers_where_it_ended(tmp_path: Path) -> None:
-    """After everything went, and the log was cleaned, readers and writers go on: nobody is sent back, no batch is
-    taken twice, new records are read once."""
+def test_an_empty_topic_keeps_its_end(tmp_path: Path) -> None:
+    """After all records were dropped and the log was cleaned, readers keep their positions, a replayed batch is not
+    written twice, and new records are read once."""
     topic, _ = filled(tmp_path)
     end = topic.end()
     topic.purge([], force=True)
@@ -167,8 +167,8 @@ def test_an_emptied_topic_remembers_where_it_ended(tmp_path: Path) -> None:
     assert DeltaTable(str(table.path)).to_pyarrow_table()["id"].to_pylist() == [100]
 
 
-def test_every_table_of_a_topic_is_looked_at(tmp_path: Path) -> None:
-    """Records of two writers' schemas go by their time alike, and a reader holds each table for itself."""
+def test_a_purge_includes_every_table(tmp_path: Path) -> None:
+    """A purge drops records of all schemas, and a reader holds the records of each table separately."""
     topic, clock = filled(tmp_path)
     clock.now += 60
     add(topic, 10, [1000], WIDER)
@@ -178,8 +178,8 @@ def test_every_table_of_a_topic_is_looked_at(tmp_path: Path) -> None:
     assert ids_of(topic.scan(READING)) == [1000]
 
 
-def test_dropped_files_are_deleted_at_once_when_nobody_uses_the_topic(tmp_path: Path) -> None:
-    """`sweep` gives the space back; what is left is readable."""
+def test_a_sweep_deletes_dropped_files_immediately(tmp_path: Path) -> None:
+    """`sweep` deletes the dropped files; the remaining records can be read."""
     topic, clock = filled(tmp_path)
     topic.purge([reader_at(topic, 6)], before=None)
     folder = topic.path / READING.fingerprint / "data"
@@ -202,9 +202,9 @@ topic.purge([reader_at(topic, 4)], force=True)
 @pytest.mark.parametrize(
     ("point", "left"), [("after-missed-note", 100), ("during-rename", 100), ("after-drop-commit", 0)]
 )
-def test_a_kill_while_purging_tells_the_truth(tmp_path: Path, point: str, left: int) -> None:
-    """Killed at each step, records are there or not, wholly; a reader is told that it missed them only when they are
-    gone, and when the purge is done again it is told once."""
+def test_a_kill_during_a_purge_reports_missed_records_once(tmp_path: Path, point: str, left: int) -> None:
+    """After a kill at each step, all records or none exist. Missed records are reported once, and only if they were
+    dropped, also if the purge is repeated."""
     topic, _ = filled(tmp_path)
     assert run(PURGE, str(tmp_path), at=point).returncode == -signal.SIGKILL
     assert topic.lag(None).records == left

@@ -24,13 +24,13 @@ pytestmark = pytest.mark.spark
 
 
 def feed(bench: Bench, commits: int = 3, each: int = 10, topic: str = "in") -> None:
-    """Commits of `each` records with ids from 0 on."""
+    """Append commits of `each` records with ids from 0 on."""
     for number in range(commits):
         add(bench.topic(topic), number, range(number * each, (number + 1) * each))
 
 
 def test_records_pass_from_topic_to_topic(bench: Bench) -> None:
-    """What a query reads from a topic and writes to another one arrives once, and delta-rs can read it."""
+    """A query copies each record of a topic once, and delta-rs can read the copy."""
     feed(bench)
     bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
     assert sorted(ids_of(bench.topic("out").scan())) == list(range(30))
@@ -55,8 +55,8 @@ EVERYTHING = contract(
 )  # fmt: skip
 
 
-def test_every_type_keeps_its_values(bench: Bench) -> None:
-    """Each Avro type's values come out of Spark and a topic as they went in."""
+def test_values_of_all_types_are_preserved(bench: Bench) -> None:
+    """Values of each Avro type are unchanged after Spark and a topic."""
     utc = dt.UTC
     row = {
         "b": True, "i": -1, "l": 2**62, "f": 0.5, "d": 0.1, "s": "é\n'", "y": b"\x00\xff", "day": dt.date(1899, 12, 31),
@@ -69,14 +69,14 @@ def test_every_type_keeps_its_values(bench: Bench) -> None:
     records = pa.RecordBatch.from_pylist([row], schema=arrow_schema(EVERYTHING))
     bench.topic("in").append([records], EVERYTHING, Txn("w", 0))
     bench.run(bench.write(bench.read(inlet("in", EVERYTHING)), outlet("out", EVERYTHING)))
-    (found,) = bench.topic("out").scan(EVERYTHING)
-    assert found.to_pylist() == [row]
-    assert found.schema.equals(arrow_schema(EVERYTHING))
+    (copy,) = bench.topic("out").scan(EVERYTHING)
+    assert copy.to_pylist() == [row]
+    assert copy.schema.equals(arrow_schema(EVERYTHING))
     assert DeltaTable(bench.topic("out").path / EVERYTHING.fingerprint).to_pyarrow_table().num_rows == 1
 
 
 def test_an_inlet_limits_its_batches(bench: Bench) -> None:
-    """A batch has as many commits as the inlet's limit allows, one at least, and a bounded run reads all there is."""
+    """A batch has as many commits as the limit of the inlet allows, at least one; a bounded run reads all records."""
     for number, ids in enumerate((range(2), range(2, 5), range(5, 15), range(15, 30))):
         add(bench.topic("in"), number, ids)
     query = bench.run(bench.write(bench.read(inlet("in", max_records=10)), outlet("out")))
@@ -85,8 +85,8 @@ def test_an_inlet_limits_its_batches(bench: Bench) -> None:
     assert sorted(ids_of(bench.topic("out").scan())) == list(range(30))
 
 
-def test_a_bounded_run_goes_on_where_the_last_one_ended(bench: Bench) -> None:
-    """The next bounded run on the same checkpoint reads only what is new."""
+def test_a_bounded_run_continues_after_the_previous_one(bench: Bench) -> None:
+    """The next bounded run with the same checkpoint reads only new records."""
     feed(bench, commits=1)
     for number in (1, 2):
         bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
@@ -95,7 +95,7 @@ def test_a_bounded_run_goes_on_where_the_last_one_ended(bench: Bench) -> None:
 
 
 def test_an_inlet_may_start_at_the_end(bench: Bench) -> None:
-    """With `starting` latest a new checkpoint reads what comes after it began."""
+    """With `starting` latest, a query with a new checkpoint reads only records that are added later."""
     feed(bench, commits=1)
     latest = inlet("in", starting="latest")
     bench.run(bench.write(bench.read(latest), outlet("out")))
@@ -104,19 +104,19 @@ def test_an_inlet_may_start_at_the_end(bench: Bench) -> None:
     assert ids_of(bench.topic("out").scan()) == [77]
 
 
-def test_metadata_says_where_a_record_stands(bench: Bench) -> None:
-    """With metadata each record has its place in the topic, unique over the topic, and when it was committed."""
+def test_metadata_has_the_position_of_a_record(bench: Bench) -> None:
+    """With metadata each record has its position, unique in the topic, and the time of its commit."""
     feed(bench, commits=2, each=3)
     rows = bench.read(inlet("in", max_records=4), metadata=True)
     bench.run(
         rows.select("id", "_meta.*").writeStream.format("parquet")
         .option("path", str(bench.root / "out")).option("checkpointLocation", str(bench.root / "checkpoints" / "m"))
     )  # fmt: skip
-    found = sorted(bench.session.read.parquet(str(bench.root / "out")).collect())
+    rows_read = sorted(bench.session.read.parquet(str(bench.root / "out")).collect())
     table = READING.fingerprint
-    places = [(r.id, r.position, r.sequence) for r in found]
+    places = [(r.id, r.position, r.sequence) for r in rows_read]
     assert places == [(i, f"{table}/{1 + i // 3}", i % 3) for i in range(6)]
-    assert all(r.key is None and r.headers is None and r.timestamp.year >= 2025 for r in found)
+    assert all(r.key is None and r.headers is None and r.timestamp.year >= 2025 for r in rows_read)
 
 
 WITH_DEFAULT = parse_contract(
@@ -125,9 +125,9 @@ WITH_DEFAULT = parse_contract(
 )
 
 
-def test_writers_of_two_schemas_are_read_as_one(bench: Bench) -> None:
-    """Records of several writers' schemas come as the reader's schema has them; a writer that appears while a reader
-    runs is found."""
+def test_records_of_several_schemas_are_read_with_one(bench: Bench) -> None:
+    """Records of several writers' schemas are read with the schema of the reader, also those of a writer that starts
+    while the reader runs."""
     old = contract(("id", "int"))
     new = contract(("id", "long"), ("src", ["null", "string"]), ("more", "string"))
     rows = pa.RecordBatch.from_pylist([{"id": 1}], schema=arrow_schema(old))
@@ -138,25 +138,25 @@ def test_writers_of_two_schemas_are_read_as_one(bench: Bench) -> None:
     rows = pa.RecordBatch.from_pylist([{"id": 2, "src": "s", "more": "m"}], schema=arrow_schema(new))
     bench.topic("in").append([rows], new, Txn("new", 0))
     wait_for(lambda: bench.topic("out").lag(None).records == 2, query)
-    found = [r for b in bench.topic("out").scan() for r in b.to_pylist()]
-    assert found == [{"id": 1, "src": "none"}, {"id": 2, "src": "s"}]
+    rows_read = [r for b in bench.topic("out").scan() for r in b.to_pylist()]
+    assert rows_read == [{"id": 1, "src": "none"}, {"id": 2, "src": "s"}]
 
 
-LAID_OUT = contract(
+PARTITIONED = contract(
     ("id", "long"), ("src", ["null", "string"]), ("at", {"type": "long", "logicalType": "timestamp-micros"})
 )
 
 
-def test_files_are_laid_out_by_columns(bench: Bench) -> None:
-    """Partition columns keep null, the empty string, special characters and timestamps; each value has its files."""
+def test_files_are_partitioned_by_columns(bench: Bench) -> None:
+    """Partition columns preserve null, the empty string, special characters and timestamps."""
     sources = [None, "", "a/b=c d%20", "ünïcödé:*?", "x'\"\\"]
     rows = [{"id": i, "src": s, "at": dt.datetime(2024, 1, 1, i, tzinfo=dt.UTC)} for i, s in enumerate(sources)]
-    records = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(LAID_OUT))
-    bench.topic("in").append([records], LAID_OUT, Txn("w", 0))
-    plan = outlet("out", LAID_OUT, partition_by=("src", "at"))
-    bench.run(bench.write(bench.read(inlet("in", LAID_OUT)), plan))
-    found = sorted((r for b in bench.topic("out").scan(LAID_OUT) for r in b.to_pylist()), key=lambda r: r["id"])
-    assert found == rows
+    records = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(PARTITIONED))
+    bench.topic("in").append([records], PARTITIONED, Txn("w", 0))
+    plan = outlet("out", PARTITIONED, partition_by=("src", "at"))
+    bench.run(bench.write(bench.read(inlet("in", PARTITIONED)), plan))
+    rows_read = sorted((r for b in bench.topic("out").scan(PARTITIONED) for r in b.to_pylist()), key=lambda r: r["id"])
+    assert rows_read == rows
     (folder,) = (p for p in bench.topic("out").path.iterdir() if p.is_dir())
     values = {(v["src"], v["at"]) for v in _partitions(folder)}
     assert values == {(s or None, f"2024-01-01 0{i}:00:00.000000") for i, s in enumerate(sources)}
@@ -169,8 +169,8 @@ def _partitions(table: Any) -> list[dict[str, str | None]]:
     return [json.loads(line)["add"]["partitionValues"] for line in lines if '"add"' in line]
 
 
-def test_a_second_layout_is_a_second_table(bench: Bench) -> None:
-    """When an outlet's layout changes, records go on in another table, and a running reader finds it."""
+def test_other_partition_columns_lead_to_another_table(bench: Bench) -> None:
+    """If the partition columns of an outlet change, its records are written to another table, which readers find."""
     feed(bench)
     reader = (
         bench.write(bench.read(inlet("out")), outlet("copy"), query="copy").trigger(processingTime="0 seconds").start()
@@ -184,18 +184,18 @@ def test_a_second_layout_is_a_second_table(bench: Bench) -> None:
 
 
 def wait_for(done: Any, query: Any, seconds: float = 240.0) -> None:
-    """Wait until something is so, or the query failed."""
+    """Wait until a condition is true, or the query has failed."""
     import time
 
     end = time.monotonic() + seconds
     while not done():
         assert query.exception() is None, query.exception()
-        assert time.monotonic() < end, "it did not come"
+        assert time.monotonic() < end, "the condition did not become true"
         time.sleep(0.05)
 
 
 def test_update_and_complete_modes(bench: Bench) -> None:
-    """An aggregation can be written in update mode (changed groups) and in complete mode (each whole result)."""
+    """An aggregation can be written in update mode (changed groups) and in complete mode (the whole result)."""
     from pyspark.sql import functions as F
 
     counted = contract(("kind", "long"), ("n", "long"), name="Counted")
@@ -205,12 +205,12 @@ def test_update_and_complete_modes(bench: Bench) -> None:
             bench.read(inlet("in", max_records=4)).groupBy((F.col("id") % 2).alias("kind")).agg(F.count("*").alias("n"))
         )
         bench.run(bench.write(kinds, outlet(mode, counted), query=mode).outputMode(mode))
-        found = [tuple(r.values()) for b in bench.topic(mode).scan() for r in b.to_pylist()]
-        assert sorted(found) == [(0, 2), (0, 4), (1, 2), (1, 4)]
+        rows_read = [tuple(r.values()) for b in bench.topic(mode).scan() for r in b.to_pylist()]
+        assert sorted(rows_read) == [(0, 2), (0, 4), (1, 2), (1, 4)]
 
 
-def test_an_empty_batch_makes_no_commit(bench: Bench) -> None:
-    """A batch whose rows are all filtered away leaves no version, no manifest and no file."""
+def test_an_empty_batch_writes_no_commit(bench: Bench) -> None:
+    """A batch whose rows are all filtered out writes no version, no manifest and no file."""
     feed(bench)
     bench.run(bench.write(bench.read(inlet("in")).where("id < 0"), outlet("out")))
     assert bench.topic("out").lag(None).records == 0
@@ -221,7 +221,7 @@ def test_an_empty_batch_makes_no_commit(bench: Bench) -> None:
 
 
 def test_a_deleted_topic_fails_its_reader_in_one_line(bench: Bench) -> None:
-    """A running reader whose topic is deleted fails, and the message says which, where and what to do."""
+    """A running reader whose topic is deleted fails; the message has the topic, its directory and help."""
     feed(bench)
     query = bench.write(bench.read(inlet("in")), outlet("out")).trigger(processingTime="0 seconds").start()
     wait_for(lambda: bench.topic("out").lag(None).records == 30, query)
@@ -234,7 +234,7 @@ def test_a_deleted_topic_fails_its_reader_in_one_line(bench: Bench) -> None:
 
 
 def test_a_deleted_topic_fails_its_writer(bench: Bench) -> None:
-    """A writer whose topic was deleted fails; it does not make half a topic in its place."""
+    """A writer whose topic was deleted fails, and does not create an incomplete topic."""
     feed(bench, commits=1)
     bench.run(bench.write(bench.read(inlet("in")), outlet("out")))
     writer = bench.write(bench.read(inlet("in")), outlet("out"))
@@ -246,16 +246,16 @@ def test_a_deleted_topic_fails_its_writer(bench: Bench) -> None:
 
 
 def test_a_draining_streamlet_ends_on_a_commit(bench: Bench) -> None:
-    """After `drain` the running batch is the last: its offset is committed, the rest waits for the next start."""
+    """After `drain` the running batch is the last one: its offset is committed, and the next start reads the rest."""
     feed(bench, commits=100, each=1)
     one = inlet("in", max_records=1)
     query = bench.write(bench.read(one), outlet("out")).trigger(processingTime="0 seconds").start()
     wait_for(lambda: bench.topic("out").lag(None).records >= 3, query)
     drain(query)
     assert query.awaitTermination(60)
-    folder = bench.root / "checkpoints" / "q"
+    checkpoint = bench.root / "checkpoints" / "q"
     offsets, commits = (
-        max(int(p.name) for p in (folder / n).iterdir() if p.name.isdigit()) for n in ("offsets", "commits")
+        max(int(p.name) for p in (checkpoint / n).iterdir() if p.name.isdigit()) for n in ("offsets", "commits")
     )
     assert offsets == commits
     done = bench.topic("out").lag(None).records
@@ -265,12 +265,12 @@ def test_a_draining_streamlet_ends_on_a_commit(bench: Bench) -> None:
 
 
 def last(folder: Path) -> int:
-    """The highest batch a folder of Spark's checkpoint has."""
+    """Return the highest batch in a directory of a Spark checkpoint."""
     return max(int(path.name) for path in folder.iterdir() if path.name.isdigit())
 
 
 def test_many_records_are_read_by_several_tasks(bench: Bench) -> None:
-    """A big file is cut into parts for the cores, and every record is read once."""
+    """A large file is read by several tasks, and every record is read once."""
     from pyspark.sql import functions as F
 
     bench.topic("in").append([batch(range(50_000)), batch(range(50_000, 120_000))], READING, Txn("w", 0))
@@ -279,5 +279,5 @@ def test_many_records_are_read_by_several_tasks(bench: Bench) -> None:
         parts.writeStream.format("parquet")
         .option("path", str(bench.root / "out")).option("checkpointLocation", str(bench.root / "checkpoints" / "m"))
     )  # fmt: skip
-    found = bench.session.read.parquet(str(bench.root / "out"))
-    assert found.agg(F.count("*"), F.countDistinct("id"), F.countDistinct("part")).first() == (120_000, 120_000, 2)
+    rows_read = bench.session.read.parquet(str(bench.root / "out"))
+    assert rows_read.agg(F.count("*"), F.countDistinct("id"), F.countDistinct("part")).first() == (120_000, 120_000, 2)

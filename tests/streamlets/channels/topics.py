@@ -1,4 +1,4 @@
-"""What the tests of topics share: contracts, records, topics without Spark."""
+"""Contracts, records and topics for tests, without Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamlets.contract.types import arrow_schema
 
 
 def contract(*fields: tuple[str, object], name: str = "Reading") -> Contract:
-    """A contract of these fields."""
+    """Return a contract with these fields."""
     record = {"type": "record", "name": name, "fields": [{"name": n, "type": t} for n, t in fields]}
     return parse_contract(json.dumps(record))
 
@@ -28,7 +28,7 @@ WIDER = contract(("id", "long"), ("src", ["null", "string"]), ("value", ["null",
 
 
 class Clock:
-    """A clock that moves a second with every look."""
+    """A clock that advances by a second with every call."""
 
     def __init__(self) -> None:
         self._ticks = itertools.count(1_700_000_000)
@@ -38,38 +38,38 @@ class Clock:
 
 
 def batch(ids: Iterable[int], of: Contract = READING) -> pa.RecordBatch:
-    """Records with these ids."""
+    """Return records with these ids."""
     rows = [{"id": i, "src": f"s{i}"} for i in ids]
     return pa.RecordBatch.from_pylist(rows, schema=arrow_schema(of))
 
 
 def topic_plan(name: str, *, managed: bool = True) -> TopicPlan:
-    """A topic called `name`."""
+    """Return the plan of a topic."""
     return TopicPlan(name, name, "delta", managed, (), (), {})
 
 
 def made(root: Path, name: str = "readings", clock: Clock | None = None) -> DeltaTopic:
-    """A topic that has been created."""
+    """Return a topic that has been created."""
     topic = DeltaChannel(root, clock=clock or Clock()).topic(topic_plan(name))
     topic.create()
     return topic
 
 
 def add(topic: DeltaTopic, number: int, ids: Iterable[int], of: Contract = READING) -> None:
-    """One commit of the writer `w`."""
+    """Append records in a commit of the writer `w`."""
     topic.append([batch(ids, of)], of, Txn("w", number))
 
 
 def ids_of(batches: Iterable[pa.RecordBatch]) -> list[int]:
-    """The ids of records, in their order."""
-    return [i for found in batches for i in found.column("id").to_pylist()]
+    """Return the ids of records, in their order."""
+    return [id for batch in batches for id in batch.column("id").to_pylist()]
 
 
 def inlet(topic: str, of: Contract = READING, **settings: object) -> InletPlan:
-    """The inlet `reader.in` on a topic."""
+    """Return the plan of the inlet `reader.in` of a topic."""
     return InletPlan("reader", "in", None, of, topic, **settings)  # type: ignore[arg-type]
 
 
 def outlet(topic: str, of: Contract = READING, name: str = "out", **settings: object) -> OutletPlan:
-    """An outlet of `writer` to a topic."""
+    """Return the plan of an outlet of `writer` to a topic."""
     return OutletPlan("writer", name, None, of, topic, **settings)  # type: ignore[arg-type]

@@ -27,30 +27,30 @@ FILES = {"path": "out"}
         ("terminal", {"path": "out"}, "the sink `terminal` has no option `path`; its options are `rows` and `title`"),
     ],
 )
-def test_bad_options_are_told(sink: str, options: dict[str, object], problem: str) -> None:
-    """One sentence says which option of which sink, and what it may be."""
-    (found,) = SINKS[sink].problems(options)
-    assert problem in "; ".join((found.message, *found.help))
-    assert found.path[0] in ({*options} or {"path"})
-    assert found.about == ("key" if "has no option" in problem else "value")
+def test_invalid_options_are_reported(sink: str, options: dict[str, object], problem: str) -> None:
+    """The message has the option, the sink and the expected value."""
+    (reported,) = SINKS[sink].problems(options)
+    assert problem in "; ".join((reported.message, *reported.help))
+    assert reported.path[0] in ({*options} or {"path"})
+    assert reported.about == ("key" if "has no option" in problem else "value")
 
 
-def test_every_problem_is_told_at_once() -> None:
-    """Several mistakes give several sentences."""
+def test_all_problems_are_reported() -> None:
+    """Several mistakes are several problems."""
     assert len(list(SINKS["csv"].problems({"header": "perhaps", "sep": ";"}))) == 3
 
 
 def test_options_have_their_types_and_defaults() -> None:
-    """Values may come as text, as settings from the command line do; what is left out has its default."""
-    found = SINKS["csv"].settings({"path": "out", "header": "no", "max-records-per-file": "10"})
-    assert found["header"] is False
-    assert found["max-records-per-file"] == 10
-    assert found["separator"] == ","
-    assert found["compression"] is None
+    """Values may be strings, as in settings of the command line; omitted options have their default."""
+    values = SINKS["csv"].settings({"path": "out", "header": "no", "max-records-per-file": "10"})
+    assert values["header"] is False
+    assert values["max-records-per-file"] == 10
+    assert values["separator"] == ","
+    assert values["compression"] is None
 
 
 def test_names_are_those_of_the_table() -> None:
-    """A sink is found under its own name, and its options are named once."""
+    """The key of a sink is its name, and its options have different names."""
     for name, traits in SINKS.items():
         assert traits.name == name
         assert len({option.name for option in traits.options}) == len(traits.options)

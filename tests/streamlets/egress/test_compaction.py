@@ -1,4 +1,4 @@
-"""Small files of a sink are merged: no record is lost or doubled, whatever happens in between."""
+"""Small files of a sink are merged: no record is lost or duplicated, with a kill at any point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW = 1_700_000_000.0
 
 
 class Sink:
-    """A sink of CSV files, one for each batch, whose files are merged after an hour."""
+    """A sink that writes a CSV file per batch, and merges files after an hour."""
 
     def __init__(self, root: Path) -> None:
         self.record = FilesRecord(root, "archive", "mine")
@@ -28,7 +28,7 @@ class Sink:
         self.record.claim("q")
 
     def put(self, batch: int, *lines: str, folder: str = "") -> None:
-        """A batch as the sink publishes it."""
+        """Publish a batch."""
         path = f"{folder}archive-q-{batch:06}-00000.csv"
         (self.record.root / path).parent.mkdir(exist_ok=True)
         (self.record.root / path).write_text("".join(f"{line}\n" for line in ("n", *lines)))
@@ -36,19 +36,19 @@ class Sink:
         self.record.publish("q", batch, [path])
 
     def merge(self, batch: int) -> None:
-        """What the sink does once a batch is published."""
+        """Merge files, as the sink does after a batch."""
         options = {"header": "true"}
         merging = Compaction(self.record, "csv", options, 3600, lambda: self.now)
-        session: Any = None  # text needs no Spark
+        session: Any = None  # merging text needs no Spark
         merging.run(session, "q", "archive-q", batch)
 
     def files(self) -> list[str]:
-        """The visible files."""
+        """Return the visible files."""
         names = (path.relative_to(self.record.root).as_posix() for path in self.record.root.rglob("*.csv"))
         return sorted(name for name in names if not name.startswith("_"))
 
     def rows(self) -> list[str]:
-        """What a reader finds."""
+        """Return the rows that a reader sees."""
         texts = [(self.record.root / name).read_text().splitlines() for name in self.files()]
         assert all(lines[0] == "n" for lines in texts)
         return sorted(row for lines in texts for row in lines[1:])
@@ -56,7 +56,7 @@ class Sink:
 
 @pytest.fixture
 def sink(tmp_path: Path) -> Sink:
-    """A sink with three batches, the last of which Spark may not have committed."""
+    """Return a sink with three batches, the last of which Spark may not have committed."""
     sink = Sink(tmp_path / "out")
     for batch in range(3):
         sink.put(batch, f"{batch}a", f"{batch}b")
@@ -67,7 +67,7 @@ ROWS = ["0a", "0b", "1a", "1b", "2a", "2b"]
 
 
 def test_files_are_merged_once_the_oldest_is_old_enough(sink: Sink) -> None:
-    """Not before; the last batch, which may be replayed, stays; a merged file is not merged again."""
+    """Files are not merged earlier. The last batch, which may be replayed, and merged files are not merged."""
     sink.merge(2)
     assert len(sink.files()) == 3
     sink.now += 3600
@@ -87,8 +87,8 @@ def test_files_are_merged_once_the_oldest_is_old_enough(sink: Sink) -> None:
     assert sink.files() == []
 
 
-def test_each_directory_has_files_of_its_own(sink: Sink) -> None:
-    """Columns that became directories stay what they are."""
+def test_files_are_merged_within_their_directory(sink: Sink) -> None:
+    """Partition directories stay separate."""
     for batch in (3, 4):
         sink.put(batch, f"{batch}", folder="odd=1/")
     sink.now += 3600
@@ -98,7 +98,7 @@ def test_each_directory_has_files_of_its_own(sink: Sink) -> None:
 
 
 def test_files_grow_to_a_limit(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is large enough stays, and a merged one does not grow beyond what two of them hold."""
+    """A large file is not merged, and a merged file is at most twice as large as the limit."""
     monkeypatch.setattr(compaction, "LARGE", 15)
     for batch in range(3, 8):
         sink.put(batch, f"{batch}")
@@ -111,12 +111,12 @@ def test_files_grow_to_a_limit(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class KilledError(BaseException):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
 @pytest.mark.parametrize("at", ["before-decision", "before-rename", "before-deletion", "before-list"])
-def test_a_kill_at_any_point_loses_and_doubles_nothing(sink: Sink, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next start finishes what was decided, and nothing else."""
+def test_a_kill_at_any_point_keeps_every_record_once(sink: Sink, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next start completes the merges that were decided, and no others."""
 
     def killed(*_: Any, **__: Any) -> None:
         raise KilledError
@@ -155,12 +155,12 @@ def _second(method: Callable[..., Any], then: Callable[..., Any]) -> Callable[..
     return call
 
 
-def test_nothing_is_deleted_that_nothing_replaces(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When somebody has removed the staged file of a decided merge, the files that it was made of stay."""
+def test_files_without_replacement_are_not_deleted(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the staged file of a decided merge was deleted, the files that it should replace are kept."""
     sink.now += 3600
     with monkeypatch.context() as patch:
         patch.setattr(FilesRecord, "finish_merges", lambda *_: None)
-        sink.merge(3)  # removes staging, as the merge is taken for finished
+        sink.merge(3)  # deletes the staging directory, because it assumes that the merge is complete
     sink.record.finish_merges("q")
     assert sink.rows() == ROWS
 
@@ -174,10 +174,10 @@ def test_nothing_is_deleted_that_nothing_replaces(sink: Sink, monkeypatch: pytes
         (".json.deflate", zlib.compress, zlib.decompress),
     ],
 )
-def test_text_is_merged_as_it_is(
+def test_text_is_merged_unchanged(
     tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], decompress: Callable[[bytes], bytes]
 ) -> None:
-    """Compressed with the same codec, in one stream."""
+    """The merged file is one stream, compressed with the same codec."""
     texts = [b'{"a":1}\n{"a":"\\n"}\n', b'{"a":2}\n']
     files = [tmp_path / f"{number}{suffix}" for number in range(2)]
     for file, text in zip(files, texts, strict=True):

@@ -1,4 +1,4 @@
-"""Files of a sink: named by query, batch and partition, whole, visible once, whatever happens in between."""
+"""Files of a sink are named by query, batch and partition, complete, and visible once, with a failure at any point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 
 class Bench:
-    """Numbers in a folder of CSV files, brought by a query to a folder of Parquet files."""
+    """A query from a directory of CSV files with numbers to a directory of Parquet files."""
 
     def __init__(self, session: SparkSession, root: Path) -> None:
         self.session = session
@@ -32,14 +32,14 @@ class Bench:
         (root / "in").mkdir()
 
     def put(self, *numbers: int) -> None:
-        """One more file of input, which becomes a batch."""
+        """Add an input file, which becomes a batch."""
         path = self.root / "in" / f"{len(list((self.root / 'in').iterdir())):04}.csv"
         path.write_text("\n".join(map(str, numbers)))
 
     def run(
         self, shape: Callable[[DataFrame], DataFrame] = lambda rows: rows, checkpoint: str = "", **settings: Any
     ) -> None:
-        """Work off the input, one file a batch."""
+        """Process the input, one file per batch."""
         reader = self.session.readStream.name("numbers").option("maxFilesPerTrigger", 1)
         rows = reader.csv(str(self.root / "in"), schema="n int").selectExpr("n", "n % 2 as odd")
         record = FilesRecord(self.out, "archive", settings.pop("owner", "mine"))
@@ -54,22 +54,22 @@ class Bench:
         query.awaitTermination(120)
 
     def forget_commit(self) -> None:
-        """Undo Spark's last commit, as if the process had ended before it."""
+        """Undo the last commit of Spark, as if the process had ended before it."""
         commits = self.checkpoint / "commits"
         last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
         (commits / str(last)).unlink()
         (commits / f".{last}.crc").unlink(missing_ok=True)
 
     def names(self) -> list[str]:
-        """The visible files."""
+        """Return the visible files."""
         return sorted(p.relative_to(self.out).as_posix() for p in self.out.rglob("*.parquet") if not _hidden(p, self))
 
     def numbers(self) -> list[int]:
-        """What a reader finds, by three libraries alike."""
-        one = sorted(ds.dataset(self.out, partitioning="hive").to_table().column("n").to_pylist())
-        assert sorted(pd.read_parquet(self.out)["n"]) == one
-        assert sorted(row["n"] for row in self.session.read.parquet(str(self.out)).collect()) == one
-        return one
+        """Return the numbers that readers see, the same in three libraries."""
+        numbers = sorted(ds.dataset(self.out, partitioning="hive").to_table().column("n").to_pylist())
+        assert sorted(pd.read_parquet(self.out)["n"]) == numbers
+        assert sorted(row["n"] for row in self.session.read.parquet(str(self.out)).collect()) == numbers
+        return numbers
 
 
 def _hidden(path: Path, bench: Bench) -> bool:
@@ -78,12 +78,12 @@ def _hidden(path: Path, bench: Bench) -> bool:
 
 @pytest.fixture
 def bench(spark: SparkSession, tmp_path: Path) -> Iterator[Bench]:
-    """A bench in a session of its own."""
+    """Return a bench with a new session."""
     yield Bench(spark.newSession(), tmp_path)
 
 
-def test_each_batch_becomes_whole_files(bench: Bench) -> None:
-    """Names say query, batch and partition; readers see records and nothing else; no staging is left."""
+def test_each_batch_becomes_complete_files(bench: Bench) -> None:
+    """Names have query, batch and partition. Readers see only records, and no staging directory is left."""
     bench.put(1, 2, 3)
     bench.put(4, 5)
     bench.run()
@@ -96,7 +96,7 @@ def test_each_batch_becomes_whole_files(bench: Bench) -> None:
 
 
 def test_batches_without_records_leave_no_file(bench: Bench) -> None:
-    """A batch whose rows are all filtered out is only noted by Spark."""
+    """Only Spark records a batch whose rows are all filtered out."""
     bench.put(1)
     bench.put(2)
     bench.run(lambda rows: rows.where("n > 1"))
@@ -104,8 +104,8 @@ def test_batches_without_records_leave_no_file(bench: Bench) -> None:
     assert bench.numbers() == [2]
 
 
-def test_columns_become_folders(bench: Bench) -> None:
-    """`partition_by` lays files out as Spark does, and readers find the column again."""
+def test_columns_become_directories(bench: Bench) -> None:
+    """`partition_by` partitions files as Spark does, and readers restore the column."""
     bench.put(1, 2, 3)
     bench.run(partition_by=("odd",))
     assert [name.partition("/")[0] for name in bench.names()] == ["odd=0", "odd=1"]
@@ -113,7 +113,7 @@ def test_columns_become_folders(bench: Bench) -> None:
 
 
 def test_a_replayed_batch_replaces_itself(bench: Bench) -> None:
-    """A batch that Spark runs again leaves the files of the first time, even where it would make other ones now."""
+    """A batch that Spark runs again has the files of the first attempt, even if it would write other files now."""
     bench.put(*range(100))
     bench.run(lambda rows: rows.repartition(3))
     before = {name: (bench.out / name).read_bytes() for name in bench.names()}
@@ -123,20 +123,20 @@ def test_a_replayed_batch_replaces_itself(bench: Bench) -> None:
     assert {name: (bench.out / name).read_bytes() for name in bench.names()} == before
 
 
-def test_rows_out_are_told(bench: Bench) -> None:
-    """Each batch tells how many records stand in its files; a replay tells the same and that it is one."""
+def test_row_counts_are_reported(bench: Bench) -> None:
+    """Each batch reports the number of records in its files; a replay reports the same, and that it is a replay."""
     bench.put(1, 2, 3)
     bench.put(4)
-    told: list[BatchWritten] = []
-    bench.run(on_batch=told.append)
+    reported: list[BatchWritten] = []
+    bench.run(on_batch=reported.append)
     bench.forget_commit()
-    bench.run(lambda rows: rows.where("false"), on_batch=told.append)
-    found = [(batch.batch, dict(batch.rows), batch.replayed) for batch in told]
-    assert found == [(0, {"parquet": 3}, False), (1, {"parquet": 1}, False), (1, {"parquet": 1}, True)]
+    bench.run(lambda rows: rows.where("false"), on_batch=reported.append)
+    batches = [(batch.batch, dict(batch.rows), batch.replayed) for batch in reported]
+    assert batches == [(0, {"parquet": 3}, False), (1, {"parquet": 1}, False), (1, {"parquet": 1}, True)]
 
 
 class PowerCutError(Exception):
-    """Stands in for the end of the process: nothing after it runs."""
+    """Simulates the end of the process."""
 
 
 CUTS = [("after-data-files", 1), ("after-manifest", 1), ("during-rename", 1), ("during-rename", 2)]
@@ -145,7 +145,7 @@ CUTS += [("before-spark-commit", 1)]
 
 @pytest.mark.parametrize(("point", "passage"), CUTS)
 def test_a_power_cut_at_any_point(bench: Bench, point: str, passage: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut at a named point, the replay (with other partitions) ends in each record once, and half files never show."""
+    """After a failure at each point, a replay with other partitions leads to each record once."""
     passed = 0
 
     def cut(name: str) -> None:
@@ -166,8 +166,8 @@ def test_a_power_cut_at_any_point(bench: Bench, point: str, passage: int, monkey
     assert not (bench.out / "_staging").exists()
 
 
-def test_a_checkpoint_begun_anew_is_asked_about(bench: Bench) -> None:
-    """Files of an earlier checkpoint stop the query, are replaced or stay, as `existing` says; others are let alone."""
+def test_existing_files_of_an_earlier_checkpoint(bench: Bench) -> None:
+    """`existing` decides whether files of an earlier checkpoint fail the query, are replaced or kept."""
     bench.put(1, 2)
     bench.run()
     (first,) = bench.names()
@@ -184,8 +184,8 @@ def test_a_checkpoint_begun_anew_is_asked_about(bench: Bench) -> None:
     assert (bench.out / ".notes").exists()
 
 
-def test_files_of_somebody_else_are_never_deleted(bench: Bench) -> None:
-    """`replace` deletes what this application wrote, and reports what stays; another application's files stop it."""
+def test_other_files_are_never_deleted(bench: Bench) -> None:
+    """`replace` deletes the files of this application, and reports the others. Files of another application fail it."""
     bench.put(1)
     bench.run(owner="production")
     (first,) = bench.names()
@@ -205,7 +205,7 @@ def test_files_of_somebody_else_are_never_deleted(bench: Bench) -> None:
 
 
 def test_small_files_are_merged(bench: Bench) -> None:
-    """Every so often one file takes the place of those of finished batches; readers see each record once."""
+    """A merged file replaces those of committed batches; readers see each record once."""
     for number in range(4):
         bench.put(number)
     compaction = Compaction(FilesRecord(bench.out, "archive", "mine"), "parquet", {}, 0)
@@ -219,8 +219,8 @@ def test_small_files_are_merged(bench: Bench) -> None:
     assert bench.numbers() == [0, 1, 2, 3]
 
 
-def test_what_the_file_system_refuses(bench: Bench) -> None:
-    """A path that cannot be a folder gives one sentence, and the batch comes when it can."""
+def test_an_error_of_the_file_system(bench: Bench) -> None:
+    """A path that is not a directory fails the query with one sentence; the batch succeeds once it is fixed."""
     bench.put(1)
     bench.out.write_text("a file")
     with pytest.raises(
@@ -233,7 +233,7 @@ def test_what_the_file_system_refuses(bench: Bench) -> None:
 
 
 def test_other_formats(bench: Bench) -> None:
-    """CSV and JSON files are written by the same rules."""
+    """Files of other formats are written in the same way."""
     bench.put(1, 2)
     bench.run(format="csv", options={"header": "true"})
     (path,) = bench.out.glob("*.csv")

@@ -1,4 +1,4 @@
-"""What a files sink keeps about its batches: whose files they are, which they are, and what was decided."""
+"""The record of a files sink: the owner of its files, the files, and the decisions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from streamlets.egress.record import BATCHES, FilesRecord
 
 @pytest.fixture
 def record(tmp_path: Path) -> FilesRecord:
-    """The record of the sink `archive`; it has published two files and decided a third."""
-    made = FilesRecord(tmp_path / "out", "archive", "/srv/app/.flow/app")
-    made.claim("q1")
+    """Return the record of the sink `archive`, which has published two files and decided a third one."""
+    record = FilesRecord(tmp_path / "out", "archive", "/srv/app/.flow/app")
+    record.claim("q1")
     for batch, name in enumerate(("a.parquet", "odd=1/b.parquet")):
-        made.decide("q1", batch, {f"_staging/{name}": name})
-        _write(made.root / name)
-        made.publish("q1", batch, [name])
-    made.decide("q1", 2, {"_staging/archive/q1/2/c.parquet": "c.parquet"})
-    return made
+        record.decide("q1", batch, {f"_staging/{name}": name})
+        _write(record.root / name)
+        record.publish("q1", batch, [name])
+    record.decide("q1", 2, {"_staging/archive/q1/2/c.parquet": "c.parquet"})
+    return record
 
 
 def _write(path: Path) -> None:
@@ -27,21 +27,20 @@ def _write(path: Path) -> None:
     path.write_text("rows")
 
 
-def test_a_batch_was_written_once_it_was_decided(record: FilesRecord) -> None:
-    """Also when none of its files is in its place; batches of other checkpoints do not count."""
+def test_a_decided_batch_may_have_been_written(record: FilesRecord) -> None:
+    """This includes a batch without published files, but not a batch of another checkpoint."""
     assert [record.may_have_written("q1", batch) for batch in (2, 3)] == [True, False]
     assert not record.may_have_written("q2", 2)
 
 
-def test_the_first_decision_stands(record: FilesRecord) -> None:
-    """A replay that would make other files takes those of the first attempt."""
+def test_the_first_decision_is_kept(record: FilesRecord) -> None:
+    """A replay that would write other files uses those of the first attempt."""
     record.decide("q1", 2, {"_staging/x": "x.parquet"})
     assert record.decided("q1", 2) == {"_staging/archive/q1/2/c.parquet": "c.parquet"}
 
 
-def test_only_files_that_were_published_are_deleted(record: FilesRecord) -> None:
-    """A file of somebody else stays, even a copy under a name of the sink; so does what lies outside of the
-    directory, whatever the list says."""
+def test_only_published_files_are_deleted(record: FilesRecord) -> None:
+    """Other files are kept, even a copy with the same name, and a file outside of the directory that is in the list."""
     copy, outside = record.root / "backup" / "a.parquet", record.root.parent / "outside.parquet"
     _write(copy)
     _write(outside)
@@ -54,14 +53,14 @@ def test_only_files_that_were_published_are_deleted(record: FilesRecord) -> None
     assert not record.knows("q1")
 
 
-def test_a_decided_file_that_is_in_its_place_is_deleted_too(record: FilesRecord) -> None:
-    """A power cut between the renames and the list leaves no file behind that nobody would delete."""
+def test_a_decided_file_that_was_renamed_is_deleted_too(record: FilesRecord) -> None:
+    """After a power failure between the renames and the list, all files of the batch are deleted."""
     _write(record.root / "c.parquet")
     assert record.delete("q1") == 3
 
 
-def test_a_torn_line_of_the_list_is_passed_over(record: FilesRecord) -> None:
-    """The replay of its batch notes the file again, on a line of its own."""
+def test_an_incomplete_line_of_the_list_is_ignored(record: FilesRecord) -> None:
+    """The replay of the batch adds the file again, on a new line."""
     with (record.root / BATCHES / "archive" / "q1" / "files").open("a") as listed:
         listed.write("c.par")
     assert record.files("q1") == ["a.parquet", "odd=1/b.parquet", "c.parquet"]
@@ -70,8 +69,8 @@ def test_a_torn_line_of_the_list_is_passed_over(record: FilesRecord) -> None:
     assert record.delete("q1") == 2
 
 
-def test_forgetting_keeps_the_list_and_removes_what_is_unfinished(record: FilesRecord) -> None:
-    """A query that begins again leaves no staged files and no decision of its predecessor."""
+def test_forgetting_removes_unfinished_batches_and_keeps_the_list(record: FilesRecord) -> None:
+    """The staged files and decisions of a query are removed, the list of its files is kept."""
     staged = record.staging("q1") / "2" / "part-0.parquet"
     _write(staged)
     _write(record.root / "c.parquet")
@@ -81,8 +80,8 @@ def test_forgetting_keeps_the_list_and_removes_what_is_unfinished(record: FilesR
     assert record.files("q1") == ["a.parquet", "odd=1/b.parquet", "c.parquet"]
 
 
-def test_applications_are_told_apart_by_the_directory_of_their_state(record: FilesRecord) -> None:
-    """A test, or a second installation, is not the application whose files are there."""
+def test_applications_are_distinguished_by_their_state_directory(record: FilesRecord) -> None:
+    """A test, or a second installation, is not the owner of the files."""
     (earlier,) = FilesRecord(record.root, "archive", "/tmp/pytest/kit").earlier("q2")
     assert (earlier.id, earlier.owner) == ("q1", "/srv/app/.flow/app")
     assert record.earlier("q1") == []

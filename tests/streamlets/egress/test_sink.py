@@ -1,4 +1,4 @@
-"""`streamlets.Sink` by configuration alone: records of a topic to files or to the terminal."""
+"""`streamlets.Sink` writes records of a topic to files or to the terminal, by configuration alone."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ ROWS: list[dict[str, Any]] = [
 
 
 def sink(spark: SparkSession, tmp_path: Path, *, real: Any = False, **parameters: Any) -> Any:
-    """A sink under test that has three records to bring."""
+    """Return a sink under test with three records to write."""
     parameters = {key.replace("_", "-"): value for key, value in parameters.items()}
     kit = Testkit(spark, tmp_path / "kit")
-    found = kit.streamlet(Sink, ref="archive", parameters=parameters, schemas={"in": SCHEMA}, real=real)
-    found.inlet("in").put(ROWS)
-    return found
+    tested = kit.streamlet(Sink, ref="archive", parameters=parameters, schemas={"in": SCHEMA}, real=real)
+    tested.inlet("in").put(ROWS)
+    return tested
 
 
 def test_records_become_parquet(spark: SparkSession, tmp_path: Path) -> None:
-    """What the topic holds lies in the folder, laid out by the columns named."""
-    found = sink(spark, tmp_path, to="parquet", options={"path": "out"}, partition_by="src")
-    out = found.sink().path
-    found.step()
-    found.inlet("in").put([{"src": "a", "value": 2.0, "tags": []}])
-    found.step()
+    """The directory has the records of the topic, partitioned by the configured columns."""
+    archive = sink(spark, tmp_path, to="parquet", options={"path": "out"}, partition_by="src")
+    out = archive.sink().path
+    archive.step()
+    archive.inlet("in").put([{"src": "a", "value": 2.0, "tags": []}])
+    archive.step()
     table = ds.dataset(out, partitioning="hive").to_table().sort_by([("src", "ascending"), ("value", "ascending")])
     assert table.select(["src", "value", "tags"]).to_pylist() == [
         {"src": "[b]c[/b]", "value": 3.0, "tags": []},
@@ -59,7 +59,7 @@ def test_records_become_parquet(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_records_are_shown(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The terminal shows the first rows of a batch as they are, and says when there are more."""
+    """The terminal shows the first rows of a batch unchanged, and whether there are more."""
     sink(spark, tmp_path, real=True, to="terminal", options={"rows": "2"}).step()
     shown = capsys.readouterr().out
     assert "archive, batch 0, the first 2 rows" in shown
@@ -81,10 +81,10 @@ def test_records_are_shown(spark: SparkSession, tmp_path: Path, capsys: pytest.C
         ({"to": "json", "options": {"path": "x"}, "partition-by": "src,value, tags"}, "has all columns"),
     ],
 )
-def test_what_cannot_be_is_told_before_it_starts(
+def test_unsupported_columns_are_reported_before_the_start(
     spark: SparkSession, tmp_path: Path, parameters: dict[str, Any], problem: str
 ) -> None:
-    """Each mistake in the configuration gives one sentence with the sink's name."""
+    """Each mistake in the configuration is reported with the name of the sink."""
     with pytest.raises(StreamletError, match="`archive`: ") as caught:
         sink(spark, tmp_path, **parameters).step()
     assert problem in caught.value.message
@@ -98,10 +98,10 @@ def test_what_cannot_be_is_told_before_it_starts(
         ({"to": "terminal", "partition-by": "src"}, "does not support `partition-by`"),
     ],
 )
-def test_the_testkit_refuses_what_verification_refuses(
+def test_the_testkit_rejects_the_same_parameters_as_verification(
     spark: SparkSession, tmp_path: Path, parameters: dict[str, Any], problem: str
 ) -> None:
-    """Values that the streamlet itself cannot take are told before anything is made."""
+    """Parameters that the streamlet rejects are reported before it is created."""
     with pytest.raises(TestkitError, match="`Sink` rejects these parameters") as caught:
         sink(spark, tmp_path, **parameters)
     assert problem in str(caught.value)
