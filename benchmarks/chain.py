@@ -30,7 +30,7 @@ from benchmarks.processes import processor_time
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Branch
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "id", "type": "long"},

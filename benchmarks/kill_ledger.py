@@ -30,7 +30,7 @@ import pyarrow.dataset as ds
 
 from benchmarks.processes import events, killed_at_end, started_by, wait_until
 from blueprint.plan import TopicPlan
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.storage.crash import VARIABLE
 
 REPOSITORY = Path(__file__).resolve().parent.parent

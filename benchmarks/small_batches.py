@@ -27,7 +27,7 @@ from benchmarks.chain import CONTRACT, FIELDS, RECORD, readings, spark
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import OutletPlan, TopicPlan
 from streamlets.channels.base import Branch
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 
 GAUGES = {"type": "enum", "name": "Gauge", "symbols": [f"gauge_{i}" for i in range(1000)]}
 CHECKED = parse_contract(

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.topic_growth import CONTRACT, commit
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Reader
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.maintenance import SWEPT
 from streamlets.channels.delta.table import LOG, create_table, open_table
 

@@ -25,7 +25,7 @@ import psutil
 from benchmarks.idle import STREAMLETS, chain, start, stop
 from benchmarks.processes import command_line, family
 from blueprint.plan import TopicPlan
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 
 _MODULE = '''
 from pathlib import Path

@@ -24,11 +24,12 @@ import pyarrow.parquet as pq
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
-from streamlets.channels.delta import DeltaChannel, DeltaTopic
 from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
 from streamlets.channels.delta.table import Table, create_table, open_table
+from streamlets.channels.delta.topic import DeltaTopic
 
 CONTRACT = parse_contract(json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}))
 RECORDS = 100

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from blueprint.comparison.descriptor import Queries
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.plan import Isolation, StreamletPlan
+
+if TYPE_CHECKING:  # descriptors are compared by a few commands only
+    from blueprint.comparison.descriptor import Queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import Catalog, LoadFailure, StreamletDescriptor
-from blueprint.comparison.descriptor import Queries
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.hocon import Layer, ObjectValue, resolve, shown_name
@@ -37,6 +36,7 @@ from blueprint.verification.rules.settings import queries_of_settings
 
 if TYPE_CHECKING:
     from blueprint.comparison import Change
+    from blueprint.comparison.descriptor import Queries
     from blueprint.comparison.findings import Against, AgainstOf
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from streamlets.channels.base import ChannelType
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "streamlets.channels"
 DEFAULT = "delta"
@@ -40,6 +43,8 @@ CHANNEL_TYPES = ChannelTypes()
 
 
 def _registered() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 

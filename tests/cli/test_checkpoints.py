@@ -14,7 +14,7 @@ from tests.streamlets.channels.topics import add, ids_of, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import position, written
 
 if TYPE_CHECKING:
-    from streamlets.channels.delta import DeltaTopic
+    from streamlets.channels.delta.topic import DeltaTopic
     from tests.cli.conftest import Flow
 
 

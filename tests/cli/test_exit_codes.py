@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.plan import TopicPlan
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.state_directory.directory import StateDirectory

@@ -12,7 +12,7 @@ import pytest
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow

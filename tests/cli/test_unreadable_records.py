@@ -11,12 +11,11 @@ import pytest
 from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets.channels.base import Txn
-from streamlets.channels.delta import DeltaTopic
 from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import UnreadableRecordsError
 from streamlets.channels.delta.source import Part, Reading, TopicReader
-from streamlets.channels.delta.topic import _declared
+from streamlets.channels.delta.topic import DeltaTopic, _declared
 from streamlets.contract.types import arrow_schema, spark_schema
 from streamlets.spark.failure import failure_of_text
 from tests.cli.conftest import Flow

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from blueprint.comparison.descriptor import Queries
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS
@@ -14,6 +14,9 @@ from blueprint.settings.checks import setting_findings
 from blueprint.settings.retry import RetryOptionError, option
 from blueprint.settings.values import retry_options, streamlet_settings
 from blueprint.spelling import alternatives, near
+
+if TYPE_CHECKING:
+    from blueprint.comparison.descriptor import Queries
 
 
 def settings(draft: Draft) -> Iterator[Diagnostic]:

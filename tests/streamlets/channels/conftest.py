@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from streamlets.channels.base import BatchWritten, Branch
-from streamlets.channels.delta import DeltaChannel, DeltaTopic
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.delta.topic import DeltaTopic
 from tests.streamlets.channels.topics import topic_plan
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlets.channels.base import Reader, TopicWriteError, Txn
-from streamlets.channels.delta import DeltaTopic
 from streamlets.channels.delta import compaction as compaction_module
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.compaction import Compaction, compact_table, worthwhile
@@ -25,6 +24,7 @@ from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices
 from streamlets.channels.delta.segments import Segment, Segments
 from streamlets.channels.delta.table import Table, open_table
+from streamlets.channels.delta.topic import DeltaTopic
 from tests.random_examples import examples
 from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, ids_of, made

@@ -166,7 +166,7 @@ def test_state_is_correct_after_a_second_execution(bench: Bench) -> None:
 def test_a_full_disk_is_one_clear_error(bench: Bench, small_disk: SmallDisk) -> None:
     """If the disk is full, the query fails with one sentence, and no data of the batch is visible. The batch succeeds
     once there is space."""
-    from streamlets.channels.delta import DeltaChannel
+    from streamlets.channels.delta.channel import DeltaChannel
 
     add(bench.topic("in"), 0, range(400_000))
     source = bench.read(inlet("in"))

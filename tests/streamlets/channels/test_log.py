@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlets.channels.base import Lag, TopicLostError, Txn
-from streamlets.channels.delta import DeltaChannel
 from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, last_checkpoint, maintain_topic
 from streamlets.channels.delta.offsets import Offset, Place

@@ -12,11 +12,12 @@ from deltalake import DeltaTable
 from blueprint.plan import Retention
 from blueprint.quantities import duration, memory_size
 from streamlets.channels.base import Dropped, Reader
-from streamlets.channels.delta import DeltaChannel, DeltaTopic
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic, write_checkpoint
 from streamlets.channels.delta.offsets import Offset, Place
 from streamlets.channels.delta.table import open_table
+from streamlets.channels.delta.topic import DeltaTopic
 from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, ids_of, made, topic_plan
 

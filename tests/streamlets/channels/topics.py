@@ -13,7 +13,8 @@ from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Txn
-from streamlets.channels.delta import DeltaChannel, DeltaTopic
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.contract.types import arrow_schema
 
 

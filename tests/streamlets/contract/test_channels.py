@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from blueprint.avro import Contract, parse_contract
 from streamlets.channels.base import Branch, Channel, TopicResource, Txn
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.contract import arrow_schema, spark_schema
 from streamlets.contract.relabel import relabel
 from streamlets.spark.session import active

@@ -13,7 +13,7 @@ from blueprint.avro.sources.loading import parse_contract
 from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_json
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Txn
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner.deployment import as_run, deployed
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.blueprint.comparison.described import application, unknown_queries

@@ -10,7 +10,7 @@ import pytest
 from blueprint.plan import Retention
 from blueprint.quantities import duration
 from streamlets.channels.base import Missed, Reader, TopicResource
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner import maintenance
 from streamlets.runner.maintenance import maintaining
 from tests.streamlets.channels.test_retention import reader_at

@@ -11,7 +11,7 @@ import pytest
 
 from blueprint.plan import ApplicationPlan, InletPlan, Retry, StreamletPlan
 from blueprint.quantities import Duration
-from streamlets.channels.delta import DeltaTopic
+from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.runner.events.model import (
     BatchStuck,
     Event,

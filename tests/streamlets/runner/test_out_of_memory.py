@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.processes import QUICK_JAVA, command_line, events, java_processes, killed_at_end, started_by, wait_until
 from blueprint.plan import TopicPlan
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

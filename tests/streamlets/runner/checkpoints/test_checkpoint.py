@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamlets.channels.base import Position
-from streamlets.channels.delta import DeltaTopic
+from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from streamlets.runner.checkpoints.readers import readers_below
 from tests.streamlets.channels.topics import READING, add, inlet, made

@@ -8,7 +8,7 @@ import pytest
 
 from blueprint.avro.model import Contract
 from streamlets.channels.base import Txn
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair

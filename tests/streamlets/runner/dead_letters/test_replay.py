@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.avro.model import Contract
 from streamlets.channels.base import TopicLostError, Txn
-from streamlets.channels.delta import DeltaTopic
+from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.runner.dead_letters.letters import DeadLetter, holds_dead_letters, letters_in, tallies
@@ -178,7 +178,7 @@ def test_a_replay_to_a_missing_topic_fails(tmp_path: Path) -> None:
 
 
 def _unmanaged(root: Path, name: str) -> DeltaTopic:
-    from streamlets.channels.delta import DeltaChannel
+    from streamlets.channels.delta.channel import DeltaChannel
     from tests.streamlets.channels.topics import topic_plan
 
     return DeltaChannel(root).topic(topic_plan(name, managed=False))

@@ -10,7 +10,7 @@ import pytest
 
 from streamlets import AvroInlet, AvroOutlet, Queries, Sink, SparkStreamlet, SparkStreamletLogic
 from streamlets.api.context import StreamingWrite
-from streamlets.channels.delta import DeltaChannel
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair
 from streamlets.runner.units.site import may_have_written
 from streamlets.testkit import StepFailedError, StreamletUnderTest, Testkit

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blueprint.plan import InletPlan
-from streamlets.channels.delta import DeltaTopic
+from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.runner.units.record_counts import backlog, rows_read
 from tests.streamlets.channels.topics import READING, add, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import position
