@@ -7,22 +7,27 @@ import json
 import re
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import Row
 from pyspark.sql.types import LongType, StructField, StructType
 from rich.console import Console
 
+from cli.output import live
 from cli.output.live import JsonView, LineView, TableView
 from streamlets.egress.terminal import TerminalWriter
 from streamlets.runner.events.model import (
+    BatchStuck,
     Event,
     RowsLate,
     RunEnded,
     RunStarted,
+    SparkStarting,
     UnitChanged,
     UnitHeld,
     UnitId,
+    UnitMeasured,
     UnitProgressed,
 )
 
@@ -113,6 +118,31 @@ def test_table() -> None:
     assert cells[1].startswith("backing-off")
     assert cells[2:4] == ["2,000", "1,800"]
     assert cells[5:] == ["4,000", "9", "3", "4"]
+
+
+RUNNING = [UnitChanged(100.0, UNIT, "running"), UnitMeasured(100.0, UNIT, {}, (4, 100.0))]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([SparkStarting(100.0, ("delays",))], "starting Spark"),
+        ([UnitChanged(100.0, UNIT, "starting", waiting="waiting for clicks")], "waiting for clicks"),
+        (RUNNING, "running, batch 2 h"),
+        ([*RUNNING, BatchStuck(7000.0, UNIT, 4, 100.0, 6900.0)], "running, stuck 2 h"),
+    ],
+)
+def test_the_table_shows_what_a_streamlet_waits_for(
+    events: list[Event], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For Spark, for its producers, or for a batch that takes long."""
+    monkeypatch.setattr(live, "time", SimpleNamespace(time=lambda: 7300.0))
+    out = io.StringIO()
+    with TableView("app/logs", Console(file=out, width=100, force_terminal=True, color_system=None)) as view:
+        for event in [RunStarted(100.0, "flights", ("delays",)), *events]:
+            view.event(event)
+    row = [line for line in out.getvalue().splitlines() if "delays" in line][-1]
+    assert re.split(r"  +", row.strip())[:2] == ["delays", expected]
 
 
 MISFIT = "ContractError: the rows do not fit the schema `Row`:\n  there is no column `x`\n  `y` is text"

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import ApplicationPlan
+from blueprint.plan import Access, ApplicationPlan, Retry, StreamletPlan
 from streamlets.runner import run as running
+from streamlets.runner.events.model import Event
+from streamlets.runner.events.status import RunStatus, fold
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -35,3 +37,39 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
     plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {})
     code, _ = running.run(plan, RunOptions(state), lambda event: None, print)
     assert code == 0
+
+
+def test_streamlets_wait_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While Spark starts, the views show that each streamlet waits for it."""
+    status = RunStatus()
+    waiting: list[tuple[str, str]] = []
+
+    def view(event: Event) -> None:
+        nonlocal status
+        status = fold(status, event)
+
+    def drivers(*_: Any, **__: Any) -> Any:
+        waiting.extend((streamlet.ref, streamlet.waiting) for streamlet in status.streamlets)
+        return SimpleNamespace(units=(), stop=lambda: None)
+
+    monkeypatch.setattr(running, "drivers_of", drivers)
+    descriptor: Any = None
+    streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in ("a", "b"))
+    plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), tuple(streamlets), (), {})
+    running.run(plan, RunOptions(StateDirectory(tmp_path, "weather")), view, print)
+    assert waiting == [("a", "starting Spark"), ("b", "starting Spark")]
+
+
+@pytest.mark.parametrize(("access", "mode"), [("owner", 0o700), ("group", 0o750)])
+def test_the_setting_decides_who_may_read_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, access: Access, mode: int
+) -> None:
+    """A run sets the mode of the state directory, also of one that exists with another mode."""
+    state = StateDirectory(tmp_path, "weather")
+    state.directory.mkdir()
+    state.directory.chmod(0o755)
+    monkeypatch.setattr(running, "drivers_of", lambda *_, **__: SimpleNamespace(units=(), stop=lambda: None))
+    plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {}, state_access=access)
+    running.run(plan, RunOptions(state), lambda event: None, print)
+    for directory in (state.directory, state.topics, state.checkpoints, state.logs):
+        assert directory.stat().st_mode & 0o777 == mode

@@ -34,8 +34,8 @@ from streamlets.spark.failure import Failure
 class FakeDriver:
     """A driver that reports to have carried out its orders."""
 
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
+    def __init__(self, wire: Wire, java: subprocess.Popen[bytes]) -> None:
+        self.wire, self.java = wire, java
         self.runs: dict[UnitId, int] = {}
 
     def start(self, unit: UnitId, run: int) -> None:
@@ -59,7 +59,9 @@ class FakeDriver:
                 self.wire.send(Ended(unit, run, Failure("it broke")))
             case "lost" if run == 1:
                 self.wire.send(Started(unit, run))
+                self.java.kill()
                 self.wire.send(Lost(Failure("Java exited"), frozenset(unit.streamlet for unit in self.runs)))
+                os._exit(1)
             case _:
                 print(f"{unit} prints")
                 self.wire.send(Started(unit, run))
@@ -108,7 +110,7 @@ def main() -> None:
         time.sleep(1)
     java = subprocess.Popen(["sleep", "1000"], start_new_session=True)  # unlike Java, it does not exit by itself
     wire.send(SparkReady(java.pid))
-    driver = FakeDriver(wire)
+    driver = FakeDriver(wire, java)
     while (order := wire.receive()) is not None and not isinstance(order, End):
         driver.carry_out(order)
     java.kill()

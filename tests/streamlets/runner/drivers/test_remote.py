@@ -205,15 +205,17 @@ def test_the_exit_of_a_driver_is_noticed_although_its_fork_is_running(run: Run) 
     run.up("forks")
 
 
-def test_a_driver_that_reports_the_loss_of_java_keeps_running(run: Run) -> None:
-    """Only its units have failed, and are started again in the same process."""
+def test_a_driver_that_has_lost_java_is_replaced(run: Run) -> None:
+    """It reports the loss, which is the failure of its units, and exits. They start in a new process; other drivers
+    keep theirs."""
     run.driver("lost")
     run.driver("a")
-    run.until(lambda: run.causes("lost", "backing-off") == ["Java exited"])
+    before = run.process("lost")
+    run.until(lambda: run.causes("lost", "backing-off") != [])
     run.up("lost", "a")
+    assert run.causes("lost", "backing-off")[0] == "Java exited"
+    assert run.process("lost", after=before)
     assert run.states("a") == ["starting", "running"]
-    run.process("lost")
-    assert len([line for line in run.printed if line.startswith("lost is driver")]) == 1
 
 
 def test_a_driver_that_does_not_start_is_a_failure_with_the_reason(run: Run, capfd: pytest.CaptureFixture[str]) -> None:

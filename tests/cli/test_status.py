@@ -1,0 +1,91 @@
+"""What `flow status` shows of running streamlets, from the status file of a run without Spark."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.output.batches import long_batch
+from streamlets.runner.events.model import (
+    BatchStuck,
+    Event,
+    RunStarted,
+    SparkStarting,
+    UnitChanged,
+    UnitId,
+    UnitMeasured,
+    UnitProgressed,
+)
+from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.state_directory.directory import StateDirectory
+from tests.cli.conftest import Flow
+
+MEAN = UnitId("mean", "out")
+AGE = 7200.0  # shown as 2 h, as is a time up to a minute longer
+Status = Callable[..., list[str]]
+
+
+@pytest.fixture
+def status(flow: Flow, tmp_path: Path) -> Status:
+    """Return a function that shows the status of a running application `plant` with the streamlet `mean` after some
+    events: the lines below the headline."""
+
+    def show(*events: Event) -> list[str]:
+        state = StateDirectory(tmp_path / ".flow", "plant")
+        with state.locked():
+            file = StatusFile(state.status_file)
+            for event in (RunStarted(time.time(), "plant", ("mean",)), *events):
+                file.event(event)
+            file.write(time.time())
+            result = flow("status", str(tmp_path))
+        assert result.code == 0, result.err
+        return result.out.splitlines()[2:]
+
+    return show
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line of the table."""
+    return re.split(r"  +", line.strip())
+
+
+def test_a_batch_that_takes_long_has_its_age(status: Status) -> None:
+    """It follows the state; a stuck batch is called stuck, and the status shows where it is."""
+    began = time.time() - AGE
+    running = (
+        UnitChanged(began, MEAN, "running"),
+        UnitMeasured(began, MEAN, {"in": 7}, (4, began)),
+    )
+    _, row = status(*running)
+    assert cells(row)[:2] == ["mean", "running, batch 2 h"]
+    _, row, _, *stuck = status(*running, BatchStuck(began, MEAN, 4, began, AGE, ("plant.py:7 in each",)))
+    assert cells(row)[:2] == ["mean", "running, stuck 2 h"]
+    assert stuck == ["mean.out: stuck: batch 4 has been running for 2 h", "  at plant.py:7 in each"]
+
+
+def test_the_age_of_a_short_batch_is_not_shown() -> None:
+    """Streaming queries always have a running batch. A stuck one is shown, however short `stuck-after` is."""
+    assert [long_batch(seconds, stuck=False) for seconds in (9.9, 10.0)] == ["", ", batch 10 s"]
+    assert long_batch(3.0, stuck=True) == ", stuck 3 s"
+
+
+def test_what_a_starting_streamlet_waits_for(status: Status) -> None:
+    """First for Spark; in a bounded run then for its producers."""
+    now = time.time()
+    _, row = status(SparkStarting(now, ("mean",)))
+    assert cells(row)[:2] == ["mean", "starting Spark"]
+    _, row = status(UnitChanged(now, UnitId("mean", ""), "starting", waiting="waiting for gauges"))
+    assert cells(row)[:2] == ["mean", "waiting for gauges"]
+
+
+def test_late_rows_are_counted(status: Status) -> None:
+    """The column has the sum since the start of the run, like that of dead letters."""
+    now = time.time()
+    batch = UnitProgressed(now, MEAN, 0, 1200, late=1000, dead_letters=2)
+    columns, row = status(UnitChanged(now, MEAN, "running"), batch, batch)
+    assert cells(columns)[-2:] == ["late", "dead letters"]
+    assert cells(row)[-2:] == ["2,000", "4"]

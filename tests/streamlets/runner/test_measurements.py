@@ -1,0 +1,87 @@
+"""What a run reports about its units besides their states, with a unit without Spark."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from blueprint.plan import ApplicationPlan, InletPlan, Retry, StreamletPlan
+from streamlets.runner import observer
+from streamlets.runner import run as running
+from streamlets.runner.events.model import Event, RowsLate, UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.run import RunOptions
+from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.runner.supervision.facts import Ended, Progressed, Started
+from tests.streamlets.channels.topics import READING, add, made, topic_plan
+from tests.streamlets.runner.supervision.bench import Fake
+
+MEAN = UnitId("mean", "out")
+PATIENCE = 20.0
+
+
+class Run:
+    """A run of the streamlet `mean` on the topic `readings`. Its only unit reports a batch with late rows, and ends
+    once an event of a kind was emitted, or after `PATIENCE` seconds without one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = StateDirectory(folder, "plant")
+        self.events: list[Event] = []
+        self.emitted = threading.Event()
+
+    def until(self, kind: type[Event]) -> None:
+        """Run until an event of this kind was emitted."""
+
+        def view(event: Event) -> None:
+            self.events.append(event)
+            if isinstance(event, kind):
+                self.emitted.set()
+
+        descriptor: Any = None
+        inlet = InletPlan("mean", "in", "rows", READING, "readings")
+        mean = StreamletPlan("mean", "plant.Mean", descriptor, {}, (inlet,), (), None, Retry(), {}, {}, {})
+        plan = ApplicationPlan("plant", "blueprint.conf", str(self.state.root), (mean,), (topic_plan("readings"),), {})
+        code, _ = running.run(plan, RunOptions(self.state), view, print)
+        assert code == 0
+
+    def drivers(self, *_: Any, report: Callable[[Any], None], **__: Any) -> Any:
+        """Return drivers with the unit."""
+
+        def end(run: int) -> None:
+            self.emitted.wait(PATIENCE)
+            report(Ended(MEAN, run))
+
+        class Unit(Fake):
+            def start(self, run: int) -> None:
+                report(Started(MEAN, run))
+                report(Progressed(run, UnitProgressed(1.0, MEAN, 0, 10, late=3)))
+                threading.Thread(target=end, args=(run,), daemon=True).start()
+
+        return SimpleNamespace(units=(Unit(MEAN, bounded=True),), stop=lambda: None)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A run that has not started."""
+    run = Run(tmp_path)
+    monkeypatch.setattr(running, "drivers_of", run.drivers)
+    return run
+
+
+def test_late_rows_are_reported(run: Run) -> None:
+    """They are shown and logged when the first ones are dropped, and once more before the run ends."""
+    run.until(RowsLate)
+    assert [event.rows for event in run.events if isinstance(event, RowsLate)] == [3, 3]
+    assert (run.state.logs / "run.log").read_text().count("dropped at least 3 late rows") == 2
+
+
+def test_the_backlog_is_measured_while_the_run_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner counts the records of topics that a query has not committed."""
+    monkeypatch.setattr(observer, "EVERY", 0.01)
+    add(made(run.state.topics), 0, range(10))
+    run.until(UnitMeasured)
+    assert {"in": 10} in [event.backlog for event in run.events if isinstance(event, UnitMeasured)]
