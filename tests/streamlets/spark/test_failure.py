@@ -192,9 +192,9 @@ def test_a_cause_is_bounded() -> None:
 
 
 def test_of_a_deleted_topic_each_remedy_is_named_once(tmp_path: Path) -> None:
-    """The mildest first: put it back, reset the readers, delete everything."""
+    """The mildest first: restore it, reset the readers, delete everything."""
     failure = failure_of(topic_lost(tmp_path / "clicks"), building=False)
-    told = failure.cause_with(failure.fatal)
-    places = [told.index(remedy) for remedy in ("put the directory back", "flow checkpoints reset", "--fresh")]
+    text = failure.cause_with(failure.fatal)
+    places = [text.index(remedy) for remedy in ("restore the directory", "flow checkpoints reset", "--fresh")]
     assert places == sorted(places)
-    assert [told.count(remedy) for remedy in ("back", "reset", "--fresh")] == [1, 1, 1]
+    assert [text.count(remedy) for remedy in ("restore", "checkpoints reset", "--fresh")] == [1, 1, 1]
