@@ -30,12 +30,6 @@ def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Itera
         DamagedCheckpointError: the checkpoint cannot be repaired safely.
     """
     _remove_temporary_files(directory)
-    yield from _repair_damage(directory, written)
-    if latest(directory / "offsets") is None and latest(directory / "commits") is None:
-        _move_state_away(directory)
-
-
-def _repair_damage(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Iterator[str]:
     checkpoint = read_checkpoint(directory)
     if not checkpoint.damage:
         return
@@ -52,6 +46,8 @@ def _repair_damage(directory: Path, written: Callable[[Checkpoint, int], bool]) 
         if planned == commits or written(checkpoint, planned):
             raise _unrepairable(checkpoint, f"batch {planned} was written, but the records that it read are unknown")
         _move_away(directory, "offsets", planned)
+        if planned == 0:
+            _move_state_away(directory)
         yield (
             f"offsets/{planned} of its checkpoint was damaged: batch {planned} is planned again, nothing of it was "
             "written"
@@ -74,7 +70,11 @@ def _remove_temporary_files(directory: Path) -> None:
 
 
 def _move_state_away(directory: Path) -> None:
-    """Move state that no batch has committed out of Spark's sight, which otherwise refuses to begin batch 0."""
+    """Move the state of an unplanned batch 0 to where Spark does not read it: Spark does not begin batch 0 with state.
+
+    State whose logs are missing for another reason stays, and Spark refuses to start: topics would drop what a query
+    writes in a batch that they already have under its id.
+    """
     state = directory / "state"
     if state.is_dir():
         (directory / DAMAGED).mkdir(exist_ok=True)

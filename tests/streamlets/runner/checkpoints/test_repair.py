@@ -96,16 +96,29 @@ def test_what_spark_was_writing_when_it_was_killed_is_deleted(tmp_path: Path) ->
     assert sorted(folder.rglob("*")) == before
 
 
-def test_state_without_a_batch_is_put_aside(tmp_path: Path) -> None:
-    """Of a query that was killed in its first batch; with a batch the state stays."""
+def test_the_state_of_an_unplanned_first_batch_is_moved_away(tmp_path: Path) -> None:
+    """Spark begins no batch 0 with state. The state of other batches stays."""
+    folder = tmp_path / "s" / "q"
+    for directory in ("offsets", "state/0"):
+        (folder / directory).mkdir(parents=True)
+    (folder / "offsets" / "0").touch()
+    (message,) = repair(folder, lambda checkpoint, batch: False)
+    assert "batch 0" in message
+    assert not (folder / "state").exists()
+    whole = written(tmp_path, "s.r", BATCHES, 2)
+    (whole / "offsets" / "3").write_bytes(b"v2\n{")
+    (whole / "state" / "0").mkdir(parents=True, exist_ok=True)
+    assert len(list(repair(whole, never))) == 1
+    assert (whole / "state" / "0").is_dir()
+
+
+def test_state_whose_logs_are_missing_stays(tmp_path: Path) -> None:
+    """Spark refuses it. With another start from batch 0 topics would drop the batches that they have under this id."""
     folder = tmp_path / "s" / "q"
     (folder / "state" / "0").mkdir(parents=True)
-    assert list(repair(folder, always)) == []
-    assert not (folder / "state").exists()
-    whole = written(tmp_path, "s.r", BATCHES, 3)
-    (whole / "state" / "0").mkdir(parents=True, exist_ok=True)
-    assert list(repair(whole, always)) == []
-    assert (whole / "state" / "0").is_dir()
+    for answer in (always, never):
+        assert list(repair(folder, answer)) == []
+        assert (folder / "state" / "0").is_dir()
 
 
 def test_the_channel_knows_what_was_written(tmp_path: Path) -> None:

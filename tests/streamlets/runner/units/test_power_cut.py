@@ -94,7 +94,7 @@ def test_a_batch_is_planned_again_only_when_nothing_of_it_was_written(
         assert "batch 1 is planned again" in next(iter(repair(folder, written)))
 
 
-@pytest.mark.parametrize("killed", ["offsets/.0.a-b.tmp", "commits/.0.a-b.tmp", "state/0/_metadata/metadata"])
+@pytest.mark.parametrize("killed", ["offsets/.0.a-b.tmp", "commits/.0.a-b.tmp"])
 def test_a_kill_in_the_first_batch(kit: Testkit, killed: str) -> None:
     """Spark refuses to begin batch 0 where there is any file in these directories."""
     app = kit.streamlet(Copy, ref="copy")
@@ -106,6 +106,19 @@ def test_a_kill_in_the_first_batch(kit: Testkit, killed: str) -> None:
     with pytest.raises(StepFailedError, match="LOCATION_NOT_EMPTY"):
         app.step()
     assert list(repair(folder, lambda checkpoint, batch: True)) == []
+    assert app.step().rows_in == 1
+
+
+def test_a_power_cut_in_the_first_batch(kit: Testkit) -> None:
+    """The plan of the batch is empty, and there is state: the batch is planned again, without that state."""
+    app = kit.streamlet(Copy, ref="copy")
+    app.inlet("in").put([{"src": "a"}])
+    folder = kit.folder / "copy" / "checkpoints" / "copy" / "sink"
+    for file in ("offsets/0", "state/0/_metadata/metadata"):
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).touch()
+    (message,) = repair(folder, lambda checkpoint, batch: False)
+    assert "batch 0" in message
     assert app.step().rows_in == 1
 
 
