@@ -415,8 +415,8 @@ class Channel(Protocol):
 
     name: str
 
-    def topics(self) -> tuple[str, ...]:
-        """Return the names of the topics that are stored in the directory of the channel, sorted; () if the channel
+    def topics(self) -> tuple[str, ...] | None:
+        """Return the names of the topics that are stored in the directory of the channel, sorted; None if the channel
         stores topics elsewhere."""
 
     def topic(self, plan: TopicPlan) -> TopicResource:

@@ -32,8 +32,10 @@ def stored_topics(state: StateDirectory) -> tuple[TopicResource, ...]:
     described = _described_topics(state)
     topics: list[TopicResource] = []
     for channel_name, channel in stored_channels(state).items():
-        names = {*channel.topics(), *(name for of, name in described if of == channel_name and not channel.topics())}
-        topics += [channel.topic(TopicPlan(name, name, channel_name, False, (), (), {})) for name in sorted(names)]
+        names = channel.topics()
+        if names is None:
+            names = tuple(sorted(name for of, name in described if of == channel_name))
+        topics += [channel.topic(TopicPlan(name, name, channel_name, False, (), (), {})) for name in names]
     return tuple(topics)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,16 @@ def test_topics_as_a_table(flow: Flow, state: Path) -> None:
     assert result.code == 0
     assert any("records" in line and "25" in line for line in result.out.splitlines())
     assert any("empty" in line and " 0 " in line for line in result.out.splitlines())
+
+
+def test_topics_that_were_deleted_are_not_listed(flow: Flow, state: Path) -> None:
+    """The descriptor of the last run still names them."""
+    descriptor = {"topics": {"records": {"name": "records"}, "empty": {"name": "empty"}}}
+    (state / "app" / "descriptor.json").write_text(json.dumps(descriptor))
+    (state / "app" / "lock").touch()
+    shutil.rmtree(state / "app" / "topics")
+    result = flow("topics", "--state-dir", str(state))
+    assert (result.code, result.out) == (0, "app: no topics yet\n")
 
 
 def test_topics_as_data(flow: Flow, state: Path) -> None:
