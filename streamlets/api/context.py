@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from blueprint.plan import Trigger
     from streamlets.api.source_location import SourceLocation
-    from streamlets.channels.base import BatchRecord, BatchWritten
+    from streamlets.batches import BatchRecord, BatchWritten
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from blueprint.plan import Trigger
-    from streamlets.channels.base import BatchRecord
+    from streamlets.batches import BatchRecord
 
 StreamletT = TypeVar("StreamletT", bound=HasShape)
 T = TypeVar("T")

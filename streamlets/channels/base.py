@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from blueprint.catalog import ChannelTraits
     from blueprint.plan import InletPlan, OutletPlan, TopicPlan
+    from streamlets.batches import BatchWritten
     from streamlets.channels.replays import Replays
 
 
@@ -146,29 +147,6 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchWritten:
-    """A batch of a query that has been written to its topics. A replay of the batch reports it again.
-
-    Arguments:
-        streamlet: the name of the streamlet.
-        query: the name of the query within the streamlet.
-        batch: the number of the batch in Spark.
-        rows: the number of records by outlet name.
-        dead_letters: the number of records that broke a contract.
-        replayed: whether an earlier attempt had decided the content of the batch.
-        executions: how often Spark executed the plan of the batch, and so counted its input rows.
-    """
-
-    streamlet: str
-    query: str
-    batch: int
-    rows: Mapping[str, int]
-    dead_letters: int = 0
-    replayed: bool = False
-    executions: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class WriterSummary:
     """The records of a topic that were written with one schema.
 
@@ -218,25 +196,6 @@ class TopicWriteError(Exception):
 
 class BrokenRowsError(Exception):
     """Rows break the contract of an outlet that does not allow it; the message has their number and an example."""
-
-
-class BatchRecord(Protocol):
-    """What a writer that is not a channel, such as a sink, remembers of the batches of a query."""
-
-    def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether data of a batch may have been written, or its content decided.
-
-        Arguments:
-            id: the id that Spark stores in the checkpoint of the query.
-            batch: the number of the batch.
-        """
-
-    def forget(self, id: str) -> None:
-        """Remove what is stored for the unfinished batches of a query that starts with a new checkpoint.
-
-        Arguments:
-            id: the id that Spark stored in the previous checkpoint of the query.
-        """
 
 
 class TopicResource(Protocol):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.channels.base import BatchWritten
+from streamlets.batches import BatchWritten
 from streamlets.egress.compaction import Compaction
 from streamlets.egress.errors import ExistingFilesError, SinkError
 from streamlets.egress.record import FilesRecord

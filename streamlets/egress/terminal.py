@@ -20,9 +20,6 @@ class TerminalRecord:
         """Return False: a batch is not stored."""
         return False
 
-    def forget(self, id: str) -> None:
-        """Do nothing: nothing is stored."""
-
 
 @dataclass(frozen=True, slots=True)
 class TerminalWriter:

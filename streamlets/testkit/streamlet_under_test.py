@@ -12,7 +12,8 @@ from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
 from blueprint.spelling import suggestion
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.channels.base import BatchWritten, Channel, TopicResource
+from streamlets.batches import BatchWritten
+from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.egress.capabilities import SINKS
 from streamlets.egress.sink import Sink, spark_options

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.channels.base import BatchWritten, BrokenRowsError, TopicWriteError, Txn
+from streamlets.batches import BatchWritten
+from streamlets.channels.base import BrokenRowsError, TopicWriteError, Txn
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.conformity import ORIGINAL, REASON, Broken, Place, with_reasons, write_both, write_valid

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.plan import OutletPlan, TopicPlan
-from streamlets.channels.base import (
-    BatchWritten,
-    Branch,
-    TopicResource,
-)
+from streamlets.batches import BatchWritten
+from streamlets.channels.base import Branch, TopicResource
 from streamlets.channels.delta.batch import BatchWriter, Target
 from streamlets.channels.delta.inspection import topics_in
 from streamlets.channels.delta.layout import layout

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.api.context import SparkStreamletContext, all_rows
 from streamlets.api.errors import StreamletError
-from streamlets.channels.base import BatchWritten, Branch, Channel, TopicResource
+from streamlets.batches import BatchWritten
+from streamlets.channels.base import Branch, Channel, TopicResource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

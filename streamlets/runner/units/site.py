@@ -12,7 +12,8 @@ from blueprint.catalog import LoadFailure
 from blueprint.plan import AvailableNow, StreamletPlan, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
-from streamlets.channels.base import BatchWritten, Channel, TopicResource
+from streamlets.batches import BatchWritten
+from streamlets.channels.base import Channel, TopicResource
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
 from streamlets.runner.checkpoints.repair import repair

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from blueprint.plan import AvailableNow, Retry
 from streamlets.api.context import StreamingWrite
 from streamlets.api.retry_options import retry_of
-from streamlets.channels.base import BatchWritten
+from streamlets.batches import BatchWritten
 from streamlets.runner.events.model import BatchStuck, UnitId
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers

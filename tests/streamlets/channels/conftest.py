@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamlets.channels.base import BatchWritten, Branch
+from streamlets.batches import BatchWritten
+from streamlets.channels.base import Branch
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.topic import DeltaTopic
 from tests.streamlets.channels.topics import topic_plan

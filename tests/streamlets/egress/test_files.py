@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from streamlets.channels.base import BatchWritten
+from streamlets.batches import BatchWritten
 from streamlets.egress import files
 from streamlets.egress.compaction import Compaction
 from streamlets.egress.files import FilesWriter

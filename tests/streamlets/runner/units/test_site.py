@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.plan import Retry, StreamletPlan
-from streamlets.channels.base import BatchWritten
+from streamlets.batches import BatchWritten
 from streamlets.runner.units.site import Site
 from streamlets.spark.listener import QueryListener
 

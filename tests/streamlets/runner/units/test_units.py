@@ -16,7 +16,7 @@ import pytest
 
 from blueprint.plan import Retry, StreamletPlan
 from streamlets.api.context import StreamingWrite
-from streamlets.channels.base import BatchWritten
+from streamlets.batches import BatchWritten
 from streamlets.runner.checkpoints.checkpoint import latest
 from streamlets.runner.events.model import BatchStuck, UnitId
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started

@@ -1,0 +1,42 @@
+"""What channels and sinks report about the batches that they write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWritten:
+    """A batch of a query that has been written. A replay of the batch reports it again.
+
+    Arguments:
+        streamlet: the name of the streamlet.
+        query: the name of the query within the streamlet.
+        batch: the number of the batch in Spark.
+        rows: the number of records by outlet name, or by what a sink calls its output.
+        dead_letters: the number of records that broke a contract.
+        replayed: whether an earlier attempt had decided the content of the batch.
+        executions: how often Spark executed the plan of the batch, and so counted its input rows.
+    """
+
+    streamlet: str
+    query: str
+    batch: int
+    rows: Mapping[str, int]
+    dead_letters: int = 0
+    replayed: bool = False
+    executions: int = 1
+
+
+class BatchRecord(Protocol):
+    """The batches of a query that a sink has written."""
+
+    def may_have_written(self, id: str, batch: int) -> bool:
+        """Return whether data of a batch may have been written, or its content decided.
+
+        Arguments:
+            id: the id that Spark stores in the checkpoint of the query.
+            batch: the number of the batch.
+        """
