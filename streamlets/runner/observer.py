@@ -118,7 +118,7 @@ class Observer:
     def _checkpoints_of(self, unit: UnitStatus) -> Iterator[Checkpoint]:
         """Yield the checkpoint of a query, or of a streamlet with unknown queries all checkpoints in its directory."""
         parent = self._checkpoints / unit.unit.streamlet
-        for directory in [parent / unit.unit.query] if unit.unit.query else sorted(parent.glob("*")):
+        for directory in [parent / unit.unit.part] if unit.unit.part else sorted(parent.glob("*")):
             numbers = latest(directory / "offsets"), latest(directory / "commits")
             read_numbers, checkpoint = self._read.get(directory, (None, None))
             if checkpoint is None or read_numbers != numbers:

@@ -41,7 +41,7 @@ def held_rows(
     for unit, holder in units.items():
         if holder.rows == 0:
             continue
-        checkpoint = checkpoints / unit.streamlet / unit.query
+        checkpoint = checkpoints / unit.streamlet / unit.part
         stateful = operators(checkpoint)
         for number, name in stateful:
             operator = stateful_operator(name)

@@ -121,7 +121,7 @@ class Driver:
         if not self._host.alive:
             return
         holders = {
-            unit: Holder(self._sites[unit.streamlet].output_modes.get(unit.query, ""), count)
+            unit: Holder(self._sites[unit.streamlet].output_modes.get(unit.part, ""), count)
             for unit, count in rows.items()
         }
         yield from held_rows(self._host.spark().session, holders, self._checkpoints, time.time)

@@ -97,7 +97,7 @@ def log_record(event: Event, stamp: str, application: str) -> str:
 def log_failure(unit: UnitId, text: str, stamp: str, application: str) -> str:
     """Return the full text of a failure as a log record in JSON."""
     head = {"timestamp": stamp, "level": "error", "event": "failure", "application": application}
-    return _dumped(head | {"streamlet": unit.streamlet, "query": unit.query, "text": text})
+    return _dumped(head | {"streamlet": unit.streamlet, "query": unit.part, "text": text})
 
 
 def _level(event: Event) -> str:
@@ -123,7 +123,7 @@ def _plain(event: Event) -> dict[str, object]:
     fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
     unit = fields.pop("unit", None)
     if unit is not None:
-        fields = {"streamlet": unit.streamlet, "query": unit.query} | fields
+        fields = {"streamlet": unit.streamlet, "query": unit.part} | fields
     return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 

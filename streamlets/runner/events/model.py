@@ -11,13 +11,18 @@ State = Literal["starting", "running", "backing-off", "stopped", "completed", "f
 
 @dataclass(frozen=True, slots=True)
 class UnitId:
-    """The id of a supervised unit: a query of a streamlet, or with an empty query a streamlet as a whole."""
+    """The id of a supervised unit.
+
+    Arguments:
+        streamlet: the name of the streamlet.
+        part: the part of the streamlet, such as the name of a query; empty for the streamlet as a whole.
+    """
 
     streamlet: str
-    query: str
+    part: str = ""
 
     def __str__(self) -> str:
-        return f"{self.streamlet}.{self.query}" if self.query else self.streamlet
+        return f"{self.streamlet}.{self.part}" if self.part else self.streamlet
 
 
 @dataclass(frozen=True, slots=True)

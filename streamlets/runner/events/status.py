@@ -210,7 +210,7 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
         case UnitChanged(unit=id):
             units = dict(status.units)
             units[id] = _changed(units.get(id), event)
-            if id.query:  # a streamlet as a whole is a unit only until its queries are known
+            if id.part:  # a streamlet as a whole is a unit only until its queries are known
                 units.pop(UnitId(id.streamlet, ""), None)
             return replace(status, units=units)
         case UnitProgressed(unit=id) if id in status.units:
@@ -324,7 +324,7 @@ def _running_json(unit: UnitStatus, now: float) -> dict[str, object] | None:
 
 def _unit_json(unit: UnitStatus, now: float) -> dict[str, object]:
     return {
-        "query": unit.unit.query,
+        "query": unit.unit.part,
         "state": unit.state,
         "paused": unit.paused,
         "since": unit.since,

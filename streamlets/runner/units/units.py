@@ -210,10 +210,10 @@ class QueryUnit(_SparkUnit):
 
     def _built(self) -> StreamingWrite:
         for item in self._site.build():
-            if isinstance(item, StreamingWrite) and item.query == self.id.query:
+            if isinstance(item, StreamingWrite) and item.query == self.id.part:
                 return item
         raise LoadError(
-            f"`build_streaming_queries` did not return the query `{self.id.query}` again: use the same names each time"
+            f"`build_streaming_queries` did not return the query `{self.id.part}` again: use the same names each time"
         )
 
 

@@ -138,11 +138,11 @@ def test_a_plan_has_the_operators_of_the_checkpoint(
     planned = described(plan_tree(frame), mode, named=True).operators
     running = (
         frame.writeStream.format("noop").outputMode(mode).trigger(availableNow=True)
-        .option("checkpointLocation", str(tmp_path / UNIT.streamlet / UNIT.query)).start()
+        .option("checkpointLocation", str(tmp_path / UNIT.streamlet / UNIT.part)).start()
     )  # fmt: skip
     running.awaitTermination(120)
     assert tuple(sorted(planned)) == names
-    assert tuple(sorted(name for _, name in operators(tmp_path / UNIT.streamlet / UNIT.query))) == names
+    assert tuple(sorted(name for _, name in operators(tmp_path / UNIT.streamlet / UNIT.part))) == names
     assert {stateful_operator(name) for name in names} <= set(STATEFUL_OPERATORS)
 
     events = list(held_rows(spark, {UNIT: Holder(mode)}, tmp_path, lambda: 0.0))

@@ -103,7 +103,7 @@ class Run:
 
     def changes(self, state: str) -> list[UnitChanged]:
         """The events of entering a state, of the query."""
-        return [e for e in self.events if isinstance(e, UnitChanged) and e.state == state and e.unit.query]
+        return [e for e in self.events if isinstance(e, UnitChanged) and e.state == state and e.unit.part]
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tup
     query = (
         left.join(right, (left.l == right.r) & (left.ts == right.other))
         .writeStream.format("noop")
-        .option("checkpointLocation", str(root / "checkpoints" / UNIT.streamlet / UNIT.query))
+        .option("checkpointLocation", str(root / "checkpoints" / UNIT.streamlet / UNIT.part))
         .trigger(availableNow=True)
         .start()
     )

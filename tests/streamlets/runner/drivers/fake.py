@@ -51,7 +51,7 @@ class FakeDriver:
                 self.wire.send(Started(unit, run))
             case "garbage" if run == 1:
                 self.wire._end.sendall(b"Traceback (most recent call last): and so on, for ever and ever")
-            case "split" if not unit.query:
+            case "split" if not unit.part:
                 parts = tuple(QueryPart(UnitId("split", name), Retry(max_attempts=5), False) for name in ("x", "y"))
                 self.wire.send(UnitBecame(unit, run, parts))
             case "failing" if run == 1:

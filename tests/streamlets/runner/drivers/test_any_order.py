@@ -123,7 +123,7 @@ class Drivers(RuleBasedStateMachine):
         life = data.draw(st.sampled_from(self.processes(up=True, live=True)))
         unit = data.draw(st.sampled_from(sorted(life.live, key=str)))
         run = life.live[unit]
-        if unit.query or data.draw(st.booleans()):
+        if unit.part or data.draw(st.booleans()):
             if unit not in life.started:
                 life.started.add(unit)
                 life.hear(Started(unit, run))
