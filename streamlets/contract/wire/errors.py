@@ -1,0 +1,28 @@
+"""Why a message is not a record."""
+
+from __future__ import annotations
+
+
+class WireError(Exception):
+    """A message that is not a record of its topic. The text is the reason, without a full stop."""
+
+
+class UndecodableError(WireError):
+    """The bytes of a message do not match its format or the schema of its writer."""
+
+
+class UnknownSchemaError(WireError):
+    """The schema of a message's writer is not known.
+
+    Arguments:
+        schema: the fingerprint or the id of the schema, as the message has it.
+        message: the text of the error.
+    """
+
+    def __init__(self, schema: str, message: str) -> None:
+        super().__init__(message)
+        self.schema = schema
+
+
+class TombstoneError(WireError):
+    """A message without a value, with which Kafka marks a deleted key."""
