@@ -23,8 +23,7 @@ import pyarrow.parquet as pq
 
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import TopicPlan
-from streamlets.channels.base import Txn
-from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic

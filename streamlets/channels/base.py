@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from blueprint.avro.model import Contract
 
@@ -34,19 +34,6 @@ METADATA_DDL = "struct<position:string,sequence:bigint,timestamp:timestamp,key:b
 `position` and `sequence` together identify a record within its topic. `timestamp` is the time of its commit. `key` and
 `headers` are null on channels that do not have them.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Txn:
-    """An identifier that makes a write idempotent.
-
-    Arguments:
-        writer: the id of the writer, the same after a restart.
-        sequence: the number of the write, larger than that of each earlier write of this writer.
-    """
-
-    writer: str
-    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +181,54 @@ class TopicWriteError(Exception):
     """Records could not be stored, for example on a full disk. No record of the write was published."""
 
 
+class WriterFencedError(Exception):
+    """The writer has been opened again with a higher epoch. No record of the write was published."""
+
+
 class BrokenRowsError(Exception):
     """Rows break the contract of an outlet that does not allow it; the message has their number and an example."""
+
+
+class Appender(Protocol):
+    """Appends records to a topic without Spark, for one writer. The topic is opened and checked once, so that frequent
+    appends are cheap. It is a context manager, and is used by one thread at a time.
+
+    An append that fails can be repeated with the same sequence.
+    """
+
+    @property
+    def last(self) -> int | None:
+        """The sequence of the writer's last committed append, with any contract; None before the first one."""
+
+    @property
+    def marker(self) -> bytes | None:
+        """The last marker that the writer has committed; None if there is none."""
+
+    def append(self, rows: Iterable[pa.RecordBatch], sequence: int, *, marker: bytes | None = None) -> bool:
+        """Append records in one commit, which is durable when this returns.
+
+        Arguments:
+            rows: the records, with the Arrow schema of the contract; not iterated if the sequence was committed before.
+            sequence: the number of the append, larger than that of each earlier one of this writer, and the same when
+                it is repeated.
+            marker: replaces the writer's marker in the same commit, such as the place in a source from which to
+                continue; None keeps it.
+
+        Returns:
+            Whether the records were appended; False if this sequence, or a later one, was committed before.
+
+        Raises:
+            WriterFencedError: the writer has been opened with a higher epoch.
+            TopicLostError: the topic no longer exists.
+            TopicWriteError: the records could not be stored.
+        """
+
+    def close(self) -> None:
+        """Release the resources. Records that were appended are not affected."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class TopicResource(Protocol):
@@ -223,23 +256,23 @@ class TopicResource(Protocol):
             metadata: whether to add the column `_meta`.
         """
 
-    def append(
-        self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn, *, partition_by: tuple[str, ...] = ()
-    ) -> Position:
-        """Append records without Spark, unless the same transaction has been committed before.
+    def appender(
+        self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
+    ) -> Appender:
+        """Open the topic for appending records without Spark.
 
         Arguments:
-            rows: the records, with the Arrow schema of the contract.
             contract: the contract that the records are written with.
-            txn: identifies the write.
+            writer: the id of the writer, the same after a restart.
+            epoch: the generation of the writer. A writer that opens with a higher epoch fences those with lower ones:
+                their next append raises an error and publishes nothing. Writers with the same epoch do not fence each
+                other.
             partition_by: the columns that partition the records, as for the outlet that they belong to.
 
-        Returns:
-            The end of the topic after the write.
-
         Raises:
+            WriterFencedError: the writer has been opened with a higher epoch.
             TopicLostError: the topic does not exist.
-            TopicWriteError: the records could not be stored.
+            TopicWriteError: the topic cannot be written.
         """
 
     def scan(

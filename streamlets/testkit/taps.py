@@ -11,7 +11,7 @@ from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import load_contract
 from streamlets.api.ports import Schema
 from streamlets.api.source_location import UNKNOWN, author_location
-from streamlets.channels.base import Position, TopicResource, Txn
+from streamlets.channels.base import Appender, Position, TopicResource
 from streamlets.contract.types import spark_schema
 from streamlets.testkit.failures import error_with_findings
 from streamlets.testkit.records import from_batches, to_batches
@@ -32,8 +32,7 @@ class InletTap:
     def __init__(self, topic: TopicResource, contract: Contract) -> None:
         self._topic = topic
         self._contract = contract
-        self._writer = f"testkit-{uuid.uuid4().hex}"
-        self._sequence = 0
+        self._appenders: dict[str, Appender] = {}  # by contract
 
     def put(self, records: object, schema: Schema | None = None) -> None:
         """Append records in one commit; the next step reads them.
@@ -50,8 +49,11 @@ class InletTap:
         contract = self._contract if schema is None else _contract(schema)
         batches = to_batches(records, contract)
         if batches:
-            self._sequence += 1
-            self._topic.append(batches, contract, Txn(self._writer, self._sequence))
+            appender = self._appenders.get(contract.json)
+            if appender is None:
+                appender = self._topic.appender(contract, writer=f"testkit-{uuid.uuid4().hex}")
+                self._appenders[contract.json] = appender
+            appender.append(batches, 0 if appender.last is None else appender.last + 1)
 
 
 class OutletTap:

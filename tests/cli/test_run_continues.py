@@ -13,12 +13,12 @@ import pytest
 
 from blueprint.avro import parse_contract
 from blueprint.plan import ApplicationPlan
-from streamlets.channels.base import Txn
 from streamlets.runner import run as running
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.topics import stored_topics
 from streamlets.spark.session import SessionError
 from tests.cli.conftest import Flow, Result
+from tests.streamlets.channels.topics import append
 
 _MODULE = """
 from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic
@@ -280,7 +280,7 @@ def test_records_that_can_no_longer_be_read_stop_the_run(shop: Shop) -> None:
     (rows,) = (topic for topic in stored_topics(shop.state) if topic.plan.name == "rows")
     described = json.loads(shop.state.descriptor_file.read_text())
     contract = parse_contract(json.dumps(described["streamlets"]["source"]["outlets"]["rows"]["schema"]))
-    rows.append([pa.RecordBatch.from_pydict({"id": [1]})], contract, Txn("source", 0))
+    append(rows, [pa.RecordBatch.from_pydict({"id": [1]})], contract, 0, writer="source")
     sys.modules.pop("continued", None)  # as in a process of its own
     (shop.folder / "continued.py").write_text(_MODULE.replace("id long not null", "id string not null"))
     result = shop.run()

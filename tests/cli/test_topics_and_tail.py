@@ -12,8 +12,8 @@ import pytest
 
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import TopicPlan
-from streamlets.channels.base import Txn
 from streamlets.channels.delta.channel import DeltaChannel
+from tests.streamlets.channels.topics import append
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
@@ -32,7 +32,7 @@ def state(tmp_path: Path) -> Path:
     for number in range(5):
         ids = list(range(number * 5, number * 5 + 5))
         batch = pa.table({"id": ids, "name": [f"r{id}" if id % 2 else None for id in ids]}).to_batches()
-        topic.append(batch, contract, Txn("source/out", number))
+        append(topic, batch, contract, number, writer="source/out")
     channel.topic(TopicPlan("empty", "empty", "delta", True, (), (), {})).create([contract])
     return tmp_path
 

@@ -10,7 +10,6 @@ import pytest
 
 from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
-from streamlets.channels.base import Txn
 from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import UnreadableRecordsError
@@ -19,7 +18,7 @@ from streamlets.channels.delta.topic import DeltaTopic, _declared
 from streamlets.contract.types import arrow_schema, spark_schema
 from streamlets.spark.failure import failure_of_text
 from tests.cli.conftest import Flow
-from tests.streamlets.channels.topics import READING, add, contract, ids_of, made
+from tests.streamlets.channels.topics import READING, add, append, contract, ids_of, made
 
 OTHER = contract(("id", "string"), ("src", ["null", "string"]))
 
@@ -29,7 +28,7 @@ def topic(tmp_path: Path) -> DeltaTopic:
     """A topic with two records that the reader can read and, after them, two that it cannot."""
     topic = made(tmp_path / "app" / "topics")
     add(topic, 0, [1, 2])
-    topic.append([_strings("3", "4")], OTHER, Txn("w", 1))
+    append(topic, [_strings("3", "4")], OTHER, 1)
     return topic
 
 

@@ -7,12 +7,13 @@ data.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import quote, unquote
 
-from streamlets.channels.base import Txn
 from streamlets.channels.delta.segments import Segment, Segments
 
 SEGMENTS = "streamlets.segments"
@@ -89,6 +90,44 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Txn:
+    """An application transaction: what a table knows of a writer.
+
+    Arguments:
+        writer: the id of the writer.
+        sequence: the number of its last write, -1 before the first one.
+        epoch: the highest epoch with which it was opened.
+        marker: its last marker; None without one.
+    """
+
+    writer: str
+    sequence: int
+    epoch: int = 0
+    marker: bytes | None = None
+
+    def to_action(self, time: int) -> dict[str, object]:
+        """Return the content of the `txn` action, at a time in milliseconds since the epoch. Other Delta
+        implementations ignore epoch and marker."""
+        action: dict[str, object] = {"appId": self.writer, "version": self.sequence, "lastUpdated": time}
+        if self.epoch:
+            action["epoch"] = self.epoch
+        if self.marker is not None:
+            action["marker"] = base64.b64encode(self.marker).decode()
+        return action
+
+    @classmethod
+    def from_action(cls, action: Mapping[str, Any]) -> Txn:
+        """Return the transaction of a `txn` action."""
+        marker = action.get("marker")
+        return cls(
+            writer=action["appId"],
+            sequence=int(action["version"]),
+            epoch=int(action.get("epoch") or 0),
+            marker=base64.b64decode(marker) if marker is not None else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """A version of a table, as far as readers and writers of topics need it.
 
@@ -131,7 +170,7 @@ def encode_append(files: Iterable[DataFile], txn: Txn, time: int) -> bytes:
     return encode(
         [
             {"commitInfo": info},
-            {"txn": {"appId": txn.writer, "version": txn.sequence, "lastUpdated": time}},
+            {"txn": txn.to_action(time)},
             *({"add": file.to_add()} for file in files),
         ]
     )
@@ -169,5 +208,5 @@ def decode(version: int, data: bytes) -> Commit:
         elif "remove" in action:
             removed[unquote(action["remove"]["path"])] = int(action["remove"]["deletionTimestamp"])
         elif "txn" in action:
-            txn = Txn(action["txn"]["appId"], int(action["txn"]["version"]))
+            txn = Txn.from_action(action["txn"])
     return Commit(version, tuple(added), removed, txn)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.channels.base import TopicWriteError, Txn
+from streamlets.channels.base import TopicWriteError
+from streamlets.channels.delta.actions import Txn
 from streamlets.channels.delta.layout import layout, partition_value
-from streamlets.channels.delta.parquet import data_file
+from streamlets.channels.delta.log import topic_id
+from streamlets.channels.delta.parquet import write_file
 from streamlets.channels.delta.records import fitted
-from streamlets.channels.delta.table import create_table, open_table, table_name
+from streamlets.channels.delta.table import create_table, open_table, table_name, tables_in
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -20,92 +23,133 @@ if TYPE_CHECKING:
     from blueprint.avro.model import Contract
     from streamlets.channels.delta.actions import DataFile
 
-_Partition = dict[str, str | None]
+_DIRECTORY = "data/append"
+_Partition = Mapping[str, str | None]
 
 
-def append_batches(
-    topic: Path,
-    rows: Iterable[pa.RecordBatch],
-    contract: Contract,
-    txn: Txn,
-    clock: Callable[[], float],
-    partition_by: tuple[str, ...] = (),
-) -> None:
-    """Commit records to the table of their contract, unless the table has the transaction already.
+class DeltaAppender(AbstractContextManager["DeltaAppender"]):
+    """Appends records to the table of a contract; see `Appender`.
+
+    A topic has a table per contract, and a writer may have written to another one before. So the writer's epoch is
+    committed to every table of the topic: first to its own, then to those that the directory has after that. Of two
+    writers that open different tables at the same time, at least one finds the table of the other.
 
     Arguments:
         topic: the directory of the topic.
-        rows: the records, with the Arrow schema of the contract. If they are partitioned, they are collected in memory.
         contract: the contract that the records are written with.
-        txn: identifies the write.
+        writer: the id of the writer.
+        epoch: the generation of the writer, which fences those with lower ones.
+        partition_by: the columns and expressions of the outlet's `partition-by`. Partitioned records are collected in
+            memory.
         clock: returns the time in seconds since the epoch.
-        partition_by: the columns and expressions of the outlet's `partition-by`.
 
     Raises:
+        WriterFencedError: the writer has been opened with a higher epoch.
         TopicLostError: the directory has no topic.
-        TopicWriteError: the file system does not accept the records; none of them was published.
+        TopicWriteError: the file system does not accept the table.
     """
-    from streamlets.channels.delta.log import topic_id
 
-    topic_id(topic)
-    columns = layout(contract, partition_by)
-    path = topic / table_name(contract, columns)
-    directory = path / "data" / "append"
-    files: list[Path] = []
-    try:
-        create_table(path, contract, columns, clock)
-        table = open_table(path, files=False)
-        if table.txns.get(txn.writer, -1) >= txn.sequence:
-            return
-        directory.mkdir(parents=True, exist_ok=True)
-        written = []
-        for partition, batches in _partitions(rows, columns):
-            files.append(directory / f"{uuid.uuid4().hex}.parquet")
-            written.append(_write(path, files[-1], batches, contract, partition))
-        kept = [file for file in written if file.records]
-        crash_point("after-append-file")
-        committed = table.append(kept, txn, clock)  # False: another process has written the same
-        published = {file.path for file in kept} if committed else set()
-        for file in files:
-            if file.relative_to(path).as_posix() not in published:
-                file.unlink(missing_ok=True)
-        crash_point("after-append-commit")
-    except OSError as error:
-        for file in files:
-            file.unlink(missing_ok=True)
-        raise TopicWriteError(f"cannot write to topic `{topic.name}`: {error}; no record was published") from None
+    def __init__(
+        self,
+        topic: Path,
+        contract: Contract,
+        *,
+        writer: str,
+        epoch: int,
+        partition_by: tuple[str, ...],
+        clock: Callable[[], float],
+    ) -> None:
+        from streamlets.contract.types import arrow_schema
 
+        self._topic = topic
+        self._writer = writer
+        self._epoch = epoch
+        self._clock = clock
+        self._schema = arrow_schema(contract)
+        self._columns = layout(contract, partition_by)
+        topic_id(topic)
+        path = topic / table_name(contract, self._columns)
+        try:
+            create_table(path, contract, self._columns, clock)
+            (path / _DIRECTORY).mkdir(parents=True, exist_ok=True)
+            self._table = open_table(path, files=False)
+            self._table.claim(writer, epoch, clock)
+            self._earlier = self._claim_other_tables()
+        except OSError as error:
+            raise TopicWriteError(f"cannot open topic `{topic.name}` for writing: {error}") from None
 
-def _partitions(
-    rows: Iterable[pa.RecordBatch], columns: tuple[str, ...]
-) -> Iterable[tuple[_Partition, Iterable[pa.RecordBatch]]]:
-    """Return the records of each partition, in their order; a single partition if there are no columns."""
-    if not columns:
-        return [({}, rows)]
-    import pyarrow as pa
+    def _claim_other_tables(self) -> Txn:
+        """Claim the other tables, and return the last transaction of the writer in all tables."""
+        known = [self._own()]
+        for path in tables_in(self._topic):
+            if path != self._table.path:
+                table = open_table(path, files=False)
+                table.claim(self._writer, self._epoch, self._clock)
+                known.append(table.txns.get(self._writer, known[0]))
+        return max(known, key=lambda txn: txn.sequence)
 
-    batches = list(rows)
-    if not batches:
-        return []
-    table = pa.Table.from_batches(batches)
-    values = zip(*(map(partition_value, table.column(name).to_pylist()) for name in columns), strict=True)
-    numbers: dict[tuple[str | None, ...], list[int]] = {}
-    for number, value in enumerate(values):
-        numbers.setdefault(value, []).append(number)
-    return [
-        (dict(zip(columns, value, strict=True)), table.take(rows_of).to_batches()) for value, rows_of in numbers.items()
-    ]
+    @property
+    def last(self) -> int | None:
+        """The sequence of the last committed append; see `Appender.last`."""
+        sequence = self._newest().sequence
+        return sequence if sequence >= 0 else None
 
+    @property
+    def marker(self) -> bytes | None:
+        """The last committed marker; see `Appender.marker`."""
+        return self._newest().marker
 
-def _write(
-    table: Path, file: Path, batches: Iterable[pa.RecordBatch], contract: Contract, partition: Mapping[str, str | None]
-) -> DataFile:
-    import pyarrow.parquet as pq
+    def append(self, rows: Iterable[pa.RecordBatch], sequence: int, *, marker: bytes | None = None) -> bool:
+        """Append records in one commit; see `Appender.append`."""
+        txn = Txn(self._writer, sequence, self._epoch, marker if marker is not None else self.marker)
+        if not self._table.admits(txn) or sequence <= self._newest().sequence:
+            return False
+        files: list[DataFile] = []
+        committed = False
+        try:
+            for partition, batches in self._partitions(rows):
+                path = self._table.path / _DIRECTORY / f"{uuid.uuid4().hex}.parquet"
+                file = write_file(self._table.path, path, self._schema, batches, partition)
+                files += [file] if file.records else []
+            crash_point("after-append-file")
+            committed = self._table.append(files, txn, self._clock)  # False: another process has written the same
+            crash_point("after-append-commit")
+        except OSError as error:
+            raise TopicWriteError(
+                f"cannot write to topic `{self._topic.name}`: {error}; no record was published"
+            ) from None
+        finally:
+            if not committed:
+                for file in files:
+                    (self._table.path / file.path).unlink(missing_ok=True)
+        return committed
 
-    from streamlets.contract.types import arrow_schema
+    def close(self) -> None:
+        """Do nothing: the appender keeps no resources."""
 
-    schema = arrow_schema(contract)
-    with pq.ParquetWriter(file, schema) as writer:
-        for batch in batches:
-            writer.write_batch(fitted(batch, schema))
-    return data_file(table, file, dict(partition))
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _own(self) -> Txn:
+        """Return the last known transaction of the writer in the table of the contract."""
+        return self._table.txns.get(self._writer) or Txn(self._writer, -1)
+
+    def _newest(self) -> Txn:
+        return max(self._earlier, self._own(), key=lambda txn: txn.sequence)
+
+    def _partitions(self, rows: Iterable[pa.RecordBatch]) -> Iterable[tuple[_Partition, Iterable[pa.RecordBatch]]]:
+        """Return the records of each partition, in their order; a single partition if there are no columns."""
+        batches = (fitted(batch, self._schema) for batch in rows)
+        if not self._columns:
+            return [({}, batches)]
+        import pyarrow as pa
+
+        table = pa.Table.from_batches(batches, self._schema)
+        values = zip(*(map(partition_value, table.column(name).to_pylist()) for name in self._columns), strict=True)
+        numbers: dict[tuple[str | None, ...], list[int]] = {}
+        for number, value in enumerate(values):
+            numbers.setdefault(value, []).append(number)
+        return [
+            (dict(zip(self._columns, value, strict=True)), table.take(rows_of).to_batches())
+            for value, rows_of in numbers.items()
+        ]

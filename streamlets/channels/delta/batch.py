@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.batches import BatchWritten
-from streamlets.channels.base import BrokenRowsError, TopicWriteError, Txn
+from streamlets.channels.base import BrokenRowsError, TopicWriteError
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
-from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.conformity import ORIGINAL, REASON, Broken, Place, with_reasons, write_both, write_valid
 from streamlets.channels.delta.files import write_files
 from streamlets.channels.delta.log import topic_id

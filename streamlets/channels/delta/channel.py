@@ -91,7 +91,7 @@ class DeltaChannel:
         if Manifests(self.root / STAGED / writer).find(batch) is not None:
             return True
         tables = (path.parent.parent for path in self.root.glob(f"*/*/{LOG}/{0:020}.json"))
-        return any(open_table(path, files=False).txns.get(writer, -1) >= batch for path in tables)
+        return any(open_table(path, files=False).sequence(writer) >= batch for path in tables)
 
     def _directory(self, topic: TopicResource) -> Path:
         if not isinstance(topic, DeltaTopic):

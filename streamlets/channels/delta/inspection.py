@@ -38,7 +38,7 @@ def summary(topic: Path) -> TopicSummary:
             WriterSummary(
                 record=contract.record.name,
                 fingerprint=contract.fingerprint,
-                queries=tuple(sorted(table.txns)),
+                queries=tuple(sorted(writer for writer, txn in table.txns.items() if txn.sequence >= 0)),
                 records=sum(file.records for file in files),
                 bytes=sum(file.size for file in files),
                 commits=table.version,

@@ -19,7 +19,15 @@ from urllib.parse import quote
 from streamlets.channels.base import Reader
 from streamlets.channels.delta.compaction import Compaction, compact_table
 from streamlets.channels.delta.manifest import Manifest
-from streamlets.channels.delta.table import LOG, Table, checkpoint_path, commit_path, open_table
+from streamlets.channels.delta.table import (
+    LOG,
+    Table,
+    checkpoint_path,
+    commit_path,
+    last_checkpoint,
+    open_table,
+    tables_in,
+)
 from streamlets.storage import objects
 
 if TYPE_CHECKING:
@@ -77,23 +85,22 @@ def maintain_topic(
         readers: returns the readers of the topic; None if they are not known.
     """
     upkeep = upkeep or Upkeep()
-    for path in sorted(topic.iterdir()):
-        if commit_path(path, 0).exists():
-            last = last_checkpoint(path)
-            surplus = _size(path, last) - _CONSTANT_SIZE
-            if commit_path(path, last + max(upkeep.checkpoint_every, surplus // _BYTES_PER_COMMIT)).exists():
-                table = open_table(path, files=True, removed=True)
-                if upkeep.compaction is not None:
-                    compact_table(table, upkeep.compaction, clock)
-                unused = _unused_before(upkeep, clock(), readers)
-                _delete_removed(table, unused)
-                write_checkpoint(table, unused)
-                _clean_log(path, clock() - upkeep.keep_log)
-                _release_memory()
-            marker = objects.identity(path / SWEPT)
-            if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
-                unused = _unused_before(upkeep, clock(), readers)
-                sweep(path, staged, removed=unused, orphans=clock() - upkeep.keep_orphans)
+    for path in tables_in(topic):
+        last = last_checkpoint(path)
+        surplus = _size(path, last) - _CONSTANT_SIZE
+        if commit_path(path, last + max(upkeep.checkpoint_every, surplus // _BYTES_PER_COMMIT)).exists():
+            table = open_table(path, files=True, removed=True)
+            if upkeep.compaction is not None:
+                compact_table(table, upkeep.compaction, clock)
+            unused = _unused_before(upkeep, clock(), readers)
+            _delete_removed(table, unused)
+            write_checkpoint(table, unused)
+            _clean_log(path, clock() - upkeep.keep_log)
+            _release_memory()
+        marker = objects.identity(path / SWEPT)
+        if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
+            unused = _unused_before(upkeep, clock(), readers)
+            sweep(path, staged, removed=unused, orphans=clock() - upkeep.keep_orphans)
 
 
 def _release_memory() -> None:
@@ -126,12 +133,6 @@ def _delete_removed(table: Table, before: float) -> None:
             (table.path / name).unlink(missing_ok=True)
 
 
-def last_checkpoint(table: Path) -> int:
-    """Return the version of the last checkpoint of a table, 0 if it has none."""
-    pointer = objects.read(table / LOG / "_last_checkpoint")
-    return int(json.loads(pointer)["version"]) if pointer else 0
-
-
 def write_checkpoint(table: Table, forget: float) -> None:
     """Write a checkpoint, from which readers can start.
 
@@ -148,10 +149,7 @@ def write_checkpoint(table: Table, forget: float) -> None:
     metadata["configuration"] = list(metadata["configuration"].items())
     metadata["format"]["options"] = []
     rows: list[dict[str, Any]] = [{"protocol": fixed["protocol"]}, {"metaData": metadata}]
-    rows += [
-        {"txn": {"appId": writer, "version": number, "lastUpdated": table.time}}
-        for writer, number in sorted(table.txns.items())
-    ]
+    rows += [{"txn": txn.to_action(table.time)} for _, txn in sorted(table.txns.items())]
     for file in (table.files or {}).values():
         add: dict[str, Any] = file.to_add(data_change=False)
         rows.append(
@@ -178,6 +176,7 @@ def _checkpoint_schema() -> pa.Schema:
     import pyarrow as pa
 
     text, number, texts = pa.string(), pa.int64(), pa.map_(pa.string(), pa.string())
+    txn = [("appId", text), ("version", number), ("lastUpdated", number), ("epoch", number), ("marker", text)]
     add = [("path", text), ("partitionValues", texts), ("size", number), ("modificationTime", number),
            ("dataChange", pa.bool_()), ("stats", text), ("tags", texts)]  # fmt: skip
     metadata = [("id", text), ("name", text), ("description", text), ("schemaString", text),
@@ -188,7 +187,7 @@ def _checkpoint_schema() -> pa.Schema:
     remove = [("path", text), ("deletionTimestamp", number), ("dataChange", pa.bool_())]
     return pa.schema(
         [
-            ("txn", pa.struct([("appId", text), ("version", number), ("lastUpdated", number)])),
+            ("txn", pa.struct(txn)),
             ("add", pa.struct(add)),
             ("remove", pa.struct(remove)),
             ("metaData", pa.struct(metadata)),

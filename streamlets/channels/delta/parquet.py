@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,40 @@ def data_file(table: Path, path: Path, partition: dict[str, str | None] | None =
     footer = pq.read_metadata(path)
     groups = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
     return DataFile(path.relative_to(table).as_posix(), path.stat().st_size, groups, partition or {})
+
+
+def write_file(
+    table: Path, path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], partition: Mapping[str, str | None]
+) -> DataFile:
+    """Write a durable Parquet file of a table; if that fails, it is deleted.
+
+    Arguments:
+        table: the directory of the table.
+        path: the path of the file, below that directory.
+        schema: the schema of the records.
+        batches: the records, with a row group for each batch.
+        partition: the partition values of the file as the log has them, by column.
+
+    Raises:
+        OSError: the file system does not accept the file.
+    """
+    import pyarrow.parquet as pq
+
+    footers: list[pq.FileMetaData] = []
+    try:
+        with path.open("xb") as file:
+            with pq.ParquetWriter(file, schema, metadata_collector=footers) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    (footer,) = footers
+    groups = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
+    return DataFile(path.relative_to(table).as_posix(), size, groups, partition)
 
 
 def read_rows(

@@ -10,15 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from streamlets.channels.base import TopicLostError, Txn
+from blueprint.avro.spark_types import spark_json
+from streamlets.channels.base import TopicLostError, WriterFencedError
 from streamlets.channels.delta import actions
-from streamlets.channels.delta.actions import Commit, DataFile
+from streamlets.channels.delta.actions import Commit, DataFile, Txn
 from streamlets.storage import objects
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Table:
         contract: the writer's Avro schema, as JSON.
         partition_by: its partition columns.
         version: the last version read.
-        txns: the highest sequence of each writer.
+        txns: the last transaction of each writer.
         files: the data files by path, in the order of their records, from the version at which reading began; None for
             writers, which do not need them.
         removed: when files were removed from the log, in milliseconds since the epoch, by path; None except for
@@ -51,7 +52,7 @@ class Table:
     contract: str
     partition_by: tuple[str, ...]
     version: int = 0
-    txns: dict[str, int] = field(default_factory=dict)
+    txns: dict[str, Txn] = field(default_factory=dict)
     files: dict[str, DataFile] | None = None
     removed: dict[str, int] | None = None
     end: int = 1
@@ -63,6 +64,10 @@ class Table:
     def name(self) -> str:
         """The name of the table within its topic."""
         return self.path.name
+
+    def sequence(self, writer: str) -> int:
+        """Return the sequence of the last known transaction of a writer, -1 without one."""
+        return self.txns[writer].sequence if writer in self.txns else -1
 
     def refresh(self) -> bool:
         """Read new commits, and return whether there were any.
@@ -89,17 +94,70 @@ class Table:
             clock: returns the time in seconds since the epoch.
 
         Raises:
+            WriterFencedError: the table has a higher epoch of the writer.
             TopicLostError: the table was deleted or replaced.
         """
         files = tuple(files)
-        while True:
-            self.refresh()
-            if self.txns.get(txn.writer, -1) >= txn.sequence:
-                return False
-            time = max(int(clock() * 1000), self.time)  # times of commits never decrease
-            numbered = actions.with_segments(files, self.version + 1, time)
-            if self.commit(self.version + 1, actions.encode_append(numbered, txn, time)):
+        while self.admits(txn):
+            if self._commit_append(files, txn, clock):
                 return True
+        return False
+
+    def claim(self, writer: str, epoch: int, clock: Callable[[], float]) -> None:
+        """Commit the epoch of a writer, unless the table has it already: from then on, lower epochs are fenced.
+
+        Arguments:
+            writer: the id of the writer.
+            epoch: its epoch.
+            clock: returns the time in seconds since the epoch.
+
+        Raises:
+            WriterFencedError: the table has a higher epoch of the writer.
+            TopicLostError: the table was deleted or replaced.
+        """
+        while True:
+            self.admits(Txn(writer, 0, epoch))
+            known = self.txns.get(writer) or Txn(writer, -1)
+            if known.epoch == epoch or self._commit_append((), replace(known, epoch=epoch), clock):
+                return
+
+    def admits(self, txn: Txn) -> bool:
+        """Read new commits, and return whether a transaction may be committed, which it may not if it was before.
+
+        Raises:
+            WriterFencedError: the table has a higher epoch of the writer.
+            TopicLostError: the table was deleted or replaced.
+        """
+        self.refresh()
+        known = self.txns.get(txn.writer)
+        if known is not None and known.epoch > txn.epoch:
+            raise WriterFencedError(
+                f"the writer `{txn.writer}` of topic `{self.path.parent.name}` with epoch {txn.epoch} was fenced: it "
+                f"was opened again with epoch {known.epoch}; no record was published"
+            )
+        return known is None or known.sequence < txn.sequence
+
+    def _commit_append(self, files: Sequence[DataFile], txn: Txn, clock: Callable[[], float]) -> bool:
+        version = self.version + 1
+        time = max(int(clock() * 1000), self.time)  # times of commits never decrease
+        added = actions.with_segments(files, version, time)
+        if not self.commit(version, actions.encode_append(added, txn, time)):
+            return False
+        if self._is_current(version):
+            self._apply(Commit(version, added, txn=txn))
+            return True
+        # The log was cleaned up to a later version while this process paused, so no reader will read the commit, unless
+        # the version became part of the last checkpoint in the meantime.
+        self.load_checkpoint(last_checkpoint(self.path))
+        if self.txns.get(txn.writer) == txn:
+            return True
+        commit_path(self.path, version).unlink(missing_ok=True)
+        return False
+
+    def _is_current(self, version: int) -> bool:
+        """Return whether the last checkpoint is older than a version, so that its predecessor was the last one."""
+        unchanged = objects.identity(self.path / LOG / "_last_checkpoint") == self._checkpoint
+        return unchanged or last_checkpoint(self.path) < version
 
     def swap(
         self,
@@ -146,7 +204,7 @@ class Table:
     def _apply(self, commit: Commit) -> None:
         self.version = commit.version
         if commit.txn is not None:
-            self.txns[commit.txn.writer] = max(commit.txn.sequence, self.txns.get(commit.txn.writer, -1))
+            self.txns[commit.txn.writer] = commit.txn
         for file in commit.added:
             self._add(file)
         if self.removed is not None:
@@ -168,7 +226,7 @@ class Table:
         if identity == self._checkpoint:
             return False
         self._checkpoint = identity
-        version = int(json.loads(objects.read(pointer) or b'{"version": 0}')["version"])
+        version = last_checkpoint(self.path)
         if version <= self.version or commit_path(self.path, self.version + 1).exists():
             return commit_path(self.path, self.version + 1).exists()
         self.load_checkpoint(version)
@@ -183,7 +241,7 @@ class Table:
         columns = [name for name, state in known.items() if state is not None]
         rows = pq.read_table(path, columns=columns, use_threads=False, memory_map=True)
         for row in rows.column("txn").drop_null().to_pylist():
-            self.txns[row["appId"]] = row["version"]
+            self.txns[row["appId"]] = Txn.from_action(row)
             self.time = max(self.time, row["lastUpdated"])
         if self.files is not None:
             self.files.clear()
@@ -221,14 +279,26 @@ def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0
         removed={} if removed else None,
         _identity=identity,
     )
-    pointer = objects.read(path / LOG / "_last_checkpoint")
-    checkpoint = int(json.loads(pointer)["version"]) if pointer else 0
+    checkpoint = last_checkpoint(path)
     if after and commit_path(path, after).exists():
         table.version, table.end = after, after + 1
     elif checkpoint:
         table.load_checkpoint(checkpoint)
     table.refresh()
     return table
+
+
+def last_checkpoint(table: Path) -> int:
+    """Return the version of the last checkpoint of a table, 0 if it has none."""
+    pointer = objects.read(table / LOG / "_last_checkpoint")
+    return int(json.loads(pointer)["version"]) if pointer else 0
+
+
+def tables_in(topic: Path) -> Iterator[Path]:
+    """Yield the directories of the tables of a topic, sorted. Names of its other directories begin with `_`."""
+    for path in sorted(topic.iterdir()):
+        if not path.name.startswith("_") and commit_path(path, 0).exists():
+            yield path
 
 
 def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], clock: Callable[[], float]) -> None:
@@ -271,11 +341,9 @@ def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], 
 
 def _schema_string(contract: Contract) -> str:
     """Return the contract as a Delta schema. Delta has no type for fields that are always null, so they are omitted."""
-    from pyspark.sql.types import NullType, StructType
-
-    from streamlets.contract.types import spark_schema
-
-    return StructType([f for f in spark_schema(contract) if not isinstance(f.dataType, NullType)]).json()
+    struct = spark_json(contract)
+    struct["fields"] = [field for field in struct["fields"] if field["type"] != "void"]
+    return json.dumps(struct, separators=(",", ":"), sort_keys=True)
 
 
 _PLAIN_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}

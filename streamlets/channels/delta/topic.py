@@ -18,11 +18,10 @@ from streamlets.channels.base import (
     Reader,
     TopicLostError,
     TopicSummary,
-    Txn,
 )
 from streamlets.channels.delta import inspection
 from streamlets.channels.delta import log as topic_log
-from streamlets.channels.delta.append import append_batches
+from streamlets.channels.delta.append import DeltaAppender
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
@@ -93,15 +92,13 @@ class DeltaTopic:
         reader = session.readStream.format(FORMAT).schema(schema).options(**reading.to_options())
         return (reader.name(name) if name else reader).load()
 
-    def append(
-        self, rows: Iterable[pa.RecordBatch], contract: Contract, txn: Txn, *, partition_by: tuple[str, ...] = ()
-    ) -> Position:
-        """Append records without Spark, in one commit; see `TopicResource.append`.
-
-        If the transaction has been committed before, `rows` is not iterated.
-        """
-        append_batches(self.path, rows, contract, txn, self._clock, partition_by)
-        return self.end()
+    def appender(
+        self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
+    ) -> DeltaAppender:
+        """Open the table of a contract for appending; see `TopicResource.appender`."""
+        return DeltaAppender(
+            self.path, contract, writer=writer, epoch=epoch, partition_by=partition_by, clock=self._clock
+        )
 
     def scan(
         self,

@@ -14,7 +14,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.base import Txn
 from streamlets.channels.replays import Replay, runs
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.runner.dead_letters.letters import DeadLetter, letters_in
@@ -81,6 +80,7 @@ def replay(
         TopicLostError, TopicWriteError: a topic was deleted or cannot be written; another replay continues there.
     """
     decisions = tuple(topic.replays.all())
+    known = len(decisions)
     if decisions and not dry:  # a kill may have interrupted the last one
         _repeat(topic, decisions[-1], outlets)
     records: Counter[str] = Counter()
@@ -102,20 +102,34 @@ def replay(
         records[letter.port] += 1
         fitting.setdefault(letter.port, []).append(letter)
         if len(fitting[letter.port]) >= at_once and not dry:
-            _deliver(topic, fitting.pop(letter.port), outlets)
+            known = _deliver(topic, fitting.pop(letter.port), outlets, known)
     for letters in () if dry else fitting.values():
-        _deliver(topic, letters, outlets)
+        known = _deliver(topic, letters, outlets, known)
     return Replayed(records, broken, homeless)
 
 
-def _deliver(topic: TopicResource, letters: list[DeadLetter], outlets: Outlets) -> None:
-    """Decide the replay of letters of one port, and carry it out. Letters that another process decides on in the
-    meantime are left to that decision."""
+def _deliver(topic: TopicResource, letters: list[DeadLetter], outlets: Outlets, known: int) -> int:
+    """Decide the replay of letters of one port, and carry it out.
+
+    Decisions are carried out in their order, because a topic does not accept an earlier one after a later one.
+
+    Arguments:
+        known: the number of decisions that were known when the letters were read. Letters that another process has
+            decided on after that are left to its decision.
+
+    Returns:
+        The number of decisions that are known and have been carried out.
+    """
     plan = outlets.plans[letters[0].port]
-    decisions = tuple(topic.replays.all())
-    while letters:
+    while True:
+        for other in tuple(topic.replays.all())[known:]:
+            _repeat(topic, other, outlets)
+            letters = [letter for letter in letters if not other.holds(letter.place)]
+            known += 1
+        if not letters:
+            return known
         decision = Replay(
-            number=len(decisions),
+            number=known,
             port=letters[0].port,
             topic=outlets.name(plan),
             contract=plan.contract.json,
@@ -125,11 +139,7 @@ def _deliver(topic: TopicResource, letters: list[DeadLetter], outlets: Outlets) 
         if topic.replays.decide(decision):
             crash_point("after-replay-decision")
             _carry_out(topic, decision, letters, outlets)
-            return
-        before, decisions = len(decisions), tuple(topic.replays.all())
-        for other in decisions[before:]:
-            _repeat(topic, other, outlets)
-            letters = [letter for letter in letters if not other.holds(letter.place)]
+            return known + 1
 
 
 def _repeat(topic: TopicResource, decision: Replay, outlets: Outlets) -> None:
@@ -139,12 +149,10 @@ def _repeat(topic: TopicResource, decision: Replay, outlets: Outlets) -> None:
 
 def _carry_out(topic: TopicResource, decision: Replay, letters: Iterable[DeadLetter], outlets: Outlets) -> None:
     contract = parse_contract(decision.contract)
-    outlets.topic(decision.topic).append(
-        _batches(letters, contract),
-        contract,
-        Txn(f"replay-{topic.replays.topic_id}", decision.number),
-        partition_by=decision.partition_by,
-    )
+    writer = f"replay-{topic.replays.topic_id}"
+    target = outlets.topic(decision.topic)
+    with target.appender(contract, writer=writer, partition_by=decision.partition_by) as appender:
+        appender.append(_batches(letters, contract), decision.number)
 
 
 def _batches(letters: Iterable[DeadLetter], contract: Contract) -> Iterator[pa.RecordBatch]:

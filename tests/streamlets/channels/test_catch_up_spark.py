@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from streamlets.channels.base import Txn
 from streamlets.contract.types import arrow_schema
 from tests.streamlets.channels.conftest import Bench
-from tests.streamlets.channels.topics import contract, inlet, outlet
+from tests.streamlets.channels.topics import append, contract, inlet, outlet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +51,7 @@ def test_a_limit_makes_no_row_late(bench: Bench) -> None:
     """20,000 events in order are deduplicated on two partitions, so that each file of the commit spans the whole time.
     With any limit of the inlet, all events except those of the last two open minutes are counted."""
     bench.session.conf.set("spark.sql.shuffle.partitions", "2")
-    bench.topic("in").append([events(range(20_000))], EVENT, Txn("w", 0))
+    append(bench.topic("in"), [events(range(20_000))], EVENT, 0)
     unique = bench.read(inlet("in", EVENT)).dropDuplicates(["id"])
     bench.run(bench.write(unique, outlet("unique", EVENT), query="unique"))
     for limit in (None, 4000):
@@ -70,8 +69,8 @@ def test_a_small_inlet_does_not_make_a_backlog_late(bench: Bench) -> None:
     large, small = bench.topic("large"), bench.topic("small")
     for number in range(6):
         seconds = range(number * 100, number * 100 + 100)
-        large.append([events(seconds[1::2]), events(seconds[::2])], EVENT, Txn("w", number))
-    small.append([events(range(0, 600, 50))], EVENT, Txn("w", 0))
+        append(large, [events(seconds[1::2]), events(seconds[::2])], EVENT, number)
+    append(small, [events(range(0, 600, 50))], EVENT, 0)
     left = large.read(bench.session, inlet("large", EVENT, max_records=50), name="large")
     right = small.read(bench.session, inlet("small", EVENT), name="small").toDF("other", "then")
     left, right = left.withWatermark("at", "0 seconds"), right.withWatermark("then", "0 seconds")

@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlets.channels.base import Reader, TopicWriteError, Txn
+from streamlets.channels.base import Reader, TopicWriteError
 from streamlets.channels.delta import compaction as compaction_module
-from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.compaction import Compaction, compact_table, worthwhile
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic

@@ -17,15 +17,15 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlets.channels.base import Lag, TopicLostError, Txn
-from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.base import Lag, TopicLostError
+from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.log import TopicLog
-from streamlets.channels.delta.maintenance import Upkeep, last_checkpoint, maintain_topic
+from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
 from streamlets.channels.delta.offsets import Offset, Place
-from streamlets.channels.delta.table import LOG, open_table
+from streamlets.channels.delta.table import LOG, last_checkpoint, open_table
 from tests.random_examples import examples
-from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made, topic_plan
+from tests.streamlets.channels.topics import READING, WIDER, Clock, add, append, batch, ids_of, made, topic_plan
 
 EAGER = Upkeep(checkpoint_every=3, keep_log=-1e12, keep_orphans=-1e12, sweep_every=-1)
 
@@ -48,16 +48,17 @@ def test_a_transaction_happens_once(tmp_path: Path) -> None:
         raise AssertionError
         yield
 
-    assert topic.append(unasked(), READING, Txn("w", 7)) == end
-    assert topic.append(unasked(), READING, Txn("w", 3)) == end
-    assert topic.append([batch([3])], READING, Txn("another", 3)) != end
+    assert not append(topic, unasked(), READING, 7)
+    assert not append(topic, unasked(), READING, 3)
+    assert topic.end() == end
+    assert append(topic, [batch([3])], READING, 3, writer="another")
     assert ids_of(topic.scan()) == [1, 2, 3]
 
 
 def test_an_empty_append_stores_its_transaction(tmp_path: Path) -> None:
     """A transaction without records is stored like any other, and later records can be read."""
     topic = made(tmp_path)
-    topic.append([], READING, Txn("w", 1))
+    append(topic, [], READING, 1)
     add(topic, 1, [1])
     add(topic, 2, [2])
     assert ids_of(topic.scan()) == [2]
@@ -161,7 +162,7 @@ def test_concurrent_writers(tmp_path: Path) -> None:
     def write(writer: int) -> None:
         own = DeltaChannel(tmp_path).topic(topic_plan("readings"))
         for number in range(20):
-            own.append([batch([writer * 100 + number])], READING, Txn(f"w{writer}", number))
+            append(own, [batch([writer * 100 + number])], READING, number, writer=f"w{writer}")
 
     threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
     for thread in threads:
@@ -182,7 +183,7 @@ def test_a_writer_continues_from_the_checkpoint_of_a_cleaned_log(tmp_path: Path)
     maintain_topic(topic.path, tmp_path / "_staged", Clock(), EAGER)
     assert slow.version == 1
     slow.refresh()
-    assert (slow.version, slow.txns) == (10, {"w": 9})
+    assert (slow.version, slow.txns) == (10, {"w": Txn("w", 9)})
     assert not slow.append([], Txn("w", 9), Clock())
 
 

@@ -14,11 +14,11 @@ import pytest
 from deltalake import DeltaTable
 
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.base import Position, Txn
+from streamlets.channels.base import Position
 from streamlets.contract.types import arrow_schema
 from streamlets.spark.drain import drain
 from tests.streamlets.channels.conftest import Bench
-from tests.streamlets.channels.topics import READING, add, batch, contract, ids_of, inlet, outlet
+from tests.streamlets.channels.topics import READING, add, append, batch, contract, ids_of, inlet, outlet
 
 pytestmark = pytest.mark.spark
 
@@ -67,7 +67,7 @@ def test_values_of_all_types_are_preserved(bench: Bench) -> None:
         "either": {"member0": None, "member1": 7},
     }  # fmt: skip
     records = pa.RecordBatch.from_pylist([row], schema=arrow_schema(EVERYTHING))
-    bench.topic("in").append([records], EVERYTHING, Txn("w", 0))
+    append(bench.topic("in"), [records], EVERYTHING, 0)
     bench.run(bench.write(bench.read(inlet("in", EVERYTHING)), outlet("out", EVERYTHING)))
     (copy,) = bench.topic("out").scan(EVERYTHING)
     assert copy.to_pylist() == [row]
@@ -131,12 +131,12 @@ def test_records_of_several_schemas_are_read_with_one(bench: Bench) -> None:
     old = contract(("id", "int"))
     new = contract(("id", "long"), ("src", ["null", "string"]), ("more", "string"))
     rows = pa.RecordBatch.from_pylist([{"id": 1}], schema=arrow_schema(old))
-    bench.topic("in").append([rows], old, Txn("old", 0))
+    append(bench.topic("in"), [rows], old, 0, writer="old")
     copy = bench.write(bench.read(inlet("in", WITH_DEFAULT)), outlet("out", WITH_DEFAULT))
     query = copy.trigger(processingTime="0 seconds").start()
     wait_for(lambda: bench.topic("out").lag(None).records == 1, query)
     rows = pa.RecordBatch.from_pylist([{"id": 2, "src": "s", "more": "m"}], schema=arrow_schema(new))
-    bench.topic("in").append([rows], new, Txn("new", 0))
+    append(bench.topic("in"), [rows], new, 0, writer="new")
     wait_for(lambda: bench.topic("out").lag(None).records == 2, query)
     rows_read = [r for b in bench.topic("out").scan() for r in b.to_pylist()]
     assert rows_read == [{"id": 1, "src": "none"}, {"id": 2, "src": "s"}]
@@ -152,7 +152,7 @@ def test_files_are_partitioned_by_columns(bench: Bench) -> None:
     sources = [None, "", "a/b=c d%20", "ünïcödé:*?", "x'\"\\"]
     rows = [{"id": i, "src": s, "at": dt.datetime(2024, 1, 1, i, tzinfo=dt.UTC)} for i, s in enumerate(sources)]
     records = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(PARTITIONED))
-    bench.topic("in").append([records], PARTITIONED, Txn("w", 0))
+    append(bench.topic("in"), [records], PARTITIONED, 0)
     plan = outlet("out", PARTITIONED, partition_by=("src", "at"))
     bench.run(bench.write(bench.read(inlet("in", PARTITIONED)), plan))
     rows_read = sorted((r for b in bench.topic("out").scan(PARTITIONED) for r in b.to_pylist()), key=lambda r: r["id"])
@@ -273,7 +273,7 @@ def test_many_records_are_read_by_several_tasks(bench: Bench) -> None:
     """A large file is read by several tasks, and every record is read once."""
     from pyspark.sql import functions as F
 
-    bench.topic("in").append([batch(range(50_000)), batch(range(50_000, 120_000))], READING, Txn("w", 0))
+    append(bench.topic("in"), [batch(range(50_000)), batch(range(50_000, 120_000))], READING, 0)
     parts = bench.read(inlet("in")).withColumn("part", F.spark_partition_id())
     bench.run(
         parts.writeStream.format("parquet")

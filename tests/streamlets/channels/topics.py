@@ -12,7 +12,7 @@ import pyarrow as pa
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
-from streamlets.channels.base import Txn
+from streamlets.channels.base import TopicResource
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.contract.types import arrow_schema
@@ -58,7 +58,21 @@ def made(root: Path, name: str = "readings", clock: Clock | None = None) -> Delt
 
 def add(topic: DeltaTopic, number: int, ids: Iterable[int], of: Contract = READING) -> None:
     """Append records in a commit of the writer `w`."""
-    topic.append([batch(ids, of)], of, Txn("w", number))
+    append(topic, [batch(ids, of)], of, number)
+
+
+def append(
+    topic: TopicResource,
+    rows: Iterable[pa.RecordBatch],
+    of: Contract,
+    sequence: int,
+    *,
+    writer: str = "w",
+    partition_by: tuple[str, ...] = (),
+) -> bool:
+    """Append records in a commit; return whether it was committed."""
+    with topic.appender(of, writer=writer, partition_by=partition_by) as appender:
+        return appender.append(rows, sequence)
 
 
 def ids_of(batches: Iterable[pa.RecordBatch]) -> list[int]:

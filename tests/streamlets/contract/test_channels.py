@@ -15,12 +15,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from blueprint.avro import Contract, parse_contract
-from streamlets.channels.base import Branch, Channel, TopicResource, Txn
+from streamlets.channels.base import Branch, Channel, TopicResource
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.contract import arrow_schema, spark_schema
 from streamlets.contract.relabel import relabel
 from streamlets.spark.session import active
-from tests.streamlets.channels.topics import inlet, outlet, topic_plan
+from tests.streamlets.channels.topics import append, inlet, outlet, topic_plan
 from tests.streamlets.contract.cases import CASES, MISSING, Case
 
 pytestmark = pytest.mark.spark
@@ -128,7 +128,7 @@ def read_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource,
 def test_without_spark(channel: Channel) -> None:
     """Appended records are scanned with the reader's schema, and with the writer's."""
     topic = topic_of(channel)
-    topic.append([written()], contract(0), Txn("test", 0))
+    append(topic, [written()], contract(0), 0, writer="test")
     assert scanned(topic, None) == records(0)
     assert scanned(topic, contract(1)) == records(1)
 
@@ -136,7 +136,7 @@ def test_without_spark(channel: Channel) -> None:
 def test_written_without_and_read_with_spark(channel: Channel, spark: SparkSession, tmp_path: Path) -> None:
     """A query reads appended records with its schema."""
     topic = topic_of(channel)
-    topic.append([written()], contract(0), Txn("test", 0))
+    append(topic, [written()], contract(0), 0, writer="test")
     assert read_with_spark(spark, channel, topic, tmp_path) == records(1)
 
 

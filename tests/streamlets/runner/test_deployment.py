@@ -12,11 +12,11 @@ import pytest
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_json
 from blueprint.plan import TopicPlan
-from streamlets.channels.base import Txn
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner.deployment import as_run, deployed
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.blueprint.comparison.described import application, unknown_queries
+from tests.streamlets.channels.topics import append
 
 EARLIER = parse_contract('{"type": "record", "name": "Reading", "fields": [{"name": "src", "type": "string"}]}')
 SAVED = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}, "stateStoreInfo": []}
@@ -74,7 +74,7 @@ def test_the_schemas_of_written_records_are_read_from_topics(state: StateDirecto
     plan = TopicPlan("readings", "readings", "delta", True, (), (), {})
     topic = DeltaChannel(state.topics).topic(plan)
     topic.create()
-    topic.append([pa.RecordBatch.from_pydict({"src": ["a"]})], EARLIER, Txn("earlier", 0))
+    append(topic, [pa.RecordBatch.from_pydict({"src": ["a"]})], EARLIER, 0, writer="earlier")
     read = deployed(state)
     assert read is not None
     assert read.descriptor.topics["readings"].written == (EARLIER,)
@@ -139,7 +139,7 @@ def test_a_topic_without_records_has_nothing_that_must_stay_readable(state: Stat
         running = deployed(state)
     assert running is not None
     assert not running.descriptor.topics["readings"].empty
-    topic.append([pa.RecordBatch.from_pydict({"src": ["a"]})], EARLIER, Txn("earlier", 0))
+    append(topic, [pa.RecordBatch.from_pydict({"src": ["a"]})], EARLIER, 0, writer="earlier")
     read = deployed(state)
     assert read is not None
     assert not read.descriptor.topics["readings"].empty

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from blueprint.avro.model import Contract
-from streamlets.channels.base import Txn
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair
 from streamlets.spark.fatal import fatal
-from tests.streamlets.channels.topics import READING, batch, made
+from tests.streamlets.channels.topics import READING, append, batch, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import written
 
 BATCHES = {2: {"a": "{}"}, 3: {"a": "{}"}}
@@ -126,7 +125,7 @@ def test_the_channel_knows_what_was_written(tmp_path: Path) -> None:
     query do not count."""
     channel, topic = DeltaChannel(tmp_path), made(tmp_path)
     of: Contract = READING
-    topic.append([batch([1], of)], of, Txn(writer_id("s", "q", "id"), 4))
+    append(topic, [batch([1], of)], of, 4, writer=writer_id("s", "q", "id"))
     Manifests(tmp_path / STAGED / writer_id("s", "q", "id")).decide(5, Manifest())
     assert [channel.may_have_written("s", "q", "id", n) for n in (4, 5, 6)] == [True, True, False]
     assert not channel.may_have_written("s", "q", "another", 4)

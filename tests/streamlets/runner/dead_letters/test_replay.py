@@ -16,14 +16,14 @@ from deltalake import DeltaTable
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.avro.model import Contract
-from streamlets.channels.base import TopicLostError, Txn
+from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.runner.dead_letters.letters import DeadLetter, holds_dead_letters, letters_in, tallies
 from streamlets.runner.dead_letters.replay import Outlets, Replayed, replay
 from tests.streamlets.channels.test_crash import run
-from tests.streamlets.channels.topics import add, contract, ids_of, made, outlet
+from tests.streamlets.channels.topics import add, append, contract, ids_of, made, outlet
 
 FOUND = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 
@@ -51,7 +51,7 @@ def bury(
         }
         for i in ids
     ]
-    topic.append([pa.RecordBatch.from_pylist(rows, schema=arrow_schema(of))], of, Txn("writer", number))
+    append(topic, [pa.RecordBatch.from_pylist(rows, schema=arrow_schema(of))], of, number, writer="writer")
     return topic
 
 

@@ -1,0 +1,120 @@
+"""Appending to Delta tables without Spark: repeated and fenced writes, markers, several schemas, cleaned logs."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from blueprint.avro.model import Contract
+from streamlets.channels.base import WriterFencedError
+from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
+from streamlets.channels.delta.table import commit_path
+from streamlets.channels.delta.topic import DeltaTopic
+from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made
+
+EAGER = Upkeep(checkpoint_every=1, keep_log=-1e12, sweep_every=1e12, compaction=None)
+
+
+def clean_log(topic: DeltaTopic) -> None:
+    """Write a checkpoint, and delete the commits before it."""
+    maintain_topic(topic.path, topic.path.parent / "_staged", Clock(), EAGER)
+
+
+def data_files(topic: DeltaTopic) -> list[Path]:
+    """Return the data files of a topic, whether a commit refers to them or not."""
+    return list(topic.path.rglob("data/append/*.parquet"))
+
+
+def test_a_writer_knows_its_last_append_with_any_contract(tmp_path: Path) -> None:
+    """A writer that changes its contract continues after its last sequence, and has its last marker."""
+    topic = made(tmp_path)
+    with topic.appender(READING, writer="w") as appender:
+        assert appender.append([batch([1])], 5, marker=b"five")
+    with topic.appender(WIDER, writer="w") as appender:
+        assert (appender.last, appender.marker) == (5, b"five")
+        assert not appender.append([batch([2], WIDER)], 5)
+        assert appender.append([batch([2], WIDER)], 6)
+    assert topic.appender(READING, writer="w").last == 6
+    assert topic.appender(READING, writer="w").marker == b"five"
+    assert ids_of(topic.scan()) == [1, 2]
+
+
+@pytest.mark.parametrize(("older", "newer"), [(READING, READING), (READING, WIDER), (WIDER, READING)])
+def test_a_writer_is_fenced_in_every_table(tmp_path: Path, older: Contract, newer: Contract) -> None:
+    """A writer with a higher epoch fences the older ones, also those with another contract."""
+    topic = made(tmp_path)
+    old = topic.appender(older, writer="w", epoch=1)
+    new = topic.appender(newer, writer="w", epoch=2)
+    with pytest.raises(WriterFencedError, match=r"`w` of topic `readings` with epoch 1 was fenced.*with epoch 2"):
+        old.append([batch([1], older)], 0)
+    assert new.append([batch([2], newer)], 0)
+    assert ids_of(topic.scan()) == [2]
+    assert len(data_files(topic)) == 1
+    with pytest.raises(WriterFencedError):
+        topic.appender(older, writer="w", epoch=1)
+
+
+def test_epoch_and_marker_survive_the_cleaning_of_the_log(tmp_path: Path) -> None:
+    """The checkpoint of a table has them, and other Delta readers can read it and the commits."""
+    topic = made(tmp_path)
+    with topic.appender(READING, writer="w", epoch=7) as appender:
+        for number in range(5):
+            appender.append([batch([number])], number, marker=bytes([number, 255]))
+    table = topic.path / READING.fingerprint
+    assert DeltaTable(table).to_pyarrow_table().num_rows == 5
+    clean_log(topic)
+    assert not commit_path(table, 2).exists()
+    assert DeltaTable(table).to_pyarrow_table().num_rows == 5
+    with pytest.raises(WriterFencedError):
+        topic.appender(READING, writer="w", epoch=6)
+    appender = topic.appender(READING, writer="w", epoch=7)
+    assert (appender.last, appender.marker) == (4, b"\x04\xff")
+
+
+def test_a_claim_is_not_listed_as_a_writer(tmp_path: Path) -> None:
+    """A writer that has opened a topic but not written to it is not in its summary."""
+    topic = made(tmp_path)
+    add(topic, 1, [1])
+    topic.appender(READING, writer="waiting", epoch=1)
+    assert topic.summary().writers[0].queries == ("w",)
+
+
+@pytest.mark.parametrize("contracts", [(READING, READING), (READING, WIDER)])
+def test_of_racing_writers_only_the_newest_publishes(tmp_path: Path, contracts: tuple[Contract, Contract]) -> None:
+    """Writers of one id with rising epochs append in threads. What an append reported as committed is in the topic, and
+    nothing else; in a table, no record of an epoch follows one of a higher epoch; the highest epoch is never fenced."""
+    topic = made(tmp_path)
+    barrier, published = threading.Barrier(4), dict[int, list[int]]()
+
+    def write(epoch: int) -> None:
+        contract = contracts[epoch % 2]
+        own, written = made(tmp_path), published.setdefault(epoch, [])
+        barrier.wait(600)
+        try:
+            appender = own.appender(contract, writer="w", epoch=epoch)
+            for _ in range(30):
+                number = 0 if appender.last is None else appender.last + 1
+                if appender.append([batch([epoch * 10_000 + number], contract)], number):
+                    written.append(epoch * 10_000 + number)
+        except WriterFencedError:
+            assert epoch < 4
+
+    threads = [threading.Thread(target=write, args=(epoch,)) for epoch in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(published[4]) == 30
+    assert sorted(ids_of(topic.scan())) == sorted(id for written in published.values() for id in written)
+    for contract in contracts:
+        epochs = [id // 10_000 for id in ids_in(topic, contract)]
+        assert epochs == sorted(epochs)
+
+
+def ids_in(topic: DeltaTopic, contract: Contract) -> list[int]:
+    """Return the ids in the table of a contract, in the order of its commits."""
+    rows = [row for batch in topic.scan(metadata=True) for row in batch.to_pylist()]
+    return [row["id"] for row in rows if row["_meta"]["position"].startswith(f"{contract.fingerprint}/")]
