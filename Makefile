@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test-fast test test-full test-matrix check pre-commit bench clean
+.PHONY: help setup demo kafka kafka-stop test-fast test test-full test-matrix check pre-commit bench clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -20,6 +20,12 @@ setup: $(READY)  ## Make .venv with all that is needed, and see to Java 17 or ne
 
 demo: $(READY)  ## Verify and run the flights example on 336,776 real flights
 	@$(RUN) examples/flights/demo
+
+kafka: $(READY)  ## Start a Kafka broker on port 9092 of this machine; its topics are in .kafka (ARGS=PORT for another port)
+	@$(RUN) python -m tests.kafka.broker start $(ARGS)
+
+kafka-stop: $(READY)  ## Stop the broker of `make kafka`
+	@$(RUN) python -m tests.kafka.broker stop
 
 test-fast: $(READY)  ## Run the tests that need no Spark: under 2 minutes on 2 cores (ARGS="tests/cli -k word" for some of them)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTEST) -m "not spark and not full" $(ARGS)

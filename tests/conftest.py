@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from streamlets.testkit.fixtures import kit, spark
+from tests.kafka.fixtures import kafka_broker
 
-__all__ = ["kit", "spark"]
+__all__ = ["kafka_broker", "kit", "spark"]
 
 # Spark's workers import functions of the tests by the names that pytest gives their modules.
 REPOSITORY = str(Path(__file__).resolve().parent.parent)

@@ -30,8 +30,8 @@ def _java() -> str | None:
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
 
-def require_java() -> None:
-    """Require that Java is installed; its version is checked when it does not start.
+def require_java() -> str:
+    """Return the command of the installed Java; its version is checked when it does not start.
 
     Raises:
         SessionError: there is no Java.
@@ -41,6 +41,7 @@ def require_java() -> None:
         raise SessionError("Spark needs Java: there is no `java` on PATH, and JAVA_HOME is not set", _INSTALL_JAVA)
     if not Path(java).is_file():
         raise SessionError(f"JAVA_HOME is {os.environ['JAVA_HOME']}, but {java} does not exist", _INSTALL_JAVA)
+    return java
 
 
 def launch_failure(code: int, log: Path) -> SessionError:

@@ -1,0 +1,184 @@
+"""Java artifacts from a Maven repository: fetched once into a cache, by the Apache Ivy that comes with PySpark.
+
+Ivy verifies checksums, keeps what it has fetched when it is interrupted, and knows mirrors and credentials from its
+settings file. It needs Java and PySpark's files, but not PySpark itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from streamlets.spark.java import require_java
+
+_FORM = re.compile(r"[^:\s]+:[^:\s]+:[^:\s]+")
+# Seconds for all downloads, and milliseconds for a single answer of the repository.
+_PATIENCE = 1800.0
+_ANSWER_TIMEOUT = 60_000
+_UNREACHABLE = re.compile(r"Server access error.*?\((.*)\)|Host (\S+) not found")
+_MISSING = re.compile(r"^\t\t:: (\S+)#(\S+);(\S+?): (.+)$", re.MULTILINE)
+
+
+class ArtifactError(Exception):
+    """Artifacts cannot be had; `help` is what to do about it."""
+
+    def __init__(self, message: str, help: str) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+class RepositoryUnreachableError(ArtifactError):
+    """The Maven repository does not answer."""
+
+
+class UnknownArtifactError(ArtifactError):
+    """The Maven repository does not have an artifact of these coordinates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """The name of an artifact in a Maven repository."""
+
+    group: str
+    artifact: str
+    version: str
+
+    @classmethod
+    def parse(cls, text: str) -> Coordinate:
+        """Return the coordinate written as `group:artifact:version`.
+
+        Raises:
+            ValueError: the string has another form.
+        """
+        if not _FORM.fullmatch(text):
+            raise ValueError(f"invalid Maven coordinate `{text}`: expected `group:artifact:version`")
+        return cls(*text.split(":"))
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+def fetch(
+    packages: Sequence[Coordinate],
+    *,
+    provided: Iterable[str] = (),
+    cache: Path | None = None,
+    ivy_settings: Path | None = None,
+) -> tuple[Path, ...]:
+    """Return the jars of packages and their dependencies, from the cache or else from the repository.
+
+    A listed package has the listed version, whichever version the others depend on.
+
+    Arguments:
+        packages: the packages.
+        provided: names of artifacts, without versions, that are already on the class path.
+        cache: the cache's directory; None for that of the user.
+        ivy_settings: Ivy's settings file, for repositories other than Maven Central.
+
+    Raises:
+        ArtifactError: the artifacts are not in the cache and cannot be fetched.
+        SessionError: there is no Java.
+    """
+    cache = cache or cache_directory()
+    module = _module(packages, sorted(set(provided)))
+    jars = cache / "jars" / hashlib.sha256(module.encode()).hexdigest()[:16]
+    if not jars.is_dir():
+        jars.parent.mkdir(parents=True, exist_ok=True)
+        with (cache / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not jars.is_dir():
+                _retrieve(module, jars, cache, ivy_settings)
+    return tuple(sorted(jars.glob("*.jar")))
+
+
+def cache_directory() -> Path:
+    """Return the directory in which artifacts are kept for this user: `$XDG_CACHE_HOME/streamlets`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamlets"
+
+
+def spark_jars() -> dict[str, str]:
+    """Return the versions of the artifacts that are part of PySpark, by their names."""
+    names = (re.fullmatch(r"(.+?)-(\d.*)\.jar", jar.name) for jar in (_pyspark() / "jars").glob("*.jar"))
+    return {name[1]: name[2] for name in names if name}
+
+
+def _pyspark() -> Path:
+    spec = importlib.util.find_spec("pyspark")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _module(packages: Sequence[Coordinate], provided: Sequence[str]) -> str:
+    """Return Ivy's description of a module that depends on the packages."""
+    module = Element("ivy-module", version="2.0")
+    SubElement(module, "info", organisation="streamlets", module="artifacts")
+    SubElement(SubElement(module, "configurations"), "conf", name="default")
+    dependencies = SubElement(module, "dependencies", defaultconf="default->default")
+    for package in packages:
+        SubElement(dependencies, "dependency", org=package.group, name=package.artifact, rev=package.version)
+    for name in provided:
+        SubElement(dependencies, "exclude", module=name, matcher="exact")
+    for package in packages:
+        version = {"matcher": "exact", "rev": package.version}
+        SubElement(dependencies, "override", {"org": package.group, "module": package.artifact} | version)
+    return tostring(module, encoding="unicode")
+
+
+def _retrieve(module: str, jars: Path, cache: Path, ivy_settings: Path | None) -> None:
+    """Fetch the jars of a module into a directory, which exists only when it is complete."""
+    incomplete = jars.with_name(f".{jars.name}")
+    shutil.rmtree(incomplete, ignore_errors=True)
+    incomplete.mkdir()
+    description = incomplete / "ivy.xml"
+    description.write_text(module, encoding="utf-8")
+    ivy = next((_pyspark() / "jars").glob("ivy-*.jar"))
+    command = [
+        *(require_java(), "-XX:TieredStopAtLevel=1"),
+        f"-Dsun.net.client.defaultConnectTimeout={_ANSWER_TIMEOUT}",
+        f"-Dsun.net.client.defaultReadTimeout={_ANSWER_TIMEOUT}",
+        *("-jar", str(ivy), "-warn", "-m2compatible", "-cache", str(cache / "ivy"), "-ivy", str(description)),
+        *("-confs", "default", "-types", "jar", "bundle"),
+        *("-retrieve", f"{incomplete}/[artifact]-[revision](-[classifier]).[ext]"),
+        *(() if ivy_settings is None else ("-settings", str(ivy_settings))),
+    ]
+    try:
+        ivy_run = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise _unreachable(f"the download was not complete after {_PATIENCE / 60:.0f} minutes") from None
+    if ivy_run.returncode != 0:
+        raise _failure(ivy_run.stdout + ivy_run.stderr)
+    incomplete.rename(jars)
+
+
+def _failure(log: str) -> ArtifactError:
+    """Return why Ivy failed, from what it printed."""
+    if refused := _UNREACHABLE.search(log):
+        return _unreachable(refused[1] or f"host {refused[2]} not found")
+    missing = {f"{group}:{artifact}:{version}" for group, artifact, version, _ in _MISSING.findall(log)}
+    if missing:
+        return UnknownArtifactError(
+            f"the Maven repository does not have {', '.join(sorted(missing))}",
+            "correct the coordinates in `flow.spark.packages`, or name the repository that has them in the settings "
+            "file of `flow.runtimes.spark.jars.ivySettings`",
+        )
+    return ArtifactError(
+        f"Apache Ivy could not fetch artifacts: {log.strip()[-500:]}",
+        "see the message of Ivy, or list the jars in `flow.spark.jars`",
+    )
+
+
+def _unreachable(reason: str) -> RepositoryUnreachableError:
+    return RepositoryUnreachableError(
+        f"the Maven repository cannot be reached: {reason}",
+        "run this again on a machine with network access, or copy the jars to this one and name their directory in "
+        "`flow.spark.jars`",
+    )
