@@ -10,7 +10,7 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from _streamlets_pytest import kit, spark
+from streamlets.testkit.fixtures import kit, spark
 from tests.kafka.fixtures import kafka_broker
 
 __all__ = ["kafka_broker", "kit", "spark"]

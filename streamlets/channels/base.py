@@ -140,18 +140,18 @@ class WriterSummary:
     Arguments:
         record: the full name of the schema's record.
         fingerprint: the fingerprint of the schema.
-        queries: the writers, as transactions name them, sorted.
-        records: the number of records.
-        bytes: the size of the stored records.
-        commits: the number of commits.
+        queries: the writers, as transactions name them, sorted; () if the channel does not know them.
+        records: the number of records; None if the channel does not count them by writer.
+        bytes: the size of the stored records; None if the channel does not know it.
+        commits: the number of commits; None if the channel does not count them.
     """
 
     record: str
     fingerprint: str
     queries: tuple[str, ...]
-    records: int
-    bytes: int
-    commits: int
+    records: int | None
+    bytes: int | None
+    commits: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +161,14 @@ class TopicSummary:
     Arguments:
         name: the name of the topic on its channel.
         records: the number of records.
-        bytes: the size of the stored records.
+        bytes: the size of the stored records; None if the channel does not know it.
         last_commit: the time of the last commit, in seconds since the epoch; None without one.
         writers: what was written with each schema.
     """
 
     name: str
     records: int
-    bytes: int
+    bytes: int | None
     last_commit: float | None
     writers: tuple[WriterSummary, ...]
 

@@ -12,7 +12,7 @@ from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.offsets import Offset
-from streamlets.channels.delta.records import UnreadableRecordsError
+from streamlets.channels.unreadable import UnreadableRecordsError
 from streamlets.channels.delta.source import Part, Reading, TopicReader
 from streamlets.channels.delta.topic import DeltaTopic, _declared
 from streamlets.contract.types import arrow_schema, spark_schema

@@ -93,8 +93,7 @@ class Broker:
         for attempt in range(_ATTEMPTS):
             if self._port is not None or not self._settings.exists():
                 self._configure()
-            if not (self.directory / "data" / "meta.properties").exists():
-                self._format(class_path)
+            self._format(class_path)
             try:
                 self._wait(self._launch(class_path))
                 break
@@ -157,10 +156,10 @@ class Broker:
         self._settings.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
 
     def _format(self, class_path: str) -> None:
-        """Prepare the directory of the data for a new cluster."""
+        """Prepare the directory of the data, unless it is."""
         command = [require_java(), "-XX:TieredStopAtLevel=1", "-cp", class_path, "kafka.tools.StorageTool", "format"]
         identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        options = [f"--cluster-id={identity}", f"--config={self._settings}"]
+        options = ["--ignore-formatted", f"--cluster-id={identity}", f"--config={self._settings}"]
         tool = subprocess.run([*command, *options], capture_output=True, text=True)
         if tool.returncode != 0:
             raise BrokerError(f"the data of the broker cannot be formatted:\n{(tool.stdout + tool.stderr)[-2000:]}")

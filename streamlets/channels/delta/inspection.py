@@ -47,8 +47,8 @@ def summary(topic: Path) -> TopicSummary:
     times = [piece.time / 1000 for piece in _all_slices(log)]
     return TopicSummary(
         name=topic.name,
-        records=sum(writer.records for writer in writers),
-        bytes=sum(writer.bytes for writer in writers),
+        records=sum(writer.records or 0 for writer in writers),
+        bytes=sum(writer.bytes or 0 for writer in writers),
         last_commit=max(times, default=None),
         writers=tuple(writers),
     )

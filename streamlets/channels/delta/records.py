@@ -12,41 +12,11 @@ from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import METADATA
 from streamlets.channels.delta.log import Slice
 from streamlets.channels.delta.parquet import read_rows
+from streamlets.channels.metadata import metadata_type
+from streamlets.channels.unreadable import UnreadableRecordsError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class UnreadableRecordsError(Exception):
-    """Records in a topic that a reader's schema cannot read.
-
-    Arguments:
-        fingerprint: the fingerprint of the schema that they were written with.
-        reason: why they cannot be read.
-        message: the message of the error; "" for a message without topic and inlet.
-    """
-
-    def __init__(self, fingerprint: str, reason: str, message: str = "") -> None:
-        super().__init__(message or f"records written with the schema {fingerprint} cannot be read: {reason}")
-        self.fingerprint = fingerprint
-        self.reason = reason
-
-    def of(self, topic: str, inlet: str, declared: str) -> UnreadableRecordsError:
-        """Return the error with a message that has the topic, the inlet and what to do.
-
-        Arguments:
-            topic: the name of the topic.
-            inlet: the inlet of the reader, as `streamlet.inlet`.
-            declared: where the schema of the inlet is, as `file:line`; "" if that is not known.
-        """
-        place = f" (schema at {declared})" if declared else ""
-        return UnreadableRecordsError(
-            self.fingerprint,
-            self.reason,
-            f"the topic `{topic}` has records written with the schema {self.fingerprint}, which `{inlet}`{place} "
-            f"cannot read: {self.reason}; change the schema of `{inlet}` so that it can read them, or drop them with "
-            f"`flow topics purge {topic} --schema {self.fingerprint} --force`",
-        )
 
 
 def read_slices(
@@ -135,21 +105,6 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         column = batch.column(number) if number >= 0 else pa.nulls(batch.num_rows, field.type)
         columns.append(relabel(column, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def metadata_type() -> pa.DataType:
-    """Return the Arrow type of the column `_meta`; see `METADATA_DDL`."""
-    import pyarrow as pa
-
-    return pa.struct(
-        [
-            pa.field("position", pa.string()),
-            pa.field("sequence", pa.int64()),
-            pa.field("timestamp", pa.timestamp("us", tz="UTC")),
-            pa.field("key", pa.binary()),
-            pa.field("headers", pa.map_(pa.string(), pa.binary())),
-        ]
-    )
 
 
 def with_metadata(batch: pa.RecordBatch, piece: Slice, done: int) -> pa.RecordBatch:

@@ -1,1 +1,0 @@
-"""The streamlets of my-app."""
