@@ -1,4 +1,4 @@
-"""The interface to streamlets and channels for the language, in plain data. `streamlets` implements it."""
+"""The interface to streamlets, channels and sinks for the language, in plain data. `streamlets` implements it."""
 
 from __future__ import annotations
 
@@ -223,8 +223,68 @@ class ChannelTraits:
     reserved: tuple[str, ...] = ()
 
 
+OutputMode = Literal["append", "update", "complete"]
+"""The output modes of a streaming query, as in Spark."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkOption:
+    """An option of a sink.
+
+    Arguments:
+        name: its key below `options` in the blueprint.
+        description: its purpose, in one clause.
+        type: the type of its value. A path is a directory that only this sink writes: a relative one starts in the
+            directory of the file that sets it, verification reports two writers of it, and tests move it.
+        default: its value if it is omitted, in the notation of a blueprint; None if it has no value then.
+        required: whether it must be set.
+        choices: the accepted values, () for all values of the type.
+        minimum: the smallest accepted integer.
+        in_tests: whether it applies in tests, which set no options that change what was written before.
+    """
+
+    name: str
+    description: str
+    type: ParameterType = ParameterType.STRING
+    default: str | None = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: int = 0
+    in_tests: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkTraits:
+    """The capabilities of a sink.
+
+    Arguments:
+        name: the name by which a blueprint selects it.
+        description: what it writes, in one sentence.
+        guarantee: whether the output has the records of a batch once, or maybe several times, if the batch runs again
+            after a failure.
+        options: its options, in the order of the documentation.
+        output_modes: the output modes of queries that it accepts.
+        partitioning: whether it can partition its output by columns.
+        nested: whether it accepts columns of records, arrays and maps, and binary ones.
+        exclusive: pairs of options of which only one can be set.
+        package: the Python package that it imports; "" if it needs none besides those of Streamlets.
+        install: the argument of `pip install` that installs the package.
+    """
+
+    name: str
+    description: str
+    guarantee: Literal["exactly-once", "at-least-once"]
+    options: tuple[SinkOption, ...] = ()
+    output_modes: tuple[OutputMode, ...] = ("append",)
+    partitioning: bool = False
+    nested: bool = True
+    exclusive: tuple[tuple[str, str], ...] = ()
+    package: str = ""
+    install: str = ""
+
+
 class Catalog(Protocol):
-    """Describes streamlets and channels."""
+    """Describes streamlets, channels and sinks."""
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """Describe a streamlet as configured. Mistakes of the user never raise."""
@@ -241,3 +301,6 @@ class Catalog(Protocol):
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """Return the traits of all channels by name."""
+
+    def sinks(self) -> Mapping[str, SinkTraits]:
+        """Return the traits of all sinks by name."""

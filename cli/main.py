@@ -116,10 +116,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _report_bug(error: Exception, arguments: Sequence[str], *, show_traceback: bool) -> int:
-    """Report an internal error, and write its details to a file unless they are shown."""
+    """Report an error of an installed plug-in, or an internal one, whose details go to a file unless they are shown."""
+    from streamlets.plugins import PluginError
+
     details = "".join(traceback.format_exception(error))
     if show_traceback:
         click.echo(details, err=True)
+    if isinstance(error, PluginError):
+        click.echo(f"error: {error}", err=True)
+        return 1
     line = str(error).strip().partition("\n")[0]
     click.echo(f"internal error: {type(error).__name__}{': ' if line else ''}{line}", err=True)
     click.echo("This is a bug in Streamlets, not in your application.", err=True)

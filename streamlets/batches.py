@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,14 @@ class BatchRecord(Protocol):
             id: the id that Spark stores in the checkpoint of the query.
             batch: the number of the batch.
         """
+
+
+def query_id(rows: DataFrame) -> str:
+    """Return the id of the query that a batch belongs to, which Spark stores in the checkpoint.
+
+    A writer is identified by it, because a query with a new checkpoint numbers its batches from 0 again.
+
+    Arguments:
+        rows: the rows of the batch, as `foreachBatch` passes them.
+    """
+    return str(rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))

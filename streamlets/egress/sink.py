@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import ParameterProblem
-from blueprint.quantities import Duration
-from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from blueprint.catalog import ParameterProblem, ParameterType
+from blueprint.settings.sinks import sink_options, sink_problems, unknown_sink
+from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import ObjectParameter, StringParameter
 from streamlets.api.ports import AvroInlet
+from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.egress.capabilities import SINKS, SinkTraits, SinkValue
+from streamlets.egress.base import SinkQuery, SinkType, SinkWriter
+from streamlets.egress.registry import SINKS
+from streamlets.plugins import PluginError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from streamlets.egress.files import FilesWriter
-    from streamlets.egress.terminal import TerminalWriter
-
-    Settings = Mapping[str, SinkValue]
-
 
 class Sink(SparkStreamlet):
-    """Writes the records of a topic to files or to the terminal.
+    """Writes the records of a topic to files, to the terminal, or to a sink of another package.
 
     In the blueprint:
 
@@ -36,31 +34,36 @@ class Sink(SparkStreamlet):
           parameters { to = parquet, partition-by = src, options { path = out/averages } }
         }
 
-    `capabilities.SINKS` has the values of `to`, and the options of each sink.
+    `streamlets.egress.SINKS` has the values of `to`, and the options of each sink.
     """
 
     rows = AvroInlet("in")
-    to = StringParameter("Where the records are written", choices=tuple(SINKS))
+    to = StringParameter("The name of the sink that the records are written to")
     partition_by = StringParameter("The partition columns, separated by commas", default="")
     options = ObjectParameter("The options of the sink", default={})
 
     def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-        """Check the options against those of the sink, and whether the sink supports `partition-by`."""
-        traits = SINKS[values[self.to.key]]
-        for problem in traits.problems(values[self.options.key]):
-            yield replace(problem, path=(self.options.key, *problem.path))
-        if values[self.partition_by.key].strip() and not traits.partitioning:
-            yield ParameterProblem(
-                (self.partition_by.key,),
-                f"the sink `{traits.name}` does not support `partition-by`",
-                ("remove `partition-by`",),
-                "key",
-            )
+        """Check the settings against the capabilities of the sink, and whether its package is installed."""
+        try:
+            sink = SINKS[values[self.to.key]]
+        except KeyError:
+            yield unknown_sink(values[self.to.key], SINKS)
+            return
+        except PluginError as error:
+            yield ParameterProblem((self.to.key,), str(error))
+            return
+        traits = sink.traits
+        if traits.package and importlib.util.find_spec(traits.package) is None:
+            message = f"the sink `{traits.name}` requires the package `{traits.package}`, which is not installed"
+            yield ParameterProblem((self.to.key,), message, (f"run `pip install '{traits.install}'`",))
+        columns = _columns(values[self.partition_by.key])
+        yield from sink_problems(traits, values[self.options.key], partition_by=columns)
 
     def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
-        """Return the directory of a sink that writes files."""
-        path = values[self.options.key].get("path")
-        return {(self.options.key, "path"): str(path)} if path is not None else {}
+        """Return the directories that the sink writes."""
+        options = values[self.options.key]
+        directories = [o.name for o in SINKS[values[self.to.key]].traits.options if o.type is ParameterType.PATH]
+        return {(self.options.key, name): str(options[name]) for name in directories if name in options}
 
     class Logic(SparkStreamletLogic["Sink"]):
         """One query from the inlet to the sink."""
@@ -71,62 +74,40 @@ class Sink(SparkStreamlet):
             Raises:
                 StreamletError: the sink does not support the columns of the inlet, or their partitioning.
             """
-            me, sink = self.streamlet, self.context.streamlet_ref
-            traits, options = SINKS[self.value(me.to)], self.value(me.options)
-            columns = tuple(name.strip() for name in self.value(me.partition_by).split(",") if name.strip())
-            rows = self.read_stream(me.rows)
-            problems = _column_problems(traits, columns, rows)
-            if problems:
-                raise StreamletError(f"`{sink}`: " + "; ".join(problems), me.rows.declared)
-            writer = _writer(sink, traits, traits.settings(options), columns, self.context)
-            return self.query("sink", rows.writeStream.foreachBatch(writer), record=writer.record)
+            me, context = self.streamlet, self.context
+            sink = SINKS[self.value(me.to)]
+            query = SinkQuery(
+                name=context.streamlet_ref,
+                streamlet=context.streamlet_ref,
+                query="sink",
+                options=sink_options(sink.traits, self.value(me.options), context.folder),
+                partition_by=_columns(self.value(me.partition_by)),
+                application=str(context.state),
+                on_batch=context.on_batch,
+                report=context.print_line,
+            )
+            opened = open_sink(sink, self.read_stream(me.rows), query, me.rows.declared)
+            return self.query(query.query, opened.writer, record=opened.record)
 
 
-def _writer(
-    sink: str, traits: SinkTraits, settings: Settings, columns: tuple[str, ...], context: SparkStreamletContext
-) -> FilesWriter | TerminalWriter:
-    if traits.name == "terminal":
-        from streamlets.egress.terminal import TerminalWriter
+def open_sink(sink: SinkType, rows: DataFrame, query: SinkQuery, place: SourceLocation | None = None) -> SinkWriter:
+    """Return a writer of rows to a sink, in the output mode of the query.
 
-        return TerminalWriter(sink, context.print_line, int(str(settings["rows"])), str(settings["title"] or ""))
-    from streamlets.egress.compaction import Compaction
-    from streamlets.egress.files import FilesWriter
-    from streamlets.egress.record import FilesRecord
+    Arguments:
+        sink: the sink.
+        rows: the streaming DataFrame.
+        query: the query and its options.
+        place: the place of errors; default: that of the author's call.
 
-    record = FilesRecord(context.path(str(settings["path"])), sink, str(context.state))
-    options, age = spark_options(traits, settings), settings["compact"]
-    return FilesWriter(
-        record=record,
-        format=traits.name,
-        options=options,
-        compaction=Compaction(record, traits.name, options, age.seconds) if isinstance(age, Duration) else None,
-        partition_by=columns,
-        existing=str(settings["existing"]),
-        on_batch=context.on_batch,
-        report=context.print_line,
-    )
+    Raises:
+        StreamletError: the sink does not support the columns of the rows, or their partitioning.
+    """
+    problems = list(sink.column_problems(rows.schema, query.partition_by))
+    if problems:
+        raise StreamletError(f"`{query.name}`: " + "; ".join(problems), place)
+    opened = sink.open(rows, query)
+    return SinkWriter(opened.writer.outputMode(query.output_mode), opened.record)
 
 
-def spark_options(traits: SinkTraits, settings: Settings) -> dict[str, str]:
-    """Return the options for Spark's writer and reader of the sink's format."""
-    values = {option.spark: settings[option.name] for option in traits.options if option.spark}
-    return {name: _spark_text(value) for name, value in values.items() if value is not None}
-
-
-def _column_problems(traits: SinkTraits, columns: tuple[str, ...], rows: DataFrame) -> list[str]:
-    names = rows.columns
-    problems = [
-        f"`partition-by` has `{name}`, which is not a column of the schema" for name in columns if name not in names
-    ]
-    if columns and set(columns) >= set(names):
-        problems.append("`partition-by` has all columns: at least one must remain for the files")
-    if not traits.nested:
-        nested = [f.name for f in rows.schema.fields if f.dataType.typeName() in ("struct", "array", "map", "binary")]
-        problems += [
-            f"the sink `{traits.name}` cannot write the nested or binary column `{name}`: use `json`" for name in nested
-        ]
-    return problems
-
-
-def _spark_text(value: str | int | bool | Duration) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _columns(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())

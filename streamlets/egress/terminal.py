@@ -6,11 +6,40 @@ import io
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from blueprint.catalog import ParameterType, SinkOption, SinkTraits
+from streamlets.egress.base import SinkQuery, SinkType, SinkWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from rich.console import RenderableType
+
+
+class TerminalSink(SinkType):
+    """The terminal of the run."""
+
+    traits: ClassVar[SinkTraits] = SinkTraits(
+        name="terminal",
+        description="The first rows of each batch as a table on standard output.",
+        guarantee="at-least-once",
+        options=(
+            SinkOption(
+                name="rows",
+                description="the number of rows of a batch to show",
+                type=ParameterType.INTEGER,
+                default="20",
+            ),
+            SinkOption(name="title", description="the title of the table; default: the streamlet and the batch"),
+        ),
+        output_modes=("append", "update", "complete"),
+    )
+
+    def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
+        """Return a writer that shows each batch."""
+        limit, title = int(str(query.options["rows"])), str(query.options.get("title", ""))
+        writer = TerminalWriter(query.name, query.report, limit, title)
+        return SinkWriter(rows.writeStream.foreachBatch(writer), TerminalRecord())
 
 
 class TerminalRecord:
@@ -36,11 +65,6 @@ class TerminalWriter:
     print_line: Callable[[str], None]
     rows: int = 20
     title: str = ""
-
-    @property
-    def record(self) -> TerminalRecord:
-        """The record of its batches."""
-        return TerminalRecord()
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Show a batch, unless it has no rows."""

@@ -1,8 +1,8 @@
-"""`ProjectCatalog`: descriptors of streamlets and channels, for verification and everything else in `blueprint`."""
+"""`ProjectCatalog`: descriptors of streamlets, channels and sinks, for everything in `blueprint`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from blueprint.catalog import (
     ParameterProblem,
     PortDescriptor,
     PortSetting,
+    SinkTraits,
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
@@ -34,6 +35,8 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.registry import CHANNEL_TYPES
+from streamlets.egress.registry import SINKS
+from streamlets.plugins import Traits
 from streamlets.project.loading import class_span, load_streamlet, raised_failure
 from streamlets.project.modules import Project, project_at
 from streamlets.project.paths import path_problems
@@ -41,7 +44,7 @@ from streamlets.project.scanning import streamlet_classes, unused_classes
 
 
 class ProjectCatalog:
-    """The `Catalog` of a project's streamlets and of the available channels.
+    """The `Catalog` of a project's streamlets, and of the available channels and sinks.
 
     A class is described once, even if several streamlets are instances of it.
 
@@ -87,7 +90,11 @@ class ProjectCatalog:
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """Return the available channels by name."""
-        return Traits()
+        return Traits(CHANNEL_TYPES)
+
+    def sinks(self) -> Mapping[str, SinkTraits]:
+        """Return the available sinks by name."""
+        return Traits(SINKS)
 
     def _project(self, folder: str) -> Project:
         """Return the project in a directory; it is looked up in the file system once."""
@@ -313,16 +320,3 @@ def _mount(mount: VolumeMount) -> VolumeMountDescriptor:
 
 def _frozen(settings: Mapping[str, PortSetting]) -> frozenset[tuple[str, PortSetting]]:
     return frozenset(settings.items())
-
-
-class Traits(Mapping[str, ChannelTraits]):
-    """The traits of the available channels; each is looked up when it is asked for."""
-
-    def __getitem__(self, name: str) -> ChannelTraits:
-        return CHANNEL_TYPES[name].traits
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(CHANNEL_TYPES)
-
-    def __len__(self) -> int:
-        return len(CHANNEL_TYPES)

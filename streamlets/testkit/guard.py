@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from streamlets.egress.base import SinkFiles
 from streamlets.spark.patches import COMMAND, WRITING, WRITING_TABLES, patched
 from streamlets.spark.stream_writer import FILES, facts, rows_of, with_arguments
 from streamlets.testkit.failures import TestkitError
@@ -38,15 +39,6 @@ _HARMLESS = ("console", "memory", "noop", "")
 """Formats that write no data; "" is a function, which is guarded while it runs."""
 
 _PATHS = (*FILES, "delta")
-
-
-@dataclass(frozen=True, slots=True)
-class FileSink:
-    """The files of a query with a sink of the author: their directory in the kit, their format, and its options."""
-
-    root: Path
-    format: str
-    options: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -63,7 +55,7 @@ class Guard:
     ref: str
     outside: OutsidePaths
     allow: str
-    sinks: dict[str, FileSink] = field(default_factory=dict)
+    sinks: dict[str, SinkFiles] = field(default_factory=dict)
     _temporary: set[Path] = field(default_factory=set)
 
     @contextmanager
@@ -154,9 +146,8 @@ class Guard:
             raise self._error(f"writes to `{known.format}`{f' at `{path}`' if path else ''}")
         root = self.outside.place(_path(path))
         options = {k: v for k, v in known.options.items() if k not in ("path", "checkpointlocation", "queryname")}
-        self.sinks[known.options.get("queryname", "").removeprefix(f"{self.ref}.")] = FileSink(
-            root, known.format, options
-        )
+        query = known.options.get("queryname", "").removeprefix(f"{self.ref}.")
+        self.sinks[query] = SinkFiles(root, known.format, options)
         return writer.option("path", str(root))
 
     def _check_sources(self, writer: DataStreamWriter) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.plan import StreamletPlan
+from blueprint.settings.sinks import sink_options
 from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.streamlet import SparkStreamlet
+from streamlets.egress.registry import SINKS
 from streamlets.egress.sink import Sink
 from streamlets.testkit.failures import TestkitError
 
@@ -53,13 +55,10 @@ class OutsidePaths:
 
     def _parameters(self, streamlet: SparkStreamlet, plan: StreamletPlan) -> dict[str, object]:
         values = dict(plan.parameters)
-        if isinstance(streamlet, Sink) and values["to"] == "terminal":
-            return values | {"to": "parquet", "options": {"path": str(self.home.absolute() / "terminal" / plan.ref)}}
+        if isinstance(streamlet, Sink):
+            values |= self._sink_parameters(plan)
         for keys, directory in streamlet.written_folders(values).items():
             values = _with(values, keys, self.place(Path(plan.folder, directory)))
-        if isinstance(streamlet, Sink):  # a tap identifies files by name, and compaction changes names
-            options: Any = values["options"]
-            values["options"] = {key: value for key, value in options.items() if key != "compact"}
         for parameter in plan.descriptor.parameters:
             path = plan.parameters.get(parameter.key)
             if parameter.path is not None and parameter.path.writable and isinstance(path, Path):
@@ -67,6 +66,16 @@ class OutsidePaths:
                 what = f"the path `{parameter.key}` of `{plan.ref}`"
                 values[parameter.key] = self._copy(path, what) if reads else self._parent_created(path)
         return values
+
+    def _sink_parameters(self, plan: StreamletPlan) -> dict[str, object]:
+        """Return the parameters of a `Sink` that differ in tests: of a sink whose output is not files in a directory,
+        the records are written to Parquet files instead."""
+        sink, options = SINKS[str(plan.parameters["to"])], plan.parameters["options"]
+        assert isinstance(options, Mapping)  # the type of the parameter
+        if sink.files(sink_options(sink.traits, options, Path(plan.folder))) is None:
+            return {"to": "parquet", "options": {"path": str(self.home.absolute() / "sinks" / plan.ref)}}
+        omitted = {option.name for option in sink.traits.options if not option.in_tests}
+        return {"options": {name: value for name, value in options.items() if name not in omitted}}
 
     def _mounts(self, streamlet: SparkStreamlet, plan: StreamletPlan) -> Iterator[tuple[str, str]]:
         writable = {

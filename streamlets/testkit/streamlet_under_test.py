@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
+from blueprint.settings.sinks import sink_options
 from blueprint.spelling import suggestion
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.egress.capabilities import SINKS
-from streamlets.egress.sink import Sink, spark_options
+from streamlets.egress.registry import SINKS
+from streamlets.egress.sink import Sink
 from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.record_counts import rows_read
 from streamlets.spark.session import active
@@ -116,8 +117,7 @@ class StreamletUnderTest:
                 f"`{self.plan.ref}` has no query{f' `{query}`' if query else ''} whose files can be read; "
                 f"queries after its first step: {known}"
             )
-        files = sinks[query]
-        tap = SinkTap(lambda: self.context.session, files.root, files.format, files.options)
+        tap = SinkTap(lambda: self.context.session, sinks[query])
         return self._taps.setdefault(f"sink {query}", tap)  # type: ignore[return-value]
 
     def path(self, name: str) -> Path:
@@ -199,16 +199,17 @@ class StreamletUnderTest:
         """Return the tap for a `streamlets.Sink`.
 
         Raises:
-            TestkitError: it prints its rows on the real terminal.
+            TestkitError: it is the real sink, whose output a test cannot read.
         """
-        traits = SINKS[str(self.plan.parameters["to"])]
+        sink = SINKS[str(self.plan.parameters["to"])]
         options: Any = self.plan.parameters["options"]
-        if "path" not in options:
-            raise TestkitError(f"the output of `{self.plan.ref}` cannot be read, because it goes to the terminal")
-        settings = traits.settings(options)
-        root = self.context.path(str(settings["path"]))
-        contract = self.plan.inlets[0].contract
-        return SinkTap(lambda: self.context.session, root, traits.name, spark_options(traits, settings), contract)
+        files = sink.files(sink_options(sink.traits, options, self.context.folder))
+        if files is None:
+            raise TestkitError(
+                f"the output of `{self.plan.ref}` cannot be read, because the sink `{sink.traits.name}` does not write "
+                f"files that a test can read"
+            )
+        return SinkTap(lambda: self.context.session, files, self.plan.inlets[0].contract)
 
     def _rows_read(self, report: Mapping[str, Any]) -> int:
         query = str(report.get("name")).removeprefix(f"{self.plan.ref}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,13 @@ from streamlets.api.ports import Schema
 from streamlets.api.source_location import UNKNOWN, author_location
 from streamlets.channels.base import Appender, Position, TopicResource
 from streamlets.contract.types import spark_schema
+from streamlets.egress.base import SinkFiles
 from streamlets.testkit.failures import error_with_findings
 from streamlets.testkit.records import from_batches, to_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrameReader, SparkSession
+    from pyspark.sql import SparkSession
 
 
 class InletTap:
@@ -96,55 +97,39 @@ class SinkTap:
 
     Arguments:
         session: returns a session; called when rows are read.
-        root: the directory of the files.
-        format: Spark's name of their format.
-        options: options for Spark's reader.
+        files: the files.
         contract: the contract of the rows; None for a sink of the author, for which Spark determines the schema.
+
+    Attributes:
+        path: the directory of the files.
     """
 
-    def __init__(
-        self,
-        session: Callable[[], SparkSession],
-        root: Path,
-        format: str,
-        options: Mapping[str, str],
-        contract: Contract | None = None,
-    ) -> None:
-        self.path = root
+    def __init__(self, session: Callable[[], SparkSession], files: SinkFiles, contract: Contract | None = None) -> None:
+        self.path = files.root
         self._session = session
-        self._format = format
-        self._options = dict(options)
+        self._files = files
         self._contract = contract
         self._taken: set[str] = set()
 
     def take(self) -> list[dict[str, Any]]:
         """Return the rows since the previous `take`."""
-        files = self._files()
-        rows = self._rows([file for file in files if file not in self._taken])
-        self._taken.update(files)
+        paths = self._files.paths(self._session())
+        rows = self._rows([path for path in paths if path not in self._taken])
+        self._taken.update(paths)
         return rows
 
     def all(self) -> list[dict[str, Any]]:
         """Return all rows; it does not affect `take`."""
-        return self._rows(self._files())
+        return self._rows(self._files.paths(self._session()))
 
-    def _files(self) -> list[str]:
-        if (self.path / "_spark_metadata").exists():  # it lists the files of completed batches
-            return sorted(self._reader().load(str(self.path)).inputFiles())
-        files = (path for path in self.path.rglob("*") if path.is_file())
-        return sorted(str(path) for path in files if not path.relative_to(self.path).as_posix().startswith(("_", ".")))
-
-    def _rows(self, files: list[str]) -> list[dict[str, Any]]:
-        if not files:
+    def _rows(self, paths: list[str]) -> list[dict[str, Any]]:
+        if not paths:
             return []
-        reader = self._reader().option("basePath", str(self.path))
+        reader = self._files.reader(self._session())
         if self._contract is None:
-            return [row.asDict(recursive=True) for row in reader.load(files).collect()]
-        frame = reader.schema(spark_schema(self._contract)).load(files)
+            return [row.asDict(recursive=True) for row in reader.load(paths).collect()]
+        frame = reader.schema(spark_schema(self._contract)).load(paths)
         return from_batches(frame.toArrow().to_batches(), self._contract)
-
-    def _reader(self) -> DataFrameReader:
-        return self._session().read.format(self._format).options(**self._options)
 
 
 def _contract(schema: Schema) -> Contract:

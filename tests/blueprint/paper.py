@@ -12,6 +12,7 @@ from blueprint.catalog import (
     LoadFailureKind,
     ParameterDescriptor,
     PortDescriptor,
+    SinkTraits,
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
@@ -83,3 +84,7 @@ class PaperCatalog:
     def channels(self) -> Mapping[str, ChannelTraits]:
         """One that cannot run in real time, and one that can."""
         return {"delta": ChannelTraits("delta", {}, False, (".", "_")), "kafka": ChannelTraits("kafka", {}, True)}
+
+    def sinks(self) -> Mapping[str, SinkTraits]:
+        """None."""
+        return {}

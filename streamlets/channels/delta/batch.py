@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.batches import BatchWritten
+from streamlets.batches import BatchWritten, query_id
 from streamlets.channels.base import BrokenRowsError, TopicWriteError
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile, Txn
@@ -137,15 +137,10 @@ class BatchWriter:
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
-        """Set the writer's id to that of the query, which Spark stores in the checkpoint.
-
-        A new checkpoint numbers its batches from 0 again, so it is another writer. The id is read for every batch,
-        because a writer may be started again.
-        """
-        session = rows.sparkSession
-        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        key = session.sparkContext.getLocalProperty("sql.streaming.queryId")
-        self._id = writer_id(self.streamlet, self.query, str(key))
+        """Set the writer's id from that of the query. It is read for every batch, because a writer may be started
+        again."""
+        rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        self._id = writer_id(self.streamlet, self.query, query_id(rows))
 
     def _write(self, rows: DataFrame, batch: int) -> _Outcome:
         attempt, outcome = f"{batch}/{uuid.uuid4().hex[:8]}", _Outcome()

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from streamlets.egress import compaction, record
-from streamlets.egress.compaction import Compaction, concatenate
-from streamlets.egress.record import FilesRecord
+from streamlets.egress.files import compaction, record
+from streamlets.egress.files.compaction import Compaction, concatenate
+from streamlets.egress.files.record import FilesRecord
 
 NOW = 1_700_000_000.0
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.egress.record import BATCHES, FilesRecord
+from streamlets.egress.files.record import BATCHES, FilesRecord
 
 
 @pytest.fixture

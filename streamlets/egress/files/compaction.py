@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from streamlets.egress.record import FilesRecord, Merge
+from streamlets.egress.files.record import FilesRecord, Merge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

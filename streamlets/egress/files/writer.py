@@ -13,12 +13,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from streamlets.batches import BatchWritten
-from streamlets.egress.compaction import Compaction
+from streamlets.batches import query_id
 from streamlets.egress.errors import ExistingFilesError, SinkError
-from streamlets.egress.record import FilesRecord
+from streamlets.egress.files.compaction import Compaction
+from streamlets.egress.files.record import FilesRecord
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ _QUIET = {
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # the manifest replaces the _SUCCESS file
     "mapreduce.fileoutputcommitter.algorithm.version": "2",  # one rename fewer per file
 }
+
+
+class Written(Protocol):
+    """Takes the number of a batch that has been written, and the number of its records."""
+
+    def __call__(self, batch: int, records: int, *, replayed: bool) -> None: ...
 
 
 @dataclass(slots=True)
@@ -42,7 +48,7 @@ class FilesWriter:
         partition_by: the partition columns, which become directories `column=value`.
         existing: what happens to files of an earlier checkpoint: `fail`, `replace` or `append`.
         compaction: merges small files of earlier batches; None merges none.
-        on_batch: called after each batch, if the format has record counts (Parquet).
+        written: takes the number of each batch and of its records, if the format has record counts (Parquet).
         report: called with each message for users who watch the run.
     """
 
@@ -52,7 +58,7 @@ class FilesWriter:
     partition_by: tuple[str, ...] = ()
     existing: str = "fail"
     compaction: Compaction | None = None
-    on_batch: Callable[[BatchWritten], None] | None = None
+    written: Written = lambda batch, records, *, replayed: None
     report: Callable[[str], None] = lambda text: None
     _query: str = ""
 
@@ -98,16 +104,15 @@ class FilesWriter:
         record.publish(query, batch, moves.values())
         if self.compaction is not None:
             self.compaction.run(rows.sparkSession, query, _stem(self.streamlet, query), batch)
-        if self.on_batch is not None and self.format == "parquet":
-            count = sum(_records(self.root / target) for target in moves.values())
-            self.on_batch(BatchWritten(self.streamlet, "sink", batch, {self.format: count}, replayed=replayed))
+        if self.format == "parquet":
+            records = sum(_records(self.root / target) for target in moves.values())
+            self.written(batch, records, replayed=replayed)
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
-        """Identify the query by the id in its checkpoint, because a new checkpoint numbers its batches from 0 again."""
-        session = rows.sparkSession
-        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        query = str(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
+        """Claim the directory for the query, after the files of other checkpoints have been handled."""
+        rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        query = query_id(rows)
         if not self.record.knows(query):
             self._handle_earlier_files(query)
         self.record.claim(query)

@@ -1,0 +1,104 @@
+"""The settings of a query for its sink: their problems, and typed options. Blueprints and SQL read them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from blueprint.catalog import OutputMode, ParameterDescriptor, ParameterProblem, ParameterType, SinkOption, SinkTraits
+from blueprint.diagnostics import Span
+from blueprint.settings.parameters import EXPECTED, ParameterError, parameter_text
+from blueprint.spelling import alternatives, did_you_mean, listing, near
+
+OPTIONS, PARTITION_BY, OUTPUT_MODE = "options", "partition-by", "output-mode"
+"""The first key in the path of a problem."""
+
+_NOWHERE = Span("", 1, 1, 1, 1)
+
+
+def unknown_sink(name: str, sinks: Mapping[str, object]) -> ParameterProblem:
+    """Return the problem of a name that no sink has.
+
+    Arguments:
+        name: the name.
+        sinks: the available sinks by name.
+    """
+    help = did_you_mean(name, sinks) or (f"the available sinks are {listing(sinks)}",)
+    return ParameterProblem(("to",), f"there is no sink `{name}`", help)
+
+
+def sink_problems(
+    traits: SinkTraits,
+    options: Mapping[str, object],
+    *,
+    partition_by: Sequence[str] = (),
+    output_mode: OutputMode = "append",
+) -> Iterator[ParameterProblem]:
+    """Yield the problems of a query's settings for a sink.
+
+    A required option is not reported as missing if its name is misspelt: the misspelt name is reported.
+
+    Arguments:
+        traits: the sink.
+        options: the configured options by name, with plain values.
+        partition_by: the partition columns.
+        output_mode: the output mode of the query.
+    """
+    sink, known = f"the sink `{traits.name}`", {option.name: option for option in traits.options}
+    if output_mode not in traits.output_modes:
+        message = f"{sink} does not accept output mode `{output_mode}`"
+        yield ParameterProblem((OUTPUT_MODE,), message, (f"use {alternatives(traits.output_modes)}",))
+    if partition_by and not traits.partitioning:
+        message = f"{sink} does not support `{PARTITION_BY}`"
+        yield ParameterProblem((PARTITION_BY,), message, (f"remove `{PARTITION_BY}`",), "key")
+    unknown = [name for name in options if name not in known]
+    for name in unknown:
+        others = f"its options are {listing(known)}" if known else "it has no options"
+        help = did_you_mean(name, known) or (others,)
+        yield ParameterProblem((OPTIONS, name), f"{sink} has no option `{name}`", help, "key")
+    for option in traits.options:
+        if option.name in options:
+            try:
+                _value(option, options[option.name])
+            except ParameterError as error:
+                message = f"invalid value of the option `{option.name}` of {sink}: {error}"
+                yield ParameterProblem((OPTIONS, option.name), message, error.help)
+        elif option.required and not near(option.name, unknown):
+            message = f"{sink} requires the option `{option.name}`: {option.description}"
+            help = (f"add `options {{ {option.name} = ... }}` next to `to`",)
+            yield ParameterProblem((OPTIONS, option.name), message, help)
+    for first, second in traits.exclusive:
+        if first in options and second in options:
+            message = f"`{first}` and `{second}` cannot be combined"
+            yield ParameterProblem((OPTIONS, first), message, (f"remove `{first}` or `{second}`",), "key")
+
+
+def sink_options(traits: SinkTraits, options: Mapping[str, object], folder: Path = Path()) -> dict[str, object]:
+    """Return the typed value of each option, or else its default; options without a value are omitted.
+
+    Arguments:
+        traits: the sink.
+        options: the configured options by name, without `sink_problems`.
+        folder: the directory in which relative paths start.
+    """
+    values = {option.name: options.get(option.name, option.default) for option in traits.options}
+    return {o.name: _value(o, values[o.name], folder) for o in traits.options if values[o.name] is not None}
+
+
+def _value(option: SinkOption, value: object, folder: Path = Path()) -> object:
+    """Return a value in the option's type.
+
+    Raises:
+        ParameterError: it is not valid.
+    """
+    if value is None or isinstance(value, Mapping | list | tuple):
+        kind = "`null`" if value is None else "an object" if isinstance(value, Mapping) else "a list"
+        raise ParameterError(f"{kind} is not {EXPECTED[option.type]}")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    parameter = ParameterDescriptor(
+        option.name, option.description, option.type, None, _NOWHERE, choices=option.choices
+    )
+    typed = parameter_text(parameter, text, folder.absolute())
+    if option.type is ParameterType.INTEGER and isinstance(typed, int) and typed < option.minimum:
+        raise ParameterError(f"`{typed}` is less than {option.minimum}")
+    return typed

@@ -1,0 +1,26 @@
+"""The sinks that are available: those of this package, and those that other packages register.
+
+A package registers a sink by an entry point of the group `streamlets.sinks`: its name is that of the sink, its value a
+`SinkType`, such as `my_package.sink:MySink`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamlets.egress.base import SinkType
+from streamlets.plugins import Plugins
+
+SINKS: Mapping[str, SinkType] = Plugins(
+    "streamlets.sinks",
+    "sink",
+    {
+        "parquet": "streamlets.egress.files.type:ParquetSink",
+        "orc": "streamlets.egress.files.type:OrcSink",
+        "json": "streamlets.egress.files.type:JsonSink",
+        "csv": "streamlets.egress.files.type:CsvSink",
+        "terminal": "streamlets.egress.terminal:TerminalSink",
+    },
+    requires=("traits", "open", "files"),
+)
+"""The available sinks by name."""

@@ -1,0 +1,160 @@
+"""A sink of another package, `tests/toy_sink`, which is found by its entry point."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamlets import Sink
+from streamlets.egress import SINKS
+from streamlets.testkit import Testkit
+from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
+
+TOY = Path(__file__).resolve().parents[2] / "toy_sink"
+MODULE = """
+from streamlets import AvroOutlet, SparkStreamlet, SparkStreamletLogic
+
+class Source(SparkStreamlet):
+    out = AvroOutlet(schema="id long")
+
+    class Logic(SparkStreamletLogic):
+        def build_streaming_queries(self):
+            rows = self.source("files", format="csv", schema="id long", options={"path": self.context.path("in")})
+            return self.write_stream(rows, self.streamlet.out)
+"""
+BLUEPRINT = """
+blueprint {
+  streamlets {
+    numbers = counting.Source
+    archive { class = streamlets.Sink, inlets.in = "id long", parameters { to = TO, options { OPTIONS } } }
+  }
+  topics { ids { producers = [numbers.out], consumers = [archive.in] } }
+}
+flow.application = numbers
+"""
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put the package on the path, as an installation does, in this process and in those that it starts."""
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    yield
+    sys.modules.pop("toy_sink", None)
+
+
+def project(root: Path, to: str = "lines", options: str = "path = out, prefix = part") -> Path:
+    """Write an application that reads numbers from files and writes them to a sink."""
+    (root / "counting.py").write_text(MODULE)
+    (root / "blueprint.conf").write_text(BLUEPRINT.replace("TO", to).replace("OPTIONS", options))
+    (root / "in").mkdir()
+    (root / "in" / "first.csv").write_text("1\n2\n3\n")
+    return root
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_sink_is_found_by_its_entry_point() -> None:
+    """The registry has it next to the built-in sinks."""
+    assert "lines" in SINKS
+    assert SINKS["lines"].traits.guarantee == "exactly-once"
+    assert {"lines", "parquet", "terminal"} <= {*SINKS}
+
+
+@pytest.mark.usefixtures("installed")
+def test_verify_and_describe_know_the_sink(flow: Flow, tmp_path: Path) -> None:  # noqa: F811 - a fixture
+    """Its options are checked and described as those of built-in sinks."""
+    folder = project(tmp_path)
+    result = flow("verify", str(folder))
+    assert result.code == 0, result.out
+    described = json.loads(flow("describe", str(folder)).out)
+    assert described["streamlets"]["archive"]["parameters"]["to"] == "lines"
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("to", "options", "problem"),
+    [
+        ("lines", "path = out, prefx = part", "the sink `lines` has no option `prefx`"),
+        ("lines", "prefix = part", "the sink `lines` requires the option `path`: the directory"),
+        ("linse", "path = out", "did you mean `lines`?"),
+    ],
+)
+def test_verify_reports_mistakes(flow: Flow, tmp_path: Path, to: str, options: str, problem: str) -> None:  # noqa: F811
+    """Unknown names and options are findings with suggestions."""
+    result = flow("verify", str(project(tmp_path, to, options)))
+    assert result.code == 1
+    assert problem in " ".join(result.out.split())
+
+
+def test_verify_reports_a_sink_that_cannot_be_imported(
+    flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    """A package that is broken is one finding at the name of the sink."""
+    metadata = tmp_path / "site" / "broken-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[streamlets.sinks]\nbroken = broken_sink:Sink\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    (tmp_path / "app").mkdir()
+    result = flow("verify", str(project(tmp_path / "app", "broken", "")))
+    assert result.code == 1
+    assert "the sink `broken` is registered as `broken_sink:Sink`, which fails: ModuleNotFoundError" in " ".join(
+        result.out.split()
+    )
+    assert result.out.count("error[") == 1
+
+
+@pytest.mark.usefixtures("installed")
+def test_verify_does_not_import_pyspark(tmp_path: Path) -> None:
+    """Looking up a sink of another package imports neither Spark nor the other sinks."""
+    program = (
+        "import sys; from cli.main import main\n"
+        "try:\n    main(['verify', sys.argv[1]])\n"
+        "except SystemExit as ended:\n    assert ended.code == 0\n"
+        "assert 'toy_sink' in sys.modules\n"
+        "assert not {'pyspark', 'pyarrow', 'streamlets.egress.files.type'} & {*sys.modules}\n"
+    )
+    root = str(TOY.parents[1])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(TOY), root))}
+    command = [sys.executable, "-c", program, str(project(tmp_path))]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("installed")
+def test_the_testkit_runs_the_sink_in_its_own_directory(spark: SparkSession, tmp_path: Path) -> None:
+    """A test reads what the sink wrote in the kit; the real directory is not created."""
+    kit = Testkit(spark, tmp_path / "kit")
+    real = tmp_path / "real"
+    parameters = {"to": "lines", "options": {"path": str(real)}}
+    archive = kit.streamlet(Sink, ref="archive", parameters=parameters, schemas={"in": "id long"})
+    archive.inlet("in").put([{"id": 1}, {"id": 2}])
+    archive.step()
+    assert sorted(row["id"] for row in archive.sink().take()) == [1, 2]
+    archive.inlet("in").put([{"id": 3}])
+    archive.step()
+    assert archive.sink().take() == [{"id": 3}]
+    assert len(archive.sink().all()) == 3
+    assert [path.name[:5] for path in archive.sink().path.iterdir()] == ["batch"] * 2
+    assert not real.exists()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("installed")
+def test_run_writes_to_the_sink(tmp_path: Path) -> None:
+    """`flow run` writes each batch once, and reports the records."""
+    folder = project(tmp_path)
+    command = [str(Path(sys.executable).parent / "flow"), "run", str(folder), "--available-now"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (file,) = (folder / "out").glob("part-*-000000.json")
+    assert sorted(json.loads(line)["id"] for line in file.read_text().splitlines()) == [1, 2, 3]
