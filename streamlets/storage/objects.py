@@ -33,6 +33,15 @@ def put_if_absent(path: Path, data: bytes) -> bool:
         temporary.unlink(missing_ok=True)
 
 
+def sync_names(directory: Path) -> None:
+    """Make the names of the files that were created in a directory durable, which syncing a file does not."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def replace(path: Path, data: bytes) -> None:
     """Replace the content of a file in one step, or create the file."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

@@ -14,7 +14,8 @@ from streamlets.channels.delta.layout import layout, partition_value
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.parquet import write_file
 from streamlets.channels.delta.records import fitted
-from streamlets.channels.delta.table import create_table, open_table, table_name, tables_in
+from streamlets.channels.delta.table import LOG, create_table, open_table, table_name, tables_in
+from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class DeltaAppender(AbstractContextManager["DeltaAppender"]):
                 files += [file] if file.records else []
             crash_point("after-append-file")
             committed = self._table.append(files, txn, self._clock)  # False: another process has written the same
+            objects.sync_names(self._table.path / LOG)
             crash_point("after-append-commit")
         except OSError as error:
             raise TopicWriteError(

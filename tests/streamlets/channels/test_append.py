@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
 from blueprint.avro.model import Contract
-from streamlets.channels.base import WriterFencedError
+from streamlets.channels.base import TopicWriteError, WriterFencedError
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
-from streamlets.channels.delta.table import commit_path
+from streamlets.channels.delta.table import Table, commit_path
 from streamlets.channels.delta.topic import DeltaTopic
+from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made
 
 EAGER = Upkeep(checkpoint_every=1, keep_log=-1e12, sweep_every=1e12, compaction=None)
@@ -118,3 +122,119 @@ def ids_in(topic: DeltaTopic, contract: Contract) -> list[int]:
     """Return the ids in the table of a contract, in the order of its commits."""
     rows = [row for batch in topic.scan(metadata=True) for row in batch.to_pylist()]
     return [row["id"] for row in rows if row["_meta"]["position"].startswith(f"{contract.fingerprint}/")]
+
+
+APPEND = """
+import sys
+from pathlib import Path
+from tests.streamlets.channels.topics import READING, batch, made
+topic = made(Path(sys.argv[1]))
+with topic.appender(READING, writer="w", epoch=int(sys.argv[2])) as appender:
+    next = 0 if appender.last is None else appender.last + 1
+    for number in range(next, 5):
+        assert appender.marker == (b"%d" % number if number else None)
+        assert appender.append([batch([number])], number, marker=b"%d" % (number + 1))
+assert "pyspark" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize(
+    "point", ["after-append-file", "after-append-file:3", "after-append-commit", "after-append-commit:3",
+              *(f"during-rename:{number}" for number in range(1, 9))],
+)  # fmt: skip
+def test_a_killed_writer_continues(tmp_path: Path, point: str) -> None:
+    """A writer that is killed at any step and starts again with the next epoch appends each record once, and finds the
+    marker that belongs to its last append."""
+    assert run(APPEND, str(tmp_path), "1", at=point).returncode == -signal.SIGKILL
+    again = run(APPEND, str(tmp_path), "2", at="never")
+    assert again.returncode == 0, again.stderr
+    assert ids_of(made(tmp_path).scan()) == list(range(5))
+
+
+def test_appending_does_not_import_spark(tmp_path: Path) -> None:
+    """A producer starts without the second that the import of pyspark takes; the program checks it at its end."""
+    ended = run(APPEND, str(tmp_path), "0", at="never")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_writer_that_slept_over_the_cleaning_of_the_log_appends_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process is suspended between reading the log and its commit, and the version that it writes is cleaned in the
+    meantime. The commit is repeated at the end of the log, where readers find it."""
+    topic = made(tmp_path)
+    slow = topic.appender(READING, writer="slow")
+    commit, slept = Table.commit, list[int]()
+
+    def sleep(table: Table, version: int, data: bytes) -> bool:
+        if not slept:
+            slept.append(version)
+            for number in range(3):
+                add(topic, number, [number])
+            clean_log(topic)
+            add(topic, 3, [3])
+        return commit(table, version, data)
+
+    monkeypatch.setattr(Table, "commit", sleep)
+    assert slow.append([batch([9])], 0)
+    assert slept == [1]
+    assert ids_of(made(tmp_path).scan()) == [0, 1, 2, 3, 9]
+    assert not slow.append([batch([9])], 0)
+
+
+def test_a_writer_that_slept_over_the_cleaning_of_the_log_is_fenced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same, but another instance of the writer has taken over in the meantime: nothing is published."""
+    topic = made(tmp_path)
+    slow = topic.appender(READING, writer="w", epoch=1)
+    commit, slept = Table.commit, list[int]()
+
+    def sleep(table: Table, version: int, data: bytes) -> bool:
+        if not slept:
+            slept.append(version)
+            with topic.appender(READING, writer="w", epoch=2) as newer:
+                for number in range(3):
+                    newer.append([batch([number])], number)
+            clean_log(topic)
+        return commit(table, version, data)
+
+    monkeypatch.setattr(Table, "commit", sleep)
+    with pytest.raises(WriterFencedError):
+        slow.append([batch([9])], 0)
+    assert ids_of(made(tmp_path).scan()) == [0, 1, 2]
+    assert not commit_path(topic.path / READING.fingerprint, slept[0]).exists()
+    assert len(data_files(topic)) == 3
+
+
+def test_a_checkpoint_right_after_a_commit_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is cleaned up to a commit just after it was written: its records stay in the topic."""
+    topic = made(tmp_path)
+    appender = topic.appender(READING, writer="w")
+    commit = Table.commit
+
+    def clean(table: Table, version: int, data: bytes) -> bool:
+        committed = commit(table, version, data)
+        clean_log(topic)
+        return committed
+
+    monkeypatch.setattr(Table, "commit", clean)
+    assert appender.append([batch([9])], 100)
+    assert appender.append([batch([10])], 101)
+    assert ids_of(made(tmp_path).scan()) == [9, 10]
+
+
+def test_a_failed_append_publishes_nothing_and_can_be_repeated(tmp_path: Path) -> None:
+    """If the records cannot be written, no file remains, and the same sequence is accepted later."""
+    topic = made(tmp_path)
+    appender = topic.appender(READING, writer="w")
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield batch([1])
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(TopicWriteError, match="No space left on device; no record was published"):
+        appender.append(broken(), 0)
+    assert not data_files(topic)
+    assert appender.append([batch([1])], 0)
+    assert ids_of(topic.scan()) == [1]
