@@ -1,0 +1,95 @@
+"""The connection of a topic: its own servers, else those of its cluster, else those of the cluster `default`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamlets.channels.kafka.client_settings import java_settings, librdkafka_settings
+
+DEFAULT_CLUSTER = "default"
+SERVERS = "bootstrap.servers"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The settings of a client, in the notation of each.
+
+    Arguments:
+        java: for Spark's source and sink, without the prefix `kafka.`.
+        librdkafka: for confluent-kafka.
+    """
+
+    java: Mapping[str, str] = field(default_factory=dict)
+    librdkafka: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """The connections of a topic.
+
+    Arguments:
+        admin: for requests about topics and groups.
+        consumer: for reading records.
+        producer: for writing records.
+    """
+
+    admin: Connection
+    consumer: Connection
+    producer: Connection
+
+    @property
+    def servers(self) -> str:
+        """The servers of the cluster, which distinguish it from other clusters."""
+        return self.admin.java[SERVERS]
+
+
+def connections(options: Mapping[str, Any], channel_options: Mapping[str, Any]) -> Connections:
+    """Return the connections of a topic.
+
+    Settings of the topic override those of its cluster, and those of producers and consumers override those of both.
+    A topic with servers of its own has none of the settings of a cluster.
+
+    Arguments:
+        options: the settings of the topic; see `TopicPlan.options`.
+        channel_options: the settings of the channel; see `TopicPlan.channel_options`.
+
+    Raises:
+        ValueError: the topic has no servers.
+    """
+    cluster = cluster_options(options, channel_options)
+    common = _client(cluster, "connection-config") | _client(options, "connection-config")
+    if servers := own_servers(options) or own_servers(cluster):
+        common[SERVERS] = servers
+    if SERVERS not in common:
+        raise ValueError("the topic has neither `bootstrap.servers` nor a cluster with servers")
+
+    def connection(group: str = "") -> Connection:
+        settings = common | _client(cluster, group) | _client(options, group) if group else common
+        return Connection(java_settings(settings), librdkafka_settings(settings))
+
+    return Connections(connection(), connection("consumer-config"), connection("producer-config"))
+
+
+def cluster_options(options: Mapping[str, Any], channel_options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a topic's cluster; none for a topic with servers of its own, or an unknown cluster."""
+    if own_servers(options):
+        return {}
+    settings: Mapping[str, Any] = channel_options.get("clusters", {}).get(options.get("cluster", DEFAULT_CLUSTER), {})
+    return settings
+
+
+def own_servers(options: Mapping[str, Any]) -> str | None:
+    """Return the servers that a topic or a cluster sets, as `bootstrap.servers` or in its `connection-config`."""
+    servers = options.get(SERVERS) or options.get("connection-config", {}).get(SERVERS)
+    return str(servers) if servers else None
+
+
+def _client(options: Mapping[str, Any], group: str) -> dict[str, str]:
+    """Return the settings of a group as Kafka's clients expect them."""
+    return {key: _text(value) for key, value in options.get(group, {}).items()}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
