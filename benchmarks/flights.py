@@ -37,6 +37,7 @@ from blueprint.verification.verify import verify
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.runner import run as runner
 from streamlets.runner.events.model import Event, UnitChanged
+from streamlets.runner.events.status import RunStatus
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark import launch
 from streamlets.spark.session import Spark
@@ -178,13 +179,14 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
     """Run `flow run --available-now` on a running session; return the seconds by streamlet."""
     changes: dict[str, float] = {}
 
-    def view(event: Event) -> None:
-        if isinstance(event, UnitChanged):
-            ref = event.unit.streamlet
-            if event.state == "completed":
-                changes[ref] = event.time - started
-            elif event.state == "failed":
-                print(event.cause)
+    class View:
+        def event(self, event: Event, status: RunStatus) -> None:
+            if isinstance(event, UnitChanged):
+                ref = event.unit.streamlet
+                if event.state == "completed":
+                    changes[ref] = event.time - started
+                elif event.state == "failed":
+                    print(event.cause)
 
     started = time.time()
     paths = [f"flow.streamlets.{sink}.parameters.options.path={root / sink}" for sink in SINKS]
@@ -201,7 +203,7 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
     launch.start, start_ = lambda *_: _Lent(spark.session, spark.process), launch.start
     try:
         options = runner.RunOptions(StateDirectory(root / "state", plan.name), bounded=True)
-        code, _ = runner.run(plan, options, view, print)
+        code, _ = runner.run(plan, options, [View()])
     finally:
         launch.start = start_
     assert code == 0, code

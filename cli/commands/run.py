@@ -129,7 +129,7 @@ def run(
     )
     try:
         with view:
-            code, upgrade = run_plan(plan, options, view.event, view.print_line)
+            code, upgrade = run_plan(plan, options, [view], view.print_line)
     except (StateError, SessionError) as failure:
         fail(str(failure), failure.help)
     if upgrade is not None:

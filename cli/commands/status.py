@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from cli.options import format_option, path_argument
-from cli.output.batches import long_batch
-from cli.runs.follower import Status, Streamlet, shown_state, since, streamlets
 from cli.state import applications, state_options
-from streamlets.runner.events.lines import span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from streamlets.runner.events.status import RunStatus, StreamletStatus, UnitStatus
+    from streamlets.runner.events.status_file import WrittenStatus
     from streamlets.runner.state_directory.directory import StateDirectory
 
 _HEALTHY = 0
@@ -50,64 +48,81 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     The exit code is 0 if the application runs and is healthy; 1 if a streamlet has failed, if there was no status
     update for 30 seconds, or if the last run failed or was killed; 3 if the last run ended normally or there was none.
     """
-    from streamlets.runner.state_directory.directory import read_status
-
-    states = applications(path, state_dir, application)
-    statuses = {state.application: current_status(state, read_status(state)) for state in states}
+    current = [_current(state) for state in applications(path, state_dir, application)]
     if form == "json":
-        click.echo(json.dumps(statuses, indent=2))
+        click.echo(json.dumps({status.application: _as_data(status) for status in current}, indent=2))
     else:
-        for number, (name, current) in enumerate(statuses.items()):
+        for number, status in enumerate(current):
             if number:
                 click.echo()
-            _print(name, current)
-    raise SystemExit(_exit_code(statuses.values()))
+            _print(status)
+    codes = {_exit_code(status) for status in current}
+    raise SystemExit(next((code for code in (_UNHEALTHY, _NOT_RUNNING) if code in codes), _HEALTHY))
 
 
-def current_status(state: StateDirectory, written: Status | None) -> dict[str, Any]:
-    """Return the last status of a run, with what is true now.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Current:
+    """The last status of an application, with what is true now.
 
     Arguments:
-        state: the state directory of the application.
-        written: the last status that the run wrote; None when it has not written any.
-
-    Returns:
-        The status with `alive`, with `silent` (no update for long), and with the `health` `died` when the run ended
-        without writing its end.
+        application: the name of the application.
+        written: the last status that a run wrote; None when none has written any.
+        alive: whether the application is running.
     """
+
+    application: str
+    written: WrittenStatus | None
+    alive: bool
+
+    @property
+    def health(self) -> str:
+        """The health of the run; `died` when it ended without writing its end."""
+        if self.written is None:
+            return "starting" if self.alive else "never ran"
+        return self.written.status.health if self.alive or self.written.status.ended is not None else "died"
+
+    @property
+    def silent(self) -> bool:
+        """Whether the run has not written its status for long."""
+        return self.alive and self.written is not None and time.time() - self.written.time > _SILENT_AFTER
+
+
+def _current(state: StateDirectory) -> _Current:
+    from streamlets.runner.events.status_file import read_status
+
     owner = state.owner()
-    current: dict[str, Any] = dict(written or {})
+    written = read_status(state.status_file)
     # Commands own the directory for a short time, too, for example to reset checkpoints. Only the process that wrote
     # the status is the run.
-    alive = owner is not None and current.get("process") in (owner, None)
-    if not alive and written is not None and current.get("ended") is None:
-        current["health"] = "died"
-    if written is None:
-        current["health"] = "starting" if alive else "never ran"
-    current.setdefault("streamlets", [])
-    silent = alive and written is not None and time.time() - current["told"] > _SILENT_AFTER
-    return {"alive": alive, "silent": silent} | current
+    alive = owner is not None and (written is None or written.process == owner)
+    return _Current(application=state.application, written=written, alive=alive)
 
 
-def _exit_code(statuses: Iterable[Status]) -> int:
-    """Return the worst exit code of some statuses."""
-    codes = [_status_code(status) for status in statuses]
-    return next((code for code in (_UNHEALTHY, _NOT_RUNNING) if code in codes), _HEALTHY)
+def _as_data(current: _Current) -> dict[str, object]:
+    """Return a status for `--format json`."""
+    from streamlets.runner.events.status_json import to_json
+
+    known: dict[str, object] = {"streamlets": []}
+    if current.written is not None:
+        known = {"process": current.written.process} | to_json(current.written.status, current.written.time)
+    return {"alive": current.alive, "silent": current.silent} | known | {"health": current.health}
 
 
-def _status_code(status: Status) -> int:
-    if status["health"] in ("degraded", "died") or status["silent"] or status.get("exit_code"):
+def _exit_code(current: _Current) -> int:
+    failed = current.written is not None and current.written.status.exit_code
+    if current.health in ("degraded", "died") or current.silent or failed:
         return _UNHEALTHY
-    return _HEALTHY if status["alive"] else _NOT_RUNNING
+    return _HEALTHY if current.alive else _NOT_RUNNING
 
 
-def _print(name: str, status: Status) -> None:
+def _print(current: _Current) -> None:
     from cli.output.tables import print_table
 
-    click.echo(_headline(name, status))
-    if not streamlets(status):
+    click.echo(_headline(current))
+    if current.written is None or not current.written.status.order:
         return
-    live = bool(status["alive"])
+    status, live = current.written.status, current.alive
+    now = time.time() if live else current.written.time
     columns = [
         "streamlet",
         "state" if live else "last state",
@@ -120,7 +135,7 @@ def _print(name: str, status: Status) -> None:
         "late",
         "dead letters",
     ]
-    rows = [_row(streamlet, live, status) for streamlet in streamlets(status)]
+    rows = [_row(streamlet, now, live=live) for streamlet in status.streamlets]
     shown = [
         n
         for n, column in enumerate(columns)
@@ -128,90 +143,80 @@ def _print(name: str, status: Status) -> None:
     ]
     click.echo()
     print_table([columns[n] for n in shown], [[row[n] for n in shown] for row in rows], right=columns[2:])
-    for streamlet in streamlets(status):
-        for unit in streamlet["units"]:
-            if unit["cause"] and unit["state"] in ("failed", "backing-off", "stopped"):
-                _print_cause(streamlet["ref"], unit)
-            if unit.get("running_batch") and unit["running_batch"]["stuck"]:
-                _print_stuck(streamlet["ref"], unit)
+    _print_causes(status, now)
 
 
-def _headline(name: str, status: Status) -> str:
+def _headline(current: _Current) -> str:
     """Return the line above the table: whether the application runs, since when, and how it is."""
-    now = time.time()
-    match status["health"]:
-        case "never ran":
-            return f"{name} has not run yet"
-        case "starting" if "told" not in status:
-            return f"{name} is starting"
-        case "ended":
-            reason = f"{status['reason'] or 'completed'} (exit code {status['exit_code']})"
-            return f"{name} is not running; ended at {_clock(status['ended'])}: {reason}"
-        case "died":
-            return f"{name} is not running: it was killed or crashed; last status update at {_clock(status['told'])}"
-    process = f"process {status['process']}, up for {span(now - status['started'])}"
-    if status["silent"]:
+    from streamlets.runner.events.lines import span
+
+    name, written, now = current.application, current.written, time.time()
+    if written is None:
+        return f"{name} is starting" if current.alive else f"{name} has not run yet"
+    status = written.status
+    if current.health == "died":
+        return f"{name} is not running: it was killed or crashed; last status update at {_clock(written.time)}"
+    if status.ended is not None:
+        reason = f"{status.reason or 'completed'} (exit code {status.exit_code})"
+        return f"{name} is not running; ended at {_clock(status.ended)}: {reason}"
+    process = f"process {written.process}, up for {span(now - status.started)}"
+    if current.silent:
         return (
-            f"{name} was {status['health']}; no status update since {_clock(status['told'])}, {process}: its state "
+            f"{name} was {status.health}; no status update since {_clock(written.time)}, {process}: its state "
             "directory cannot be written, or the machine is overloaded"
         )
-    age = now - status["told"]
+    age = now - written.time
     as_of = f" as of {span(age)} ago" if age > _OLD_AFTER else ""
-    headline = f"{name} is {status['health']}{as_of}, {process}"
-    return f"{headline}; {status['reason']}" if status.get("reason") else headline
+    headline = f"{name} is {status.health}{as_of}, {process}"
+    return f"{headline}; {status.reason}" if status.reason else headline
 
 
-def _row(streamlet: Streamlet, live: bool, status: Status) -> list[str]:
+def _row(streamlet: StreamletStatus, now: float, *, live: bool) -> list[str]:
     """Return the cells of a streamlet.
 
     Arguments:
-        streamlet: its part of the status.
+        streamlet: its status.
+        now: the time of the status in seconds since the epoch.
         live: whether the run is alive.
-        status: the status of the run.
     """
-    units = streamlet["units"]
-    now = time.time() if live else status["told"]
-    out = [sum(unit["rows_out"].values()) for unit in units if unit["rows_out"]]
-    backlog = [count for unit in units for count in unit["backlog"].values()]
+    from cli.output.streamlets import state
+    from streamlets.runner.events.lines import span
+
     return [
-        streamlet["ref"],
-        _state(streamlet, now),
-        span(now - since(streamlet)) if live and units else "",
-        f"{sum(unit['rows_in'] for unit in units):,}",
-        f"{sum(out):,}" if out else "",
-        f"{sum(unit['rate'] for unit in units):,.0f}" if live else "",
-        f"{sum(backlog):,}" if backlog else "",
-        str(sum(unit["restarts"] for unit in units)),
-        f"{sum(unit['late'] for unit in units):,}",
-        f"{sum(unit['dead_letters'] for unit in units):,}",
+        streamlet.ref,
+        state(streamlet, now),
+        span(now - streamlet.since) if live and streamlet.units else "",
+        f"{streamlet.rows_in:,}",
+        f"{sum(streamlet.rows_out.values()):,}" if streamlet.rows_out else "",
+        f"{streamlet.rate(now):,.0f}" if live else "",
+        "" if streamlet.backlog is None else f"{streamlet.backlog:,}",
+        str(streamlet.restarts),
+        f"{streamlet.late:,}",
+        f"{streamlet.dead_letters:,}",
     ]
 
 
-def _state(streamlet: Streamlet, now: float) -> str:
-    """Return a streamlet's state, with the time of a long batch or the time until the next attempt."""
-    shown = streamlet.get("waiting") or shown_state(streamlet)
-    batches = [unit["running_batch"] for unit in streamlet["units"] if unit.get("running_batch")]
-    if batch := min(batches, key=lambda batch: batch["since"], default=None):
-        return shown + long_batch(now - batch["since"], stuck=any(other["stuck"] for other in batches))
-    due = [unit["retry_at"] for unit in streamlet["units"] if unit["retry_at"] is not None]
-    return f"{shown}, {span(max(0.0, min(due) - now))}" if shown == "backing-off" and due else shown
+def _print_causes(status: RunStatus, now: float) -> None:
+    """Print why units are not running, and where stuck batches are."""
+    from streamlets.runner.events.lines import span
+
+    for streamlet in status.streamlets:
+        for unit in streamlet.units:
+            if unit.cause and unit.state in ("failed", "backing-off", "paused", "stopped"):
+                _print_cause(unit)
+            if unit.running is not None and unit.running.stuck:
+                seconds = span(now - unit.running.since)
+                click.echo(f"\n{unit.unit}: stuck: batch {unit.running.number} has been running for {seconds}")
+                for frame in unit.running.where:
+                    click.echo(f"  at {frame}")
 
 
-def _print_stuck(ref: str, unit: Status) -> None:
-    batch = unit["running_batch"]
-    name = f"{ref}.{unit['query']}" if unit["query"] else ref
-    click.echo(f"\n{name}: stuck: batch {batch['number']} has been running for {span(batch['seconds'])}")
-    for frame in batch["where"]:
-        click.echo(f"  at {frame}")
-
-
-def _print_cause(ref: str, unit: Status) -> None:
-    name = f"{ref}.{unit['query']}" if unit["query"] else ref
-    state = "" if unit["paused"] else f": {unit['state']}"
-    first, *more = unit["cause"].splitlines()
-    if unit["frames"]:
-        more = [*(f"at {frame}" for frame in unit["frames"]), first, *more]
-    click.echo(f"\n{name}{state}" + ("" if unit["frames"] else f": {first}"))
+def _print_cause(unit: UnitStatus) -> None:
+    state = "" if unit.state == "paused" else f": {unit.state}"
+    first, *more = unit.cause.splitlines()
+    if unit.frames:
+        more = [*(f"at {frame}" for frame in unit.frames), first, *more]
+    click.echo(f"\n{unit.unit}{state}" + ("" if unit.frames else f": {first}"))
     for line in more:
         click.echo(f"  {line}")
 

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from cli.options import timeout_option
 from cli.output.errors import fail
-from cli.runs.follower import (
-    Follower,
-    Status,
-    Streamlet,
-    is_drained,
-    running_application,
-    send,
-    shown_state,
-    since,
-    streamlets,
-)
+from cli.runs.follower import Follower, running_application, send
 from cli.state import state_options
+
+if TYPE_CHECKING:
+    from streamlets.runner.events.status import RunStatus, StreamletStatus
 
 Action = Literal["pause", "resume", "restart"]
 
@@ -97,29 +90,29 @@ def _steer(
     state = running_application(*location)
     follower = Follower(state, frozenset(refs))
     _check_refs(refs, follower.status(), state.application)
-    before = {streamlet["ref"]: since(streamlet) for streamlet in streamlets(follower.status())}
+    before = {streamlet.ref: streamlet.since for streamlet in follower.status().streamlets}
     for ref in refs:
         send(state, request(action, streamlet=ref))
 
     expected, failures = _FINAL_STATES[action]
 
-    def is_final(streamlet: Streamlet) -> bool:
-        restarted = action == "pause" or since(streamlet) > before[streamlet["ref"]]
-        return restarted and shown_state(streamlet) in (*expected, *failures) and not is_drained(streamlet)
+    def is_final(streamlet: StreamletStatus) -> bool:
+        restarted = action == "pause" or streamlet.since > before[streamlet.ref]
+        return restarted and streamlet.state in (*expected, *failures)
 
-    def selected(status: Status) -> list[Streamlet]:
-        return [streamlet for streamlet in streamlets(status) if streamlet["ref"] in refs]
+    def selected(status: RunStatus) -> list[StreamletStatus]:
+        return [streamlet for streamlet in status.streamlets if streamlet.ref in refs]
 
     status = follower.until(lambda status: all(map(is_final, selected(status))), timeout)
     if status is None:
         fail(f"{action} did not complete within {timeout:g} s; it continues, see `flow status`")
     if not all(map(is_final, selected(status))):
         fail(f"{state.application} ended before {action} completed")
-    if any(shown_state(streamlet) in failures for streamlet in selected(status)):
+    if any(streamlet.state in failures for streamlet in selected(status)):
         raise SystemExit(1)
 
 
-def _check_refs(refs: Sequence[str], status: Status, application: str) -> None:
+def _check_refs(refs: Sequence[str], status: RunStatus, application: str) -> None:
     """Check that an application has the streamlets; a status without streamlets allows all names.
 
     Raises:
@@ -127,7 +120,7 @@ def _check_refs(refs: Sequence[str], status: Status, application: str) -> None:
     """
     from blueprint.spelling import suggestion
 
-    known = [streamlet["ref"] for streamlet in streamlets(status)]
+    known = status.order
     for ref in refs if known else ():
         if ref not in known:
             hint = suggestion(ref, known, f"its streamlets are {', '.join(known)}")

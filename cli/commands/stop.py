@@ -33,13 +33,13 @@ def stop(path: Path, state_dir: Path | None, application: str | None, now: bool,
         click.echo(f"{state.application} is not running")
         return
     follower = Follower(state)
-    started = follower.status().get("started")
+    started = follower.status().started
     send(state, request("stop-now" if now else "stop", within=timeout))
     click.echo(f"{state.application} (process {process}): {'stopping' if now else 'draining'}")
-    status = follower.until(lambda status: False, None) or {}
-    if status.get("started") != started or status.get("ended") is None:
+    status = follower.until(lambda status: False, None)
+    if status is None or status.started != started or status.ended is None:
         fail(
             f"{state.application} was killed or crashed before it had stopped",
             "the next start replays its last batches",
         )
-    click.echo(f"ended: {status.get('reason') or 'completed'} (exit code {status.get('exit_code')})")
+    click.echo(f"ended: {status.reason or 'completed'} (exit code {status.exit_code})")

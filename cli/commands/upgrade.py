@@ -12,11 +12,12 @@ from cli.application import Application, application_arguments
 from cli.application import application as application_of
 from cli.options import timeout_option
 from cli.output.errors import fail
-from cli.runs.follower import Follower, Status, running_application, send, shown_state, streamlets
+from cli.runs.follower import Follower, running_application, send
 from cli.state import state_options
 from cli.verification.descriptors import CLASSES, against
 
 if TYPE_CHECKING:
+    from streamlets.runner.events.status import RunStatus
     from streamlets.runner.state_directory.directory import StateDirectory
     from streamlets.runner.trial import UpgradeOutcome
 
@@ -89,7 +90,7 @@ def upgrade(
     if check:
         return
     follower = Follower(state)
-    started = follower.status().get("started")
+    started = follower.status().started
     lost = lost_queries(verification.changes)
     upgrade_request = request("upgrade", within=timeout, arguments=arguments_of(app), reset=lost)
     send(state, upgrade_request)
@@ -122,8 +123,8 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _follow(
-    follower: Follower, state: StateDirectory, id: str, started: float | None
-) -> tuple[UpgradeOutcome | None, Status]:
+    follower: Follower, state: StateDirectory, id: str, started: float
+) -> tuple[UpgradeOutcome | None, RunStatus]:
     """Print the progress of an upgrade until its outcome is known, and the previous version is up if it failed.
 
     Arguments:
@@ -141,21 +142,21 @@ def _follow(
         written = read_outcome(state)
         return written if written is not None and written.id == id and written.result else None
 
-    status = follower.until(lambda status: outcome() is not None, None) or {}
+    status = follower.until(lambda status: outcome() is not None, None) or follower.status()
     final = outcome()
     if final is not None and final.result == "rolled-back":
-        earlier = (started, status.get("started"))
-        status = follower.until(lambda now: now.get("started") not in earlier and _settled(now), None) or {}
+        earlier = (started, status.started)
+        status = follower.until(lambda now: now.started not in earlier and _settled(now), None) or status
     return final, status
 
 
-def _settled(status: Status) -> bool:
+def _settled(status: RunStatus) -> bool:
     """Return whether each streamlet is up or failing."""
-    states = [shown_state(streamlet) for streamlet in streamlets(status)]
+    states = [streamlet.state for streamlet in status.streamlets]
     return bool(states) and all(state in (*_UP, *_FAILING) for state in states)
 
 
-def _conclude(outcome: UpgradeOutcome | None, status: Status, started: float | None, state: StateDirectory) -> None:
+def _conclude(outcome: UpgradeOutcome | None, status: RunStatus, started: float, state: StateDirectory) -> None:
     """Print the outcome of an upgrade.
 
     Arguments:
@@ -168,13 +169,13 @@ def _conclude(outcome: UpgradeOutcome | None, status: Status, started: float | N
         SystemExit: 1, when the new version does not work.
     """
     if outcome is None:
-        if status.get("started") == started:
-            fail(f"{state.application} ended before the new version started: {status.get('reason') or 'it crashed'}")
-        fail(f"the new version ended: {status.get('reason') or 'it crashed'}", f"see {state.logs / 'run.log'}")
+        if status.started == started:
+            fail(f"{state.application} ended before the new version started: {status.reason or 'it crashed'}")
+        fail(f"the new version ended: {status.reason or 'it crashed'}", f"see {state.logs / 'run.log'}")
     about = ", ".join(outcome.about)
     match outcome.result:
         case "rolled-back":
-            down = [streamlet["ref"] for streamlet in streamlets(status) if shown_state(streamlet) not in _UP]
+            down = [streamlet.ref for streamlet in status.streamlets if streamlet.state not in _UP]
             exceptions = f", but these streamlets are not up: {', '.join(down)}" if down else ""
             fail(f"the new version failed ({about}): {outcome.cause}\nthe previous version runs again{exceptions}")
         case "failed":

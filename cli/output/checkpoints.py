@@ -14,7 +14,9 @@ from cli.output.tables import print_table
 from cli.state import topics_of
 from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
 from streamlets.runner.checkpoints.positions import SourcePosition, source_positions
-from streamlets.runner.state_directory.directory import StateDirectory, read_status
+from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status_file import read_status
+from streamlets.runner.state_directory.directory import StateDirectory
 
 
 def print_list(state: StateDirectory, checkpoints: Sequence[Checkpoint]) -> None:
@@ -24,7 +26,7 @@ def print_list(state: StateDirectory, checkpoints: Sequence[Checkpoint]) -> None
         return
     rows = []
     for checkpoint in checkpoints:
-        backlogs = [position.behind for position in _positions(checkpoint, state) if position.behind is not None]
+        backlogs = [position.backlog for position in _positions(checkpoint, state) if position.backlog is not None]
         state_rows = _state_rows(checkpoint, state)
         rows.append(
             (
@@ -55,7 +57,7 @@ def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint) -> None:
     if positions:
         click.echo()
         rows = [
-            (position.source, position.topic or "-", _offset(position.position), _number(position.behind))
+            (position.source, position.topic or "-", _offset(position.position), _number(position.backlog))
             for position in positions
         ]
         print_table(("source", "topic", "committed up to", "backlog"), rows, right=("backlog",))
@@ -94,7 +96,8 @@ def as_data(checkpoint: Checkpoint, state: StateDirectory) -> dict[str, object]:
                 "name": position.source,
                 "topic": position.topic,
                 "position": json.loads(position.position) if position.position else None,
-                "behind": position.behind,
+                "backlog": position.backlog,
+                "behind": position.backlog,  # its earlier name
             }
             for position in _positions(checkpoint, state)
         ],
@@ -141,13 +144,9 @@ def _positions(checkpoint: Checkpoint, state: StateDirectory) -> tuple[SourcePos
 
 def _state_rows(checkpoint: Checkpoint, state: StateDirectory) -> int | None:
     """Return the number of state rows after the last batch from the status of the last run; None if it is unknown."""
-    status = read_status(state) or {}
-    streamlets = status.get("streamlets")
-    for streamlet in streamlets if isinstance(streamlets, list) else ():
-        for unit in streamlet.get("units", ()) if streamlet.get("ref") == checkpoint.streamlet else ():
-            if unit.get("query") == checkpoint.query and unit.get("batch") is not None and "state_rows" in unit:
-                return int(unit["state_rows"])
-    return None
+    written = read_status(state.status_file)
+    unit = written.status.units.get(UnitId(checkpoint.streamlet, checkpoint.query)) if written is not None else None
+    return unit.state_rows if unit is not None and unit.batch is not None else None
 
 
 def _offset(position: str | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import click
 
-from cli.output.batches import long_batch
+from cli.output import streamlets
 from streamlets.runner.events.lines import json_line, line, lines
 from streamlets.runner.events.model import (
     BatchStuck,
@@ -28,12 +27,13 @@ from streamlets.runner.events.model import (
     UnitHeld,
     UnitProgressed,
 )
-from streamlets.runner.events.status import RunStatus, StreamletStatus, fold
+from streamlets.runner.events.status import RunStatus
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
+
+    from streamlets.runner.events.status import StreamletStatus
 
 _BATCHES_EVERY = 5.0
 """Seconds between two lines about the batches of a streamlet; each line has the totals of the run."""
@@ -41,7 +41,9 @@ _BATCHES_EVERY = 5.0
 _COLOURS = {
     "starting": "cyan",
     "running": "green",
+    "draining": "green",
     "backing-off": "yellow",
+    "paused": "dim",
     "stopped": "dim",
     "completed": "bold green",
     "failed": "bold red",
@@ -57,8 +59,8 @@ class View(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def event(self, event: Event) -> None:
-        """Show an event."""
+    def event(self, event: Event, status: RunStatus) -> None:
+        """Show an event; `status` is that of the run after it."""
 
     def print_line(self, text: str) -> None:
         """Show a line that Spark's console sink prints; it may be called from any thread."""
@@ -80,7 +82,7 @@ class JsonView:
     ) -> None:
         self._redirected.__exit__(kind, error, trace)
 
-    def event(self, event: Event) -> None:
+    def event(self, event: Event, status: RunStatus) -> None:
         """Print the event."""
         click.echo(json_line(event), file=self._out)
 
@@ -98,7 +100,6 @@ class LineView:
 
     def __init__(self, logs: str) -> None:
         self._logs = logs
-        self._status = RunStatus()
         self._printed_rows: dict[str, tuple[float, str]] = {}
 
     def __enter__(self) -> Self:
@@ -109,19 +110,21 @@ class LineView:
     ) -> None:
         return None
 
-    def event(self, event: Event) -> None:
-        """Print the event, unless it is a batch that the next line about its streamlet sums up."""
-        self._status = fold(self._status, event)
+    def event(self, event: Event, status: RunStatus) -> None:
+        """Print the event, unless it is a batch that the next line about its streamlet sums up, or a drain of the
+        whole run."""
         match event:
             case RunStarted():
                 self._print(event.time, f"{line(event)}; logs in {self._logs}")
             case UnitProgressed(unit=unit):
                 since, _ = self._printed_rows.get(unit.streamlet, (event.time - _BATCHES_EVERY, ""))
                 if event.time - since >= _BATCHES_EVERY:
-                    self._print_rows(unit.streamlet, event.time)
+                    self._print_rows(status.streamlet(unit.streamlet), event.time)
+            case UnitChanged(state="draining", cause=""):
+                pass
             case UnitChanged(unit=unit) | BatchStuck(unit=unit):
-                if isinstance(event, UnitChanged) and event.state in ("completed", "stopped", "failed"):
-                    self._print_rows(unit.streamlet, event.time)
+                if isinstance(event, UnitChanged) and event.state in ("completed", "paused", "stopped", "failed"):
+                    self._print_rows(status.streamlet(unit.streamlet), event.time)
                 first, *more = lines(event)
                 self._print(event.time, first)
                 for text in more:
@@ -133,14 +136,14 @@ class LineView:
         """Print the line."""
         click.echo(text)
 
-    def _print_rows(self, ref: str, now: float) -> None:
-        streamlet = next((entry for entry in self._status.streamlets if entry.ref == ref), None)
-        if streamlet is None or not (streamlet.rows_in or any(streamlet.rows_out.values()) or streamlet.dead_letters):
+    def _print_rows(self, streamlet: StreamletStatus, now: float) -> None:
+        # A batch that read nothing may have written rows from the state of windows and joins.
+        if not (streamlet.rows_in or any(streamlet.rows_out.values()) or streamlet.dead_letters):
             return
-        text = rows(streamlet)  # A batch that read nothing may have written rows from the state of windows and joins.
-        if self._printed_rows.get(ref, (0.0, ""))[1] != text:
-            self._printed_rows[ref] = (now, text)
-            self._print(now, f"{ref}: {text}")
+        text = streamlets.rows(streamlet)
+        if self._printed_rows.get(streamlet.ref, (0.0, ""))[1] != text:
+            self._printed_rows[streamlet.ref] = (now, text)
+            self._print(now, f"{streamlet.ref}: {text}")
 
     @staticmethod
     def _print(now: float, text: str) -> None:
@@ -161,7 +164,6 @@ class TableView:
 
         self._logs = logs
         self._status = RunStatus()
-        self._lock = threading.Lock()
         self._console = console or Console(highlight=False)
         self._live = Live(get_renderable=self._table, console=self._console, refresh_per_second=2)
 
@@ -174,14 +176,11 @@ class TableView:
     ) -> None:
         self._live.__exit__(kind, error, trace)
 
-    def event(self, event: Event) -> None:
+    def event(self, event: Event, status: RunStatus) -> None:
         """Update the table; failures, warnings and the summary are printed above it."""
-        with self._lock:
-            self._status = fold(self._status, event)
+        self._status = status
         match event:
-            case UnitChanged(cause=cause, state=state, paused=paused) if cause and (
-                state in ("failed", "backing-off") or (state == "stopped" and not paused)
-            ):
+            case UnitChanged(cause=cause, state=state) if cause and state in ("failed", "backing-off", "stopped"):
                 self._print_lines(lines(event), _COLOURS[state])
             case BatchStuck():
                 self._print_lines(lines(event), _COLOURS["backing-off"])
@@ -211,8 +210,7 @@ class TableView:
         from rich.table import Table
         from rich.text import Text
 
-        with self._lock:
-            status = self._status
+        status = self._status  # the thread of the run may replace it
         title = f"{status.application} · {status.health} · logs in {self._logs}"
         table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
         table.add_column("streamlet", overflow="fold")
@@ -224,35 +222,13 @@ class TableView:
             out, backlog = streamlet.rows_out, streamlet.backlog
             table.add_row(
                 Text(streamlet.ref),
-                _state(streamlet, now),
+                Text(streamlets.state(streamlet, now), style=_COLOURS[streamlet.state]),
                 f"{streamlet.rows_in:,}",
                 f"{sum(out.values()):,}" if out else "",
                 f"{streamlet.rate(now):,.0f}",
                 "" if backlog is None else f"{backlog:,}",
-                f"{streamlet.held:,}" if streamlet.held else "",
+                f"{streamlet.pending_rows:,}" if streamlet.pending_rows else "",
                 f"{streamlet.late:,}" if streamlet.late else "",
                 f"{streamlet.dead_letters:,}" if streamlet.dead_letters else "",
             )
         return table
-
-
-def _state(streamlet: StreamletStatus, now: float) -> Text:
-    from rich.text import Text
-
-    state = "paused" if streamlet.paused and streamlet.state == "stopped" else streamlet.waiting or streamlet.state
-    due = [unit.retry_at for unit in streamlet.units if unit.retry_at is not None]
-    shown = f"{state} {max(0, min(due) - now):.0f} s" if due and state == "backing-off" else str(state)
-    if streamlet.running is not None:
-        shown += long_batch(now - streamlet.running[1], stuck=streamlet.stuck)
-    return Text(shown, style=_COLOURS[streamlet.state])
-
-
-def rows(streamlet: StreamletStatus) -> str:
-    """Return how many rows a streamlet has read and written since the run began, and its backlog."""
-    text = f"{streamlet.rows_in:,} rows in"
-    text += "".join(f", {count:,} to {outlet}" for outlet, count in sorted(streamlet.rows_out.items()))
-    if streamlet.dead_letters:
-        text += f", {streamlet.dead_letters:,} dead letters"
-    if streamlet.late:
-        text += f", {streamlet.late:,} late"
-    return text + (f", backlog {streamlet.backlog:,}" if streamlet.backlog else "")

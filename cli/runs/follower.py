@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,11 +13,9 @@ from cli.output.errors import fail
 from cli.state import applications, only
 
 if TYPE_CHECKING:
+    from streamlets.runner.events.status import RunStatus, StreamletStatus
     from streamlets.runner.state_directory.control import Request
     from streamlets.runner.state_directory.directory import StateDirectory
-
-Status = Mapping[str, Any]
-Streamlet = Mapping[str, Any]
 
 _ANSWER_TIMEOUT = 90.0
 """Seconds to wait for an answer: a runner that starts Spark answers when Spark is up."""
@@ -69,15 +67,17 @@ class Follower:
     def __init__(self, state: StateDirectory, only: frozenset[str] = frozenset()) -> None:
         self._state = state
         self._only = only
-        self._printed = {streamlet["ref"]: _entered(streamlet) for streamlet in streamlets(self.status())}
+        self._printed = {streamlet.ref: _entered(streamlet) for streamlet in self.status().streamlets}
 
-    def status(self) -> Status:
+    def status(self) -> RunStatus:
         """Return the last status that the run wrote; empty before the first."""
-        from streamlets.runner.state_directory.directory import read_status
+        from streamlets.runner.events.status import RunStatus
+        from streamlets.runner.events.status_file import read_status
 
-        return read_status(self._state) or {}
+        written = read_status(self._state.status_file)
+        return written.status if written is not None else RunStatus()
 
-    def until(self, reached: Callable[[Status], bool], timeout: float | None) -> Status | None:
+    def until(self, reached: Callable[[RunStatus], bool], timeout: float | None) -> RunStatus | None:
         """Follow the run until a condition is true or the run has ended.
 
         Arguments:
@@ -98,15 +98,15 @@ class Follower:
                 return None
             time.sleep(_POLL_INTERVAL)
 
-    def _print_changes(self, status: Status) -> None:
-        for streamlet in streamlets(status):
-            ref, entered = streamlet["ref"], _entered(streamlet)
+    def _print_changes(self, status: RunStatus) -> None:
+        for streamlet in status.streamlets:
+            ref, entered = streamlet.ref, _entered(streamlet)
             previous = self._printed.get(ref, ("", 0.0))
             # A streamlet that left a state and came back between two reads has changed, too. `starting` is printed
             # once, although the streamlet starts first and its queries after it.
             changed = previous != entered and not entered[0] == previous[0] == "starting"
             if changed and (not self._only or ref in self._only):
-                self._print(ref, entered[0], streamlet.get("cause") or "")
+                self._print(ref, streamlet.state, streamlet.cause)
             self._printed[ref] = entered
 
     @staticmethod
@@ -119,29 +119,6 @@ class Follower:
             click.echo(f"            {line}")
 
 
-def streamlets(status: Status) -> list[Streamlet]:
-    """Return the streamlets of a status in topological order."""
-    entries = status.get("streamlets")
-    return entries if isinstance(entries, list) else []
-
-
-def since(streamlet: Streamlet) -> float:
-    """Return when the last of a streamlet's queries entered its state, in seconds since the epoch."""
-    return max((unit["since"] for unit in streamlet["units"]), default=0.0)
-
-
-def _entered(streamlet: Streamlet) -> tuple[str, float]:
+def _entered(streamlet: StreamletStatus) -> tuple[str, float]:
     """Return the state of a streamlet, and when it was entered."""
-    return shown_state(streamlet), since(streamlet)
-
-
-def is_drained(streamlet: Streamlet) -> bool:
-    """Return whether a streamlet still runs, but only to finish its batch."""
-    return any(unit["state"] == "running" and unit["cause"] for unit in streamlet["units"])
-
-
-def shown_state(streamlet: Streamlet) -> str:
-    """Return a streamlet's state as commands show it, with `draining` and `paused`."""
-    if is_drained(streamlet):
-        return "draining"
-    return "paused" if streamlet["state"] == "stopped" and streamlet.get("paused") else str(streamlet["state"])
+    return streamlet.state, streamlet.since

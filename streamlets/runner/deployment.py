@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from blueprint.avro.model import Contract
 from blueprint.comparison import (
@@ -25,7 +24,8 @@ from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicLostError, TopicResource
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in, latest
 from streamlets.runner.checkpoints.state_columns import state_of, windows_of
-from streamlets.runner.state_directory.directory import StateDirectory, StateError, read_status
+from streamlets.runner.events.status_file import read_status
+from streamlets.runner.state_directory.directory import StateDirectory, StateError
 from streamlets.runner.topics import stored_topics
 from streamlets.storage.files import write_atomically
 
@@ -124,15 +124,12 @@ def _moved_queries(queries: set[str], stored: Mapping[str, DescribedQuery]) -> s
 
 def _queries_of_last_run(state: StateDirectory) -> dict[str, set[str]]:
     """Return the names of the last run's queries by streamlet, from its status file."""
-    status: Any = read_status(state) or {}
-    try:
-        queries = {
-            streamlet["ref"]: {unit["query"] for unit in streamlet["units"]} - {""}
-            for streamlet in status["streamlets"]
-        }
-    except (KeyError, TypeError):  # there is no status, or it is of another release
-        return {}
-    return {ref: names for ref, names in queries.items() if names}
+    written = read_status(state.status_file)
+    queries: dict[str, set[str]] = {}
+    for unit in written.status.units if written is not None else ():
+        if unit.part:
+            queries.setdefault(unit.streamlet, set()).add(unit.part)
+    return queries
 
 
 def _queries_with_checkpoint(directory: Path) -> dict[str, DescribedQuery]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.channels.base import Position, TopicLostError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
-from streamlets.runner.events.model import UnitMeasured
+from streamlets.runner.events.model import UP, UnitMeasured
 from streamlets.runner.events.status import RunStatus, UnitStatus
 from streamlets.runner.periodic import repeating
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -67,10 +67,12 @@ class Observer:
     def _report_changes(
         self, streamlet: StreamletPlan, unit: UnitStatus, backlog: dict[str, int], planned: _Batch | None
     ) -> None:
+        known = (unit.running.number, unit.running.since) if unit.running is not None else None
         running = None
-        if planned is not None and unit.state == "running":
-            running = planned[0], max(planned[1], unit.since)  # a replayed batch was planned by an earlier run
-        if (backlog, running) != (unit.backlog, unit.running):
+        if planned is not None and unit.state in UP:
+            # A replayed batch was planned by an earlier run of the unit.
+            running = known if known and known[0] == planned[0] else (planned[0], max(planned[1], unit.since))
+        if (backlog, running) != (unit.backlog, known):
             self._report(Seen(UnitMeasured(self._clock(), unit.unit, backlog, running)))
         if running is None or self._overlong.get(unit.unit) == running:
             return

@@ -6,7 +6,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 
@@ -18,9 +18,9 @@ from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
 from streamlets.runner.deployment import descriptor_text, store_descriptor
 from streamlets.runner.drivers.isolation import Drivers, drivers_of
-from streamlets.runner.events.late import LateRows
 from streamlets.runner.events.log import RunLog
-from streamlets.runner.events.model import Event, RecordsMissed, RunEnded, RunStarted, SparkStarting, UnitId
+from streamlets.runner.events.model import RecordsMissed, RunEnded, RunStarted, SparkStarting, UnitId
+from streamlets.runner.events.publisher import EventSink, Publisher
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observer import Observer, observing
@@ -99,12 +99,12 @@ class Upgrade:
 
 
 def run(
-    plan: ApplicationPlan, options: RunOptions, view: Callable[[Event], None], print_line: Callable[[str], None]
+    plan: ApplicationPlan, options: RunOptions, views: Sequence[EventSink], print_line: Callable[[str], None] = print
 ) -> tuple[int, Upgrade | None]:
     """Run an application until all its streamlets have ended or it is stopped.
 
     Arguments:
-        view: takes every event, in this thread.
+        views: take every event, in this thread, after the log and the status file.
         print_line: takes each line that Spark prints, from any thread.
 
     Returns:
@@ -138,20 +138,12 @@ def run(
         upgraded = read_outcome(options.state) if options.taken_over else None
         trial = Trial(options.state, upgraded or UpgradeOutcome(""), options.check_return, time.monotonic)
 
-        late = LateRows()
-
-        def emit(event: Event) -> None:
-            for report in (*late.reports(event), event):
-                shown = secrets.data(report)
-                log.event(shown)
-                status.event(shown)
-                view(shown)
-
-        emit(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
+        events = Publisher((log, status, *views), secrets.data)
+        events.publish(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
         code, reason = FAILED, "the run could not be started"
         try:
             topics = _topics(plan, options.state, log)
-            emit(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in plan.streamlets)))
+            events.publish(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in plan.streamlets)))
             with repeating(lambda _: status.write(time.time()), name="status", interval=_LOOK_EVERY):
                 drivers = drivers_of(
                     plan, options.state, options.isolation or plan.isolation,
@@ -166,7 +158,7 @@ def run(
                 else:
                     supervising.set()
                     code, reason = _supervised(
-                        plan, options, topics, drivers, inbox, emit, log, orders, status, trial
+                        plan, options, topics, drivers, inbox, events, log, orders, status, trial
                     )  # fmt: skip
             finally:
                 drivers.stop()
@@ -174,7 +166,7 @@ def run(
             code, reason = ALL_ENDED, "stopped while Spark was starting"
         finally:
             orders.close()
-            emit(RunEnded(time.time(), code, reason))
+            events.publish(RunEnded(time.time(), code, reason))
             log.close()
         if orders.upgrade is None:
             return code, None
@@ -252,7 +244,7 @@ def _supervised(
     topics: Mapping[str, TopicResource],
     drivers: Drivers,
     inbox: _Inbox,
-    emit: Callable[[Event], None],
+    events: Publisher,
     log: RunLog,
     orders: Orders,
     status: StatusFile,
@@ -268,7 +260,7 @@ def _supervised(
         clock=time.time,
         timer=time.monotonic,
         uniform=random.random,
-        emit=emit,
+        emit=events.publish,
         drain_within=options.drain_within,
         fail_fast=options.fail_fast,
         paused=orders.paused,
@@ -279,15 +271,15 @@ def _supervised(
         lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
         lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
     ):
-        observer = Observer(plan, options.state, lambda: status.status, inbox.put, time.time)
+        observer = Observer(plan, options.state, lambda: events.status, inbox.put, time.time)
         with observing(observer, lambda error: log.failure(UnitId(plan.name, "observer"), text_of(error))):
-            reason = _watch(
-            supervisor, inbox, orders, status, ClockCheck(time.time, time.monotonic), trial, options.drain_within
-        )  # fmt: skip
+            clock_check = ClockCheck(time.time, time.monotonic)
+            reason = _watch(supervisor, inbox, orders, events, status, clock_check, trial, options.drain_within)
     if options.bounded:
-        last = {id: status.status.units[id] for id in supervisor.units}
-        for event in drivers.held({id: unit.held if unit.batch is not None else None for id, unit in last.items()}):
-            emit(event)
+        last = {id: events.status.units[id] for id in supervisor.units}
+        rows = {id: unit.pending_rows if unit.batch is not None else None for id, unit in last.items()}
+        for event in drivers.held(rows):
+            events.publish(event)
     if supervisor.failed:
         return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
     return ALL_ENDED, reason
@@ -297,6 +289,7 @@ def _watch(
     supervisor: Supervisor,
     inbox: _Inbox,
     orders: Orders,
+    events: Publisher,
     status: StatusFile,
     clock_check: ClockCheck,
     trial: Trial,
@@ -319,7 +312,7 @@ def _watch(
                 if isinstance(fact, (Drain, StopNow)):  # a signal
                     reason, orders.upgrade = reason or fact.cause, None
                 supervisor.handle(fact)
-        previous = () if reason else trial.look(status.status.units)
+        previous = () if reason else trial.look(events.status.units)
         if previous:
             reason = "the new version failed"
             orders.return_to(previous, reason, drain_within, supervisor)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from streamlets.runner.checkpoints.state_rows import operators
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.model import UP, UnitId
 from streamlets.runner.events.status import UnitStatus
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.storage.files import write_atomically
@@ -23,7 +23,7 @@ PATIENCE = 60.0
 START_PATIENCE = 300.0
 """Seconds that a new version has until the first of its queries is up: Spark may start slowly."""
 
-_UP = ("running", "completed")
+_UP = (*UP, "completed")
 
 Result = Literal["", "works", "untried", "unwell", "failed", "rolled-back"]
 
@@ -104,10 +104,10 @@ class Trial:
         failed = {unit: status for unit, status in units.items() if status.state == "failed"}
         if failed:
             return self._return(failed)
-        down = [unit for unit, status in units.items() if status.state not in _UP and not status.paused]
+        down = [unit for unit, status in units.items() if status.state not in (*_UP, "paused")]
         untried = [
             unit for unit, status in units.items()
-            if unit in self._stateful and status.batch is None and not status.paused
+            if unit in self._stateful and status.batch is None and status.state != "paused"
         ]  # fmt: skip
         if not down and not untried:
             self._end("works")

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.streamlets.channels.topics import add, ids_of, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import position, written
@@ -36,9 +39,13 @@ def topic(tmp_path: Path) -> DeltaTopic:
         watermark=1_700_000_000_000,
     )
     written(root, "gone.q", {0: {"in": position(topic, 2)}}, 0)
-    status = {"streamlets": [{"ref": "average", "units": [{"query": "averages", "batch": 6, "state_rows": 42}]}]}
     (tmp_path / "app" / "status").mkdir()
-    (tmp_path / "app" / "status" / "status.json").write_text(json.dumps(status))
+    publisher = Publisher([StatusFile(tmp_path / "app" / "status" / "status.json")])
+    unit = UnitId("average", "averages")
+    publisher.publish(RunStarted(0.0, "app", ("average",)))
+    publisher.publish(UnitChanged(0.0, unit, "running"))
+    publisher.publish(UnitProgressed(1.0, unit, 6, 10, state_rows=42))
+    publisher.publish(RunEnded(2.0, 0))
     return topic
 
 
@@ -66,7 +73,7 @@ def test_checkpoints_as_data(flow: Flow, state: tuple[str, str]) -> None:
     assert (first["streamlet"], first["query"], first["planned"]["number"]) == ("average", "averages", 7)
     assert (first["watermark"], first["state_rows"], first["damage"]) == (1_700_000_000.0, 42, [])
     (source,) = first["sources"]
-    assert (source["name"], source["topic"], source["behind"]) == ("in", "readings", 10)
+    assert (source["name"], source["topic"], source["backlog"]) == ("in", "readings", 10)
     assert second["sources"][0]["position"]["tables"]
 
 

@@ -13,6 +13,7 @@ import pytest
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged
+from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
@@ -62,8 +63,9 @@ def _ran(app: Path, *events: object, alive: bool = False) -> None:
     state = _state(app)
     with state.locked():
         file = StatusFile(state.status_file)
+        publisher = Publisher([file])
         for event in (RunStarted(time.time(), "plant", ("mean",)), *events):
-            file.event(event)  # type: ignore[arg-type]
+            publisher.publish(event)  # type: ignore[arg-type]
         file.write(time.time())
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 import threading
+from collections.abc import Iterable
 from types import SimpleNamespace
 
 import pytest
@@ -19,10 +20,13 @@ from cli.output.live import JsonView, LineView, TableView
 from streamlets.egress.terminal import TerminalWriter
 from streamlets.runner.events.model import (
     BatchStuck,
+    CheckpointRepaired,
     Event,
+    RecordsMissed,
     RowsLate,
     RunEnded,
     RunStarted,
+    RunStopping,
     SparkStarting,
     UnitChanged,
     UnitHeld,
@@ -30,6 +34,8 @@ from streamlets.runner.events.model import (
     UnitMeasured,
     UnitProgressed,
 )
+from streamlets.runner.events.publisher import EventSink
+from streamlets.runner.events.status import RunStatus, fold
 
 UNIT = UnitId("delays", "out")
 LATE = "the watermark dropped at least 3 late rows since the start (Spark counts them after partial aggregation)"
@@ -48,11 +54,20 @@ EVENTS: list[Event] = [
 ]
 
 
+def show(events: Iterable[Event], *views: EventSink, status: RunStatus | None = None) -> RunStatus:
+    """Pass events to views, with the status after each; return the last status."""
+    status = status or RunStatus()
+    for event in events:
+        status = fold(status, event)
+        for view in views:
+            view.event(event, status)
+    return status
+
+
 def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """Each event is a line with the time; batches are summed up, and a failure has its frames."""
     with LineView("app/logs") as view:
-        for event in EVENTS:
-            view.event(event)
+        show(EVENTS, view)
         view.print_line("from the console sink")
     lines = [line[10:] if line[2:3] == ":" else line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines == [
@@ -84,8 +99,7 @@ def test_rows_of_a_last_batch_that_read_nothing(capsys: pytest.CaptureFixture[st
         UnitChanged(105.0, UNIT, "completed"),
     ]
     with LineView("app/logs") as view:
-        for event in events:
-            view.event(event)
+        show(events, view)
     lines = [line[10:] for line in capsys.readouterr().out.splitlines() if "rows in" in line]
     assert lines == ["delays: 1,000 rows in, 0 to out", "delays: 1,000 rows in, 70 to out"]
 
@@ -93,8 +107,7 @@ def test_rows_of_a_last_batch_that_read_nothing(capsys: pytest.CaptureFixture[st
 def test_the_standard_output_has_only_json(capsys: pytest.CaptureFixture[str]) -> None:
     """Each line is an event; output of streamlets and Spark goes to the standard error."""
     with JsonView() as view:
-        for event in EVENTS:
-            view.event(event)
+        show(EVENTS, view)
         print("an author's print")
         view.print_line("from the console sink")
     out, err = capsys.readouterr()
@@ -108,8 +121,7 @@ def test_table() -> None:
     out = io.StringIO()
     view = TableView("app/logs", Console(file=out, width=100, force_terminal=True, color_system=None))
     with view:
-        for event in EVENTS[:6]:
-            view.event(event)
+        show(EVENTS[:6], view)
     shown = out.getvalue()
     assert shown.index("delays.out: backing-off, restart in 8.0 s") < shown.index("at delays.py:7 in each")
     assert shown.index("at delays.py:7 in each") < shown.index("sink down")
@@ -139,10 +151,65 @@ def test_the_table_shows_what_a_streamlet_waits_for(
     monkeypatch.setattr(live, "time", SimpleNamespace(time=lambda: 7300.0))
     out = io.StringIO()
     with TableView("app/logs", Console(file=out, width=100, force_terminal=True, color_system=None)) as view:
-        for event in [RunStarted(100.0, "flights", ("delays",)), *events]:
-            view.event(event)
+        show([RunStarted(100.0, "flights", ("delays",)), *events], view)
     row = [line for line in out.getvalue().splitlines() if "delays" in line][-1]
     assert re.split(r"  +", row.strip())[:2] == ["delays", expected]
+
+
+MISSED = (
+    "delays.out (rows): missed 9 records of the topic rows, from a/1#0 to a/1#8, dropped by a purge "
+    "before they were committed"
+)
+WARNINGS: list[tuple[Event, list[str]]] = [
+    (
+        BatchStuck(100.0, UNIT, 4, 0.0, 601.0, ("delays.py:7 in each",)),
+        ["delays.out: stuck: batch 4 has been running for 10 min 1 s", "at delays.py:7 in each"],
+    ),
+    (
+        BatchStuck(100.0, UNIT, 4, 0.0, 60.0, (), ("Shuffle.fetch(Shuffle.scala:3)",)),
+        [
+            "delays.out: stuck: batch 4 has been running for 1 min",
+            "none of your code is running in this process; Spark is",
+            "at Shuffle.fetch(Shuffle.scala:3)",
+        ],
+    ),
+    (
+        RecordsMissed(100.0, "rows", "delays.out (rows)", "a/1#0", "a/1#8", 9, "a purge"),
+        [MISSED],
+    ),
+    (CheckpointRepaired(100.0, UNIT, "moved away `offsets/7`"), ["delays.out: moved away `offsets/7`"]),
+    (RunStopping(100.0, "stopped by SIGTERM", within=60.0), ["draining, within 60 s: stopped by SIGTERM"]),
+    (RunStopping(100.0, "stopped at once by SIGTERM", at_once=True), ["stopping at once: stopped at once by SIGTERM"]),
+]
+
+
+@pytest.mark.parametrize(("event", "expected"), WARNINGS)
+def test_warnings_are_shown_by_both_views(
+    event: Event, expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stuck batches with their frames, missed records, repaired checkpoints, and how the run is stopped."""
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    with LineView("logs") as lines:
+        show([event], lines)
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [shown[0][10:], *shown[1:]] == expected
+    with TableView("logs", console) as table:
+        show([event], table)
+    assert [line.strip() for line in str(console.file.getvalue()).splitlines()][: len(expected)] == expected  # type: ignore[attr-defined]
+
+
+def test_a_drain_of_the_run_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not one per query; the drain of a single streamlet has a line with its cause."""
+    events: list[Event] = [
+        UnitChanged(100.0, UNIT, "draining", "restarted by ann"),
+        RunStopping(101.0, "stopped by SIGINT"),
+        UnitChanged(101.0, UNIT, "draining"),
+        UnitChanged(102.0, UNIT, "stopped"),
+    ]
+    with LineView("logs") as view:
+        show(events, view)
+    lines = [line[10:] for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["delays.out: draining: restarted by ann", "draining: stopped by SIGINT", "delays.out: stopped"]
 
 
 MISFIT = "ContractError: the rows do not fit the schema `Row`:\n  there is no column `x`\n  `y` is text"
@@ -156,8 +223,7 @@ def test_a_cause_of_several_lines(frames: tuple[str, ...], capsys: pytest.Captur
         for state in ("backing-off", "stopped"):
             capsys.readouterr()
             console.file.truncate(0)
-            for view in (lines, table):
-                view.event(UnitChanged(105.0, UNIT, state, MISFIT, frames))
+            show([UnitChanged(105.0, UNIT, state, MISFIT, frames)], lines, table)
             shown = capsys.readouterr().out, str(console.file.getvalue())  # type: ignore[attr-defined]
             for text in shown:
                 assert all(line.strip() in text for line in MISFIT.splitlines()), (state, text)
@@ -223,8 +289,9 @@ def test_rows_of_the_terminal_sink_are_above_the_table(monkeypatch: pytest.Monke
     view = TableView("app/logs", Console(width=80, height=24, force_terminal=True, color_system=None))
     write = TerminalWriter("board", view.print_line)
     with view:
+        status = RunStatus()
         for number, event in enumerate(EVENTS[:5]):
-            view.event(event)
+            status = show([event], view, status=status)
             batches = [threading.Thread(target=write, args=(Rows(*range(20)), number * 2 + half)) for half in (0, 1)]
             for thread in batches:
                 thread.start()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cli.output.batches import long_batch
+from cli.output.streamlets import state
 from streamlets.runner.events.model import (
     BatchStuck,
     Event,
@@ -20,6 +21,8 @@ from streamlets.runner.events.model import (
     UnitMeasured,
     UnitProgressed,
 )
+from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.status import RunningBatch, StreamletStatus, UnitStatus
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
@@ -38,8 +41,9 @@ def status(flow: Flow, tmp_path: Path) -> Status:
         state = StateDirectory(tmp_path / ".flow", "plant")
         with state.locked():
             file = StatusFile(state.status_file)
+            publisher = Publisher([file])
             for event in (RunStarted(time.time(), "plant", ("mean",)), *events):
-                file.event(event)
+                publisher.publish(event)
             file.write(time.time())
             result = flow("status", str(tmp_path))
         assert result.code == 0, result.err
@@ -69,8 +73,11 @@ def test_a_batch_that_takes_long_has_its_age(status: Status) -> None:
 
 def test_the_age_of_a_short_batch_is_not_shown() -> None:
     """Streaming queries always have a running batch. A stuck one is shown, however short `stuck-after` is."""
-    assert [long_batch(seconds, stuck=False) for seconds in (9.9, 10.0)] == ["", ", batch 10 s"]
-    assert long_batch(3.0, stuck=True) == ", stuck 3 s"
+    unit = UnitStatus(MEAN, "running", 0.0, running=RunningBatch(4, 100.0))
+    streamlet = StreamletStatus("mean", "running", "", (unit,))
+    assert [state(streamlet, now) for now in (109.9, 110.0)] == ["running", "running, batch 10 s"]
+    stuck = replace(unit, running=RunningBatch(4, 100.0, stuck=True))
+    assert state(replace(streamlet, units=(stuck,)), 103.0) == "running, stuck 3 s"
 
 
 def test_what_a_starting_streamlet_waits_for(status: Status) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from cli.runs.follower import Follower
 from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged, UnitProgressed
+from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.orders import Orders
 from streamlets.runner.state_directory.control import Request
@@ -39,6 +40,7 @@ class Runner:
     def _run(self) -> None:
         with self.state.locked():
             file = StatusFile(self.state.status_file)
+            publisher = Publisher([file])
             orders = Orders(self.state, self.inbox.put, lambda arguments: "")
             bench = Bench(["gauges", "mean.out", "store"])
             bench.now = time.time()
@@ -50,7 +52,7 @@ class Runner:
             written = 0
             while not bench.supervisor.done and not self.killed.is_set():
                 for event in bench.events[written:]:
-                    file.event(event)
+                    publisher.publish(event)
                 file.write(time.time())
                 written = len(bench.events)
                 self.up.set()
@@ -60,7 +62,7 @@ class Runner:
                 self._obey(bench)
             if not self.killed.is_set():
                 for event in [*bench.events[written:], RunEnded(time.time(), 0, "as asked")]:
-                    file.event(event)
+                    publisher.publish(event)
             orders.close()
 
     @staticmethod
@@ -148,7 +150,8 @@ def _write_status(state: StateDirectory, ago: float) -> None:
         ago: the age of the status in seconds.
     """
     file = StatusFile(state.status_file)
-    file.event(RunStarted(time.time() - 100, "plant", ("mean",)))
+    publisher = Publisher([file])
+    publisher.publish(RunStarted(time.time() - 100, "plant", ("mean",)))
     file.write(time.time() - ago)
 
 
@@ -180,8 +183,9 @@ def test_status_shows_frames_before_the_cause(flow: Flow, tmp_path: Path) -> Non
     state, failure = StateDirectory(tmp_path / ".flow", "plant"), Failure("ValueError: bad", ("plant.py:3 in mean",))
     with state.locked():
         file = StatusFile(state.status_file)
-        file.event(RunStarted(1.0, "plant", ("mean",)))
-        file.event(UnitChanged(2.0, unit_id("mean.out"), "failed", failure.cause, failure.frames))
+        publisher = Publisher([file])
+        publisher.publish(RunStarted(1.0, "plant", ("mean",)))
+        publisher.publish(UnitChanged(2.0, unit_id("mean.out"), "failed", failure.cause, failure.frames))
         file.write(time.time())
         result = flow("status", str(tmp_path))
     assert result.code == 1
@@ -197,8 +201,9 @@ def test_status_shows_a_cause_of_several_lines(flow: Flow, tmp_path: Path) -> No
     )
     with state.locked():
         file = StatusFile(state.status_file)
-        file.event(RunStarted(1.0, "plant", ("mean",)))
-        file.event(UnitChanged(2.0, unit_id("mean.out"), "failed", cause))
+        publisher = Publisher([file])
+        publisher.publish(RunStarted(1.0, "plant", ("mean",)))
+        publisher.publish(UnitChanged(2.0, unit_id("mean.out"), "failed", cause))
         file.write(time.time())
         result, data = flow("status", str(tmp_path)), flow("status", str(tmp_path), "--format", "json")
     assert result.out.endswith("\nmean.out: failed: ContractError: the rows do not fit `R`:\n    no column `x`\n")
@@ -212,7 +217,8 @@ def test_a_follower_shows_a_start_once(
     state = StateDirectory(tmp_path, "plant")
     with state.locked():
         file = StatusFile(state.status_file)
-        file.event(RunStarted(1.0, "plant", ("mean",)))
+        publisher = Publisher([file])
+        publisher.publish(RunStarted(1.0, "plant", ("mean",)))
         follower = Follower(state)
         whole, query = unit_id("mean"), unit_id("mean.out")
         events = [
@@ -227,7 +233,7 @@ def test_a_follower_shows_a_start_once(
         def reached(_: object) -> bool:
             event = next(remaining, None)
             if event is not None:
-                file.event(event)
+                publisher.publish(event)
             return event is None
 
         monkeypatch.setattr("cli.runs.follower._POLL_INTERVAL", 0.0)

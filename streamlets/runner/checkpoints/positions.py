@@ -17,13 +17,13 @@ class SourcePosition:
         source: the name of the source in the checkpoint.
         topic: the name of the topic that it reads; None for a source of the author's own, or a topic that was deleted.
         position: the end of the last committed batch, as JSON text; None when no batch was committed.
-        behind: the number of records of the topic after the position; None without a topic.
+        backlog: the number of records of the topic after the position; None without a topic.
     """
 
     source: str
     topic: str | None
     position: str | None
-    behind: int | None
+    backlog: int | None
 
 
 def source_positions(checkpoint: Checkpoint, topics: Iterable[TopicResource]) -> tuple[SourcePosition, ...]:
@@ -41,7 +41,7 @@ def _source_position(source: str, begun: str, committed: str | None, topics: Ite
     if topic is None:
         return SourcePosition(source, None, committed, None)
     try:
-        behind = topic.lag(Position(committed) if committed else None).records
+        backlog = topic.lag(Position(committed) if committed else None).records
     except TopicLostError:
         return SourcePosition(source, None, committed, None)
-    return SourcePosition(source, topic.plan.name, committed, behind)
+    return SourcePosition(source, topic.plan.name, committed, backlog)

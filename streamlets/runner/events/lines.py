@@ -124,14 +124,17 @@ def _plain(event: Event) -> dict[str, object]:
     unit = fields.pop("unit", None)
     if unit is not None:
         fields = {"streamlet": unit.streamlet, "query": unit.part} | fields
+    if isinstance(event, UnitProgressed):
+        fields["held"] = event.pending_rows  # its earlier name
     return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 def _batch(event: UnitProgressed) -> str:
     text = f"{event.unit}: batch {event.batch}, {event.rows_in} in"
     text += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
-    for count, what in ((event.dead_letters, "dead letters"), (event.late, "late"), (event.held, "held back")):
-        text += f", {count} {what}" if count else ""
+    text += f", {_count(event.dead_letters, 'dead letter')}" if event.dead_letters else ""
+    text += f", {event.late:,} late" if event.late else ""
+    text += f", {event.pending_rows:,} pending in state" if event.pending_rows else ""
     backlog = sum(event.backlog.values())
     return f"{text}, {event.seconds:.1f} s" + (f", backlog {backlog}" if backlog else "")
 

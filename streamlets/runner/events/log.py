@@ -9,7 +9,8 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from streamlets.runner.events.lines import lines, log_failure, log_record
-from streamlets.runner.events.model import Event, RunStarted, UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.events.model import Event, UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.events.status import RunStatus
 
 _SIZE = 20 * 1024 * 1024
 _KEPT = 3
@@ -30,10 +31,9 @@ class RunLog:
         self._mask = mask
         self._application = ""
 
-    def event(self, event: Event) -> None:
+    def event(self, event: Event, status: RunStatus) -> None:
         """Write an event; batches and measurements are not logged, as they would bury everything else."""
-        if isinstance(event, RunStarted):
-            self._application = event.application
+        self._application = status.application
         if isinstance(event, UnitProgressed | UnitMeasured):
             return
         stamp = _stamp(event.time)

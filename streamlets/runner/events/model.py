@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-State = Literal["starting", "running", "backing-off", "stopped", "completed", "failed"]
+State = Literal["starting", "running", "draining", "backing-off", "paused", "stopped", "completed", "failed"]
+
+UP: frozenset[State] = frozenset({"running", "draining"})
+"""The states of a unit that processes records. In `draining` it finishes its running batch, then it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,6 @@ class UnitChanged:
         frames: the frames of a failure in the user's code, outermost first.
         retry_in: seconds until the next restart.
         restarts: the restarts since the unit was last stable.
-        paused: with `stopped`: the unit stays stopped until it is resumed, which does not end the run.
         waiting: with `starting`: what it waits for, such as `waiting for clicks`.
     """
 
@@ -54,7 +56,6 @@ class UnitChanged:
     frames: tuple[str, ...] = ()
     retry_in: float | None = None
     restarts: int = 0
-    paused: bool = False
     waiting: str = ""
 
 
@@ -84,7 +85,7 @@ class UnitProgressed:
         dead_letters: rows of the batch that broke a contract.
         late: rows dropped by the watermark, at least; see `RowsLate`.
         backlog: records not yet read, by inlet, as far as known.
-        held: rows in state (windows, joins) after the batch that will still be emitted.
+        pending_rows: rows in state (windows, joins) after the batch that will still be emitted.
         seconds: the duration of the batch.
         watermark: ISO time, if the query has one.
         state_rows: all rows in state after the batch, as Spark counts them.
@@ -98,7 +99,7 @@ class UnitProgressed:
     dead_letters: int = 0
     late: int = 0
     backlog: Mapping[str, int] = field(default_factory=dict)
-    held: int = 0
+    pending_rows: int = 0
     seconds: float = 0.0
     watermark: str | None = None
     state_rows: int = 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from streamlets.runner.events.model import (
+    UP,
     BatchStuck,
     Event,
     RunEnded,
@@ -24,8 +26,26 @@ from streamlets.runner.events.model import (
 RATE_WINDOW = 15.0
 """Seconds over which rates are averaged."""
 
-# The state of a streamlet with several queries is the first of these that one of its queries is in.
-_MOST_IMPORTANT: tuple[State, ...] = ("failed", "backing-off", "starting", "running", "stopped", "completed")
+# The state of a streamlet with several units is the first of these that one of its units is in.
+_MOST_IMPORTANT: tuple[State, ...] = (
+    "draining", "failed", "backing-off", "starting", "running", "paused", "stopped", "completed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBatch:
+    """A batch that is not committed yet.
+
+    Arguments:
+        since: when it started, in seconds since the epoch.
+        stuck: whether it takes longer than `stuck-after`.
+        where: the frames of a stuck batch, see `BatchStuck`.
+    """
+
+    number: int
+    since: float
+    stuck: bool = False
+    where: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +57,12 @@ class UnitStatus:
         restarts: the number of restarts in this run.
         retry_at: when the next restart is due.
         rows_in, rows_out, dead_letters, late: counts since the run started; rows_out by outlet.
-        held, state_rows, batch, watermark, seconds: as of the last batch.
+        pending_rows, state_rows, batch, watermark, seconds: as of the last batch.
         backlog: records not committed, by inlet.
-        running: the running batch and its start.
-        stuck: the report of the running batch if it takes too long.
-        recent: time and rows in of the last batches, as far back as `RATE_WINDOW`.
+        running: the running batch; None without one.
+        recent: rows of the last seconds, as far back as `RATE_WINDOW`: the time of the first batch in each second, and
+            the sum of the rows read in that second.
+        waiting: what it waits for while it is `starting`.
     """
 
     unit: UnitId
@@ -55,16 +76,14 @@ class UnitStatus:
     rows_out: Mapping[str, int] = field(default_factory=dict)
     dead_letters: int = 0
     late: int = 0
-    held: int = 0
+    pending_rows: int = 0
     state_rows: int = 0
     backlog: Mapping[str, int] = field(default_factory=dict)
     batch: int | None = None
     seconds: float = 0.0
     watermark: str | None = None
     recent: tuple[tuple[float, int], ...] = ()
-    paused: bool = False
-    running: tuple[int, float] | None = None
-    stuck: BatchStuck | None = None
+    running: RunningBatch | None = None
     waiting: str = ""
 
     def rate(self, now: float) -> float:
@@ -89,13 +108,18 @@ class StreamletStatus:
     waiting: str = ""
 
     @property
-    def paused(self) -> bool:
-        """Whether it is paused."""
-        return any(unit.paused for unit in self.units)
+    def since(self) -> float:
+        """When the last of its units entered its state, in seconds since the epoch; 0 without units."""
+        return max((unit.since for unit in self.units), default=0.0)
+
+    @property
+    def retry_at(self) -> float | None:
+        """When the next restart of one of its units is due; None without one."""
+        return min((unit.retry_at for unit in self.units if unit.retry_at is not None), default=None)
 
     @property
     def rows_in(self) -> int:
-        """Rows read by all its queries since the run started."""
+        """Rows read by all its units since the run started."""
         return sum(unit.rows_in for unit in self.units)
 
     @property
@@ -114,9 +138,9 @@ class StreamletStatus:
         return sum(unit.late for unit in self.units)
 
     @property
-    def held(self) -> int:
-        """Rows in state after the last batches."""
-        return sum(unit.held for unit in self.units)
+    def pending_rows(self) -> int:
+        """Rows in state after the last batches that will still be emitted."""
+        return sum(unit.pending_rows for unit in self.units)
 
     @property
     def backlog(self) -> int | None:
@@ -125,15 +149,15 @@ class StreamletStatus:
         return sum(counts) if counts else None
 
     @property
-    def running(self) -> tuple[int, float] | None:
-        """The running batch that started first, and its start; None without one."""
+    def running(self) -> RunningBatch | None:
+        """The running batch that started first; None without one."""
         batches = [unit.running for unit in self.units if unit.running is not None]
-        return min(batches, key=lambda batch: batch[1], default=None)
+        return min(batches, key=lambda batch: batch.since, default=None)
 
     @property
     def stuck(self) -> bool:
         """Whether a batch takes longer than `stuck-after`."""
-        return any(unit.stuck is not None for unit in self.units)
+        return any(unit.running is not None and unit.running.stuck for unit in self.units)
 
     @property
     def restarts(self) -> int:
@@ -147,7 +171,15 @@ class StreamletStatus:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """The status of a run. `sequence` counts the folded events: as long as it grows, the run is alive."""
+    """The status of a run. `sequence` counts the folded events: as long as it grows, the run is alive.
+
+    Arguments:
+        order: the names of the streamlets, producers first.
+        ended: when the run ended, in seconds since the epoch; None while it goes on.
+        reason: why the run was or is being stopped; empty without a request.
+        stopping: whether the run is being drained, or stopped at once.
+        without_spark: the streamlets whose Spark is being started.
+    """
 
     application: str = ""
     started: float = 0.0
@@ -158,13 +190,13 @@ class RunStatus:
     ended: float | None = None
     exit_code: int | None = None
     reason: str = ""
-    stopping: RunStopping | None = None
+    stopping: Literal["", "draining", "stopping"] = ""
     without_spark: frozenset[str] = frozenset()
 
     @property
     def streamlets(self) -> tuple[StreamletStatus, ...]:
         """All streamlets, producers first."""
-        return tuple(self._streamlet(ref) for ref in self.order)
+        return tuple(self.streamlet(ref) for ref in self.order)
 
     @property
     def health(self) -> str:
@@ -172,18 +204,18 @@ class RunStatus:
         or `ended`; `starting`, `backing-off` or `paused` while no query is running."""
         if self.ended is not None:
             return "ended"
-        if self.stopping is not None:
-            return "stopping" if self.stopping.at_once else "draining"
-        states = {streamlet.state for streamlet in self.streamlets}
-        if "failed" in states:
+        if self.stopping:
+            return self.stopping
+        units = {unit.state for unit in self.units.values()}
+        if "failed" in units:
             return "degraded"
-        if any(unit.state == "running" for unit in self.units.values()):
+        if units & UP:
             return "running"
-        waiting: tuple[State, ...] = ("starting", "backing-off")
-        paused = any(streamlet.paused for streamlet in self.streamlets)
-        return next((state for state in waiting if state in states), "paused" if paused else "running")
+        streamlets = {streamlet.state for streamlet in self.streamlets}
+        return next((state for state in ("starting", "backing-off", "paused") if state in streamlets), "running")
 
-    def _streamlet(self, ref: str) -> StreamletStatus:
+    def streamlet(self, ref: str) -> StreamletStatus:
+        """Return the status of a streamlet, which is `starting` as long as nothing is known about it."""
         units = tuple(unit for id, unit in self.units.items() if id.streamlet == ref)
         shown = min(units, key=lambda unit: _MOST_IMPORTANT.index(unit.state), default=None)
         state: State = shown.state if shown else "starting"
@@ -200,9 +232,9 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
         case RunStarted(time, application, streamlets):
             return replace(status, application=application, started=time, order=streamlets)
         case RunEnded(time, exit_code, reason):
-            return replace(status, ended=time, exit_code=exit_code, reason=reason)
-        case RunStopping():
-            return replace(status, stopping=event)
+            return replace(status, ended=time, exit_code=exit_code, reason=reason or status.reason)
+        case RunStopping(cause=cause, at_once=at_once):
+            return replace(status, stopping="stopping" if at_once else "draining", reason=cause)
         case SparkStarting(streamlets=streamlets):
             return replace(status, without_spark=status.without_spark | set(streamlets))
         case SparkUp(streamlets=streamlets):
@@ -218,15 +250,14 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
         case UnitMeasured(unit=id) if id in status.units:
             return replace(status, units={**status.units, id: _measured(status.units[id], event)})
         case BatchStuck(unit=id) if id in status.units:
-            unit = status.units[id]
-            running = unit.running is not None and unit.running[0] == event.batch
-            return replace(status, units={**status.units, id: replace(unit, stuck=event if running else None)})
+            return replace(status, units={**status.units, id: _stuck(status.units[id], event)})
     return status
 
 
 def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
     unit = before or UnitStatus(event.unit, event.state, event.time)
     again = event.state == "starting" and unit.state == "backing-off"
+    up = event.state in UP
     return replace(
         unit,
         state=event.state,
@@ -234,40 +265,58 @@ def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
         cause=event.cause,
         frames=event.frames,
         restarts=unit.restarts + again,
-        paused=event.paused,
         retry_at=None if event.retry_in is None else event.time + event.retry_in,
-        running=unit.running if event.state == "running" else None,
-        stuck=unit.stuck if event.state == "running" else None,
-        recent=unit.recent if event.state == "running" else (),
+        running=unit.running if up else None,
+        recent=unit.recent if up else (),
         waiting=event.waiting,
     )
 
 
 def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
-    recent = tuple((time, rows) for time, rows in unit.recent if event.time - time < RATE_WINDOW)
     return replace(
         unit,
         rows_in=unit.rows_in + event.rows_in,
         rows_out=_summed([unit.rows_out, event.rows_out]),
         dead_letters=unit.dead_letters + event.dead_letters,
         late=unit.late + event.late,
-        held=event.held,
+        pending_rows=event.pending_rows,
         state_rows=event.state_rows,
         backlog=event.backlog,
         batch=event.batch,
         seconds=event.seconds,
         watermark=event.watermark or unit.watermark,
-        recent=(*recent, (event.time, event.rows_in)) if event.rows_in else recent,
-        running=None if unit.running is None or unit.running[0] <= event.batch else unit.running,
-        stuck=None if unit.stuck is None or unit.stuck.batch <= event.batch else unit.stuck,
+        recent=_recent(unit.recent, event.time, event.rows_in),
+        running=None if unit.running is None or unit.running.number <= event.batch else unit.running,
     )
 
 
+def _recent(recent: tuple[tuple[float, int], ...], now: float, rows: int) -> tuple[tuple[float, int], ...]:
+    """Return the rows of the last seconds after a batch; one entry per second keeps the status small."""
+    recent = tuple((time, count) for time, count in recent if now - time < RATE_WINDOW)
+    if not rows:
+        return recent
+    if recent and int(recent[-1][0]) == int(now):
+        time, count = recent[-1]
+        return (*recent[:-1], (time, count + rows))
+    return (*recent, (now, rows))
+
+
 def _measured(unit: UnitStatus, event: UnitMeasured) -> UnitStatus:
-    done = event.running is not None and unit.batch is not None and event.running[0] <= unit.batch
-    running = None if done or unit.state != "running" else event.running
-    stuck = unit.stuck if running is not None and unit.running == running else None
-    return replace(unit, backlog=event.backlog, running=running, stuck=stuck)
+    number, since = event.running or (-1, 0.0)
+    committed = unit.batch is not None and number <= unit.batch
+    if event.running is None or committed or unit.state not in UP:
+        running = None
+    elif unit.running is not None and (unit.running.number, unit.running.since) == event.running:
+        running = unit.running
+    else:
+        running = RunningBatch(number, since)
+    return replace(unit, backlog=event.backlog, running=running)
+
+
+def _stuck(unit: UnitStatus, event: BatchStuck) -> UnitStatus:
+    if unit.running is None or unit.running.number != event.batch:
+        return unit
+    return replace(unit, running=replace(unit.running, stuck=True, where=event.frames or event.stack))
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -275,73 +324,3 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for count in counts:
         total.update(count)
     return dict(total)
-
-
-def to_json(status: RunStatus, now: float) -> dict[str, object]:
-    """Return the status as data for the status file. The format is versioned, as readers may be of another release.
-
-    Arguments:
-        now: the current time, to which rates are computed.
-    """
-    return {
-        "version": 1,
-        "told": now,
-        "application": status.application,
-        "health": status.health,
-        "started": status.started,
-        "updated": status.updated,
-        "sequence": status.sequence,
-        "ended": status.ended,
-        "exit_code": status.exit_code,
-        "reason": status.reason or (status.stopping.cause if status.stopping else ""),
-        "streamlets": [
-            {
-                "ref": streamlet.ref,
-                "state": streamlet.state,
-                "cause": streamlet.cause,
-                "waiting": streamlet.waiting,
-                "paused": streamlet.paused,
-                "units": [_unit_json(unit, now) for unit in streamlet.units],
-            }
-            for streamlet in status.streamlets
-        ],
-    }
-
-
-def _running_json(unit: UnitStatus, now: float) -> dict[str, object] | None:
-    if unit.running is None:
-        return None
-    number, since = unit.running
-    where = list(unit.stuck.frames or unit.stuck.stack) if unit.stuck is not None else []
-    return {
-        "number": number,
-        "since": since,
-        "seconds": round(max(0.0, now - since), 1),
-        "stuck": unit.stuck is not None,
-        "where": where,
-    }
-
-
-def _unit_json(unit: UnitStatus, now: float) -> dict[str, object]:
-    return {
-        "query": unit.unit.part,
-        "state": unit.state,
-        "paused": unit.paused,
-        "since": unit.since,
-        "cause": unit.cause,
-        "frames": list(unit.frames),
-        "restarts": unit.restarts,
-        "retry_at": unit.retry_at,
-        "rows_in": unit.rows_in,
-        "rows_out": dict(unit.rows_out),
-        "dead_letters": unit.dead_letters,
-        "late": unit.late,
-        "held": unit.held,
-        "state_rows": unit.state_rows,
-        "backlog": dict(unit.backlog),
-        "batch": unit.batch,
-        "batch_seconds": unit.seconds,
-        "running_batch": _running_json(unit, now),
-        "watermark": unit.watermark,
-        "rate": round(unit.rate(now), 1),
-    }

@@ -266,15 +266,6 @@ def _take(lock: int) -> bool:
     return False
 
 
-def read_status(state: StateDirectory) -> Mapping[str, object] | None:
-    """Return the last status that a run of the application wrote; None without one."""
-    try:
-        status = json.loads(state.status_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return status if isinstance(status, dict) else None
-
-
 @contextmanager
 def _writing(directory: Path) -> Iterator[None]:
     """Raise a `StateError` for an `OSError` in the context."""

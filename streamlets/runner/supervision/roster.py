@@ -47,7 +47,7 @@ class Roster:
 
     def over(self, watched: Watched) -> bool:
         """Return whether a unit is over for good; a paused unit is over only if no resume is awaited."""
-        return watched.state in FINAL and (not watched.paused or self.ending or self._in_order)
+        return watched.state in FINAL or (watched.state == "paused" and (self.ending or self._in_order))
 
     def unfinished_producers(self, watched: Watched) -> list[str]:
         """Return the producers of a unit that are not over, sorted."""
@@ -67,8 +67,7 @@ class Roster:
         """Return the units to drain now: those without unfinished producers, whose last records can then be read."""
         running = [watched for watched in self if watched.state == "running"]
         ready = [watched for watched in running if self.hurried or not self.unfinished_producers(watched)]
-        nothing_ends = all(self.over(watched) or watched.state == "running" for watched in self)
-        if not ready and nothing_ends and not any(watched.asked for watched in running):
+        if not ready and all(self.over(watched) or watched.state == "running" for watched in self):
             return running  # a cycle: there is no order
         return ready
 

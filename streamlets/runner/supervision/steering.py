@@ -27,7 +27,7 @@ class Steering:
             watched.then, watched.because = "pause", cause
             if not watched.launched:
                 watched.pause(cause)
-            elif watched.state == "running":
+            elif watched.up:
                 self.drain(watched)
         return "" if active else f"`{streamlet}` has already {units[0].state}"
 
@@ -71,7 +71,7 @@ class Steering:
         watched.because = cause
         if not watched.launched:
             watched.start_again(cause)
-        elif watched.state == "running":
+        elif watched.up:
             watched.then = "restart"
             self.drain(watched)
         else:
@@ -79,4 +79,4 @@ class Steering:
 
 
 def _is_paused(watched: Watched) -> bool:
-    return watched.paused or watched.then == "pause"
+    return watched.state == "paused" or watched.then == "pause"

@@ -79,7 +79,7 @@ class Supervisor:
             if paused and watched.unit.id.streamlet in paused:
                 watched.pause(paused[watched.unit.id.streamlet])
         for watched in self._roster:
-            if not watched.paused:
+            if watched.state != "paused":
                 awaited = self._roster.awaited_producers(watched)
                 watched.due = None if awaited else timer()
                 watched.enter("starting", waiting=f"waiting for {', '.join(awaited)}" if awaited else "")
@@ -107,7 +107,7 @@ class Supervisor:
     def check(self) -> None:
         """Let every running unit check whether it has ended without a report."""
         for watched in self._roster:
-            if watched.state == "running":
+            if watched.up:
                 watched.unit.check()
 
     def tick(self) -> float | None:
@@ -135,7 +135,7 @@ class Supervisor:
     def handle(self, fact: Fact) -> None:
         """Handle a fact. Facts about an earlier run of a unit are ignored."""
         match fact:
-            case Started(unit, run) if watched := self._current(unit, run):
+            case Started(unit, run) if (watched := self._current(unit, run)) and not watched.up:
                 self._started(watched)
             case Became(unit, run, parts) if watched := self._current(unit, run):
                 self._became(watched, parts)
@@ -152,7 +152,7 @@ class Supervisor:
                 self._lose(failure, streamlets)
             case Overlong(unit, batch, since):
                 watched = self._roster.find(unit)
-                if watched is not None and watched.state == "running":
+                if watched is not None and watched.up:
                     watched.unit.locate(batch, since)
             case Seen(event):
                 self._emit(event)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from streamlets.runner.events.model import Event, State, UnitChanged
+from streamlets.runner.events.model import UP, Event, State, UnitChanged
 from streamlets.runner.supervision.backoff import Attempts
 from streamlets.runner.supervision.facts import Unit
 from streamlets.spark.failure import Failure
@@ -28,7 +28,6 @@ class Watched:
         then: the request that is carried out once it has ended.
         because: the cause of that request.
         until: when the drain for that request is aborted.
-        paused: whether it stays stopped until it is resumed.
         waiting: what it waits for while it is starting.
     """
 
@@ -45,8 +44,12 @@ class Watched:
     then: Literal["pause", "restart"] | None = None
     because: str = ""
     until: float | None = None
-    paused: bool = False
     waiting: str = ""
+
+    @property
+    def up(self) -> bool:
+        """Whether it is running or draining."""
+        return self.state in UP
 
     @property
     def waits(self) -> bool:
@@ -54,19 +57,12 @@ class Watched:
         return self.state == "starting" and not self.launched and self.due is None
 
     def enter(
-        self,
-        state: State,
-        cause: str = "",
-        frames: tuple[str, ...] = (),
-        wait: float | None = None,
-        *,
-        paused: bool = False,
-        waiting: str = "",
+        self, state: State, cause: str = "", frames: tuple[str, ...] = (), wait: float | None = None, waiting: str = ""
     ) -> None:
         """Enter a state; see `UnitChanged` for the arguments."""
-        self.state, self.paused, self.waiting = state, paused, waiting
+        self.state, self.waiting = state, waiting
         restarts = self.attempts.restarts
-        self.emit(UnitChanged(self.clock(), self.unit.id, state, cause, frames, wait, restarts, paused, waiting))
+        self.emit(UnitChanged(self.clock(), self.unit.id, state, cause, frames, wait, restarts, waiting))
 
     def start(self) -> None:
         """Start its next run."""
@@ -80,10 +76,11 @@ class Watched:
             self.enter("starting")
         self.unit.start(self.run)
 
-    def drain(self) -> None:
+    def drain(self, cause: str = "") -> None:
         """Have it end after its running batch, unless that was requested already."""
         if not self.asked:
             self.asked = True
+            self.enter("draining", cause)
             self.unit.drain()
 
     def stop(self) -> None:
@@ -95,8 +92,7 @@ class Watched:
         """Drain it to carry out a request; after `within` seconds it is stopped at once."""
         if not self.asked:
             self.until = None if within is None else self.timer() + within
-            self.enter("running", f"draining: {self.because}")
-            self.drain()
+            self.drain(self.because)
 
     def carry_out_request(self, failure: Failure | None) -> None:
         """Pause it or start it again, now that it has ended."""
@@ -109,7 +105,7 @@ class Watched:
     def pause(self, cause: str, frames: tuple[str, ...] = ()) -> None:
         """Keep it stopped until it is resumed."""
         self.then, self.due = None, None
-        self.enter("stopped", cause, frames, paused=True)
+        self.enter("paused", cause, frames)
 
     def start_again(self, cause: str) -> None:
         """Forget its failures, and start it as soon as it may start."""

@@ -24,7 +24,7 @@ def progressed(
 
     Arguments:
         report: the content of `StreamingQueryProgress.json`.
-        output_mode: the query's output mode; an aggregation holds its groups back only in `append`.
+        output_mode: the query's output mode; an aggregation has pending groups only in `append`.
         rows_in: the rows read, counted by positions; None for Spark's count.
         rows_out: the rows written by outlet, as reported by the channel; if empty, the count of Spark's sink.
         backlog: records not yet read, by inlet.
@@ -40,8 +40,8 @@ def progressed(
         dead_letters=dead_letters,
         late=sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators),
         backlog=backlog or {},
-        held=sum(int(operator.get("numRowsTotal") or 0) for operator in operators if _holds(operator, output_mode)),
-        state_rows=sum(int(operator.get("numRowsTotal") or 0) for operator in operators),
+        pending_rows=sum(_rows(operator) for operator in operators if _holds(operator, output_mode)),
+        state_rows=sum(map(_rows, operators)),
         seconds=float(report.get("batchDuration") or 0) / 1000,
         watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,
     )
@@ -54,6 +54,10 @@ def _rows_of_sources(report: Mapping[str, Any]) -> int:
 def _rows_of_sink(report: Mapping[str, Any]) -> dict[str, int]:
     rows = (report.get("sink") or {}).get("numOutputRows")
     return {} if rows is None or rows < 0 else {"sink": int(rows)}  # -1 means unknown
+
+
+def _rows(operator: Mapping[str, Any]) -> int:
+    return int(operator.get("numRowsTotal") or 0)
 
 
 def _holds(operator: Mapping[str, Any], output_mode: str) -> bool:

@@ -148,7 +148,7 @@ def test_a_plan_has_the_operators_of_the_checkpoint(
     events = list(held_rows(spark, {UNIT: Holder(mode)}, tmp_path, lambda: 0.0))
     assert [(event.operator, event.rows) for event in events] == held
     report = json.loads(running.lastProgress.json)
-    assert (progressed(report, UNIT, 0.0, output_mode=mode, rows_out={}).held > 0) == bool(held)
+    assert (progressed(report, UNIT, 0.0, output_mode=mode, rows_out={}).pending_rows > 0) == bool(held)
     if query is _session_windows:
         assert events[0].note == "windows open from 2026-01-01 00:00:00 to 2026-01-01 00:05:19 UTC"
 

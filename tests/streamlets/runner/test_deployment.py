@@ -14,9 +14,13 @@ from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_js
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner.deployment import as_run, deployed
+from streamlets.runner.events.model import RunStarted, UnitChanged
+from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.blueprint.comparison.described import application, unknown_queries
 from tests.streamlets.channels.topics import append
+from tests.streamlets.runner.supervision.bench import unit_id
 
 EARLIER = parse_contract('{"type": "record", "name": "Reading", "fields": [{"name": "src", "type": "string"}]}')
 SAVED = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}, "stateStoreInfo": []}
@@ -42,6 +46,15 @@ def checkpoint(state: StateDirectory, streamlet: str, query: str, offsets: str, 
     if saved:
         (folder / "state" / "0" / "_metadata").mkdir(parents=True)
         (folder / "state" / "0" / "_metadata" / "metadata").write_text(f"v1\n{json.dumps(SAVED)}", encoding="utf-8")
+
+
+def ran(state: StateDirectory, *units: str) -> None:
+    """Write the status of a run with these units."""
+    state.status_file.parent.mkdir()
+    events = Publisher([StatusFile(state.status_file)])
+    events.publish(RunStarted(1.0, "weather", tuple(name.partition(".")[0] for name in units)))
+    for name in units:
+        events.publish(UnitChanged(2.0, unit_id(name), "running"))
 
 
 def test_a_state_directory_without_a_descriptor_has_no_last_version(tmp_path: Path) -> None:
@@ -91,9 +104,7 @@ def test_checkpoints_of_removed_queries_are_ignored(state: StateDirectory) -> No
     read = deployed(state)
     assert read is not None
     assert set(read.descriptor.streamlets["mean"].queries or {}) == {"before", "out"}
-    state.status_file.parent.mkdir()
-    status = {"streamlets": [{"ref": "mean", "units": [{"query": "out"}]}, {"ref": "gauges", "units": [{"query": ""}]}]}
-    state.status_file.write_text(json.dumps(status), encoding="utf-8")
+    ran(state, "mean.out", "gauges")
     read = deployed(state)
     assert read is not None
     assert read.descriptor.streamlets["mean"].queries == {"out": DescribedQuery(("in",), ("stateStoreSave",))}
@@ -109,10 +120,7 @@ def test_a_renamed_checkpoint_directory_renames_its_streamlet_or_query(state: St
     checkpoint(state, "mean", "out", "v2\n{}\nin:7")
     checkpoint(state, "archive", "files", "v2\n{}\nin:7")
     checkpoint(state, "earlier", "other", "v2\n{}\nin:7")
-    state.status_file.parent.mkdir()
-    refs = {"mean": "out", "archive": "files"}
-    units = [{"ref": ref, "units": [{"query": query}]} for ref, query in refs.items()]
-    state.status_file.write_text(json.dumps({"streamlets": units}), encoding="utf-8")
+    ran(state, "mean.out", "archive.files")
     (state.checkpoints / "mean").rename(state.checkpoints / "average")
     (state.checkpoints / "archive" / "files").rename(state.checkpoints / "archive" / "store")
     read = deployed(state)

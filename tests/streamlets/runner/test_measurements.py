@@ -14,6 +14,7 @@ from blueprint.plan import ApplicationPlan, InletPlan, Retry, StreamletPlan
 from streamlets.runner import observer
 from streamlets.runner import run as running
 from streamlets.runner.events.model import Event, RowsLate, UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.events.status import RunStatus
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Progressed, Started
@@ -36,16 +37,17 @@ class Run:
     def until(self, kind: type[Event]) -> None:
         """Run until an event of this kind was emitted."""
 
-        def view(event: Event) -> None:
-            self.events.append(event)
-            if isinstance(event, kind):
-                self.emitted.set()
+        class View:
+            def event(_, event: Event, status: RunStatus) -> None:  # noqa: N805 - `self` is the run
+                self.events.append(event)
+                if isinstance(event, kind):
+                    self.emitted.set()
 
         descriptor: Any = None
         inlet = InletPlan("mean", "in", "rows", READING, "readings")
         mean = StreamletPlan("mean", "plant.Mean", descriptor, {}, (inlet,), (), None, Retry(), {}, {}, {})
         plan = ApplicationPlan("plant", "blueprint.conf", str(self.state.root), (mean,), (topic_plan("readings"),), {})
-        code, _ = running.run(plan, RunOptions(self.state), view, print)
+        code, _ = running.run(plan, RunOptions(self.state), [View()])
         assert code == 0
 
     def drivers(self, *_: Any, report: Callable[[Any], None], **__: Any) -> Any:

@@ -22,7 +22,8 @@ from streamlets.runner.events.model import (
     UnitMeasured,
     UnitProgressed,
 )
-from streamlets.runner.events.status import RunStatus, UnitStatus, fold, to_json
+from streamlets.runner.events.status import RunningBatch, RunStatus, UnitStatus, fold
+from streamlets.runner.events.status_json import to_json
 from streamlets.runner.observer import Observer
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
@@ -112,11 +113,11 @@ def test_a_running_batch_has_an_age(run: Run) -> None:
     """Counted from when it was planned, or from the restart if an earlier run planned it, until it is committed."""
     folder = written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)  # planned at 1001
     run.is_in("running", time=1000.5)
-    assert run.look().running == (1, 1001.0)
+    assert run.look().running == RunningBatch(1, 1001.0)
     run.is_in("backing-off", time=1500.0)
     assert run.look().running is None
     run.is_in("running", time=1900.0)
-    assert run.look().running == (1, 1900.0)
+    assert run.look().running == RunningBatch(1, 1900.0)
     data = to_json(run.status, 2000.0)["streamlets"][0]["units"][0]  # type: ignore[index]
     assert data["running_batch"] == {"number": 1, "since": 1900.0, "seconds": 100.0, "stuck": False, "where": []}
     run.fold(UnitProgressed(1950.0, OUT, 1, 10))

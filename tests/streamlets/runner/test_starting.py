@@ -13,7 +13,7 @@ import pytest
 from blueprint.plan import Access, ApplicationPlan, Retry, StreamletPlan
 from streamlets.runner import run as running
 from streamlets.runner.events.model import Event
-from streamlets.runner.events.status import RunStatus, fold
+from streamlets.runner.events.status import RunStatus
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -35,28 +35,29 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(running, "_LOOK_EVERY", 0.01)
     monkeypatch.setattr(running, "drivers_of", drivers)
     plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {})
-    code, _ = running.run(plan, RunOptions(state), lambda event: None, print)
+    code, _ = running.run(plan, RunOptions(state), [])
     assert code == 0
 
 
 def test_streamlets_wait_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While Spark starts, the views show that each streamlet waits for it."""
-    status = RunStatus()
     waiting: list[tuple[str, str]] = []
 
-    def view(event: Event) -> None:
-        nonlocal status
-        status = fold(status, event)
+    class View:
+        def event(self, event: Event, status: RunStatus) -> None:
+            self.status = status
+
+    view = View()
 
     def drivers(*_: Any, **__: Any) -> Any:
-        waiting.extend((streamlet.ref, streamlet.waiting) for streamlet in status.streamlets)
+        waiting.extend((streamlet.ref, streamlet.waiting) for streamlet in view.status.streamlets)
         return SimpleNamespace(units=(), stop=lambda: None)
 
     monkeypatch.setattr(running, "drivers_of", drivers)
     descriptor: Any = None
     streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in ("a", "b"))
     plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), tuple(streamlets), (), {})
-    running.run(plan, RunOptions(StateDirectory(tmp_path, "weather")), view, print)
+    running.run(plan, RunOptions(StateDirectory(tmp_path, "weather")), [view])
     assert waiting == [("a", "starting Spark"), ("b", "starting Spark")]
 
 
@@ -70,6 +71,6 @@ def test_the_setting_decides_who_may_read_the_state(
     state.directory.chmod(0o755)
     monkeypatch.setattr(running, "drivers_of", lambda *_, **__: SimpleNamespace(units=(), stop=lambda: None))
     plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {}, state_access=access)
-    running.run(plan, RunOptions(state), lambda event: None, print)
+    running.run(plan, RunOptions(state), [])
     for directory in (state.directory, state.topics, state.checkpoints, state.logs):
         assert directory.stat().st_mode & 0o777 == mode

@@ -86,7 +86,7 @@ def test_the_trial_is_bounded(state: StateDirectory) -> None:
         looked(trial, mean)  # type: ignore[arg-type]
         assert result(state) == expected
     write_outcome(state, ASKED)
-    looked(Trial(state, ASKED, lambda arguments: "", Clock()), "stopped", paused=True)
+    looked(Trial(state, ASKED, lambda arguments: "", Clock()), "paused")
     assert result(state) == ("works", ())
 
 
@@ -152,7 +152,7 @@ def test_a_run_returns_to_the_previous_version(
     monkeypatch.setattr(running, "drivers_of", drivers)
     plan = ApplicationPlan("weather", "blueprint.conf", str(state.root), (), (), {})
     options = RunOptions(state, arguments=("/new",), taken_over=True, check_return=lambda arguments: refused)
-    code, upgrade = running.run(plan, options, lambda event: None, print)
+    code, upgrade = running.run(plan, options, [])
     assert code == 1
     assert (upgrade.arguments if upgrade is not None else None) == expected
     assert result(state)[0] == ("rolled-back" if expected else "failed")

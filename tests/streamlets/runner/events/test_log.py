@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.model import Event, RunEnded, RunStarted, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.publisher import Publisher
 
 UNIT = UnitId("mean", "out")
 STORY: list[Event] = [
@@ -21,8 +22,9 @@ TEXT = "Traceback ...\nValueError: bad"
 
 def _written(file: Path, *, as_json: bool) -> list[str]:
     log = RunLog(file, json=as_json)
+    events = Publisher([log])
     for event in STORY:
-        log.event(event)
+        events.publish(event)
     log.failure(UNIT, TEXT)
     log.close()
     return file.read_text().splitlines()
@@ -63,7 +65,7 @@ def test_records_have_timestamp_level_event_and_application(tmp_path: Path) -> N
 def test_lines_that_cannot_be_written_are_lost(tmp_path: Path) -> None:
     """No exception is raised, so that the run goes on."""
     log = RunLog(tmp_path / "missing" / "run.log")
-    log.event(STORY[0])
+    Publisher([log]).publish(STORY[0])
     log.failure(UNIT, TEXT)
     log.close()
     assert not (tmp_path / "missing").exists()

@@ -20,7 +20,8 @@ from streamlets.runner.events.model import (
     UnitId,
     UnitProgressed,
 )
-from streamlets.runner.events.status import RunStatus, fold, to_json
+from streamlets.runner.events.status import RunStatus, fold
+from streamlets.runner.events.status_json import to_json
 
 A, AX, AY, B = UnitId("a", ""), UnitId("a", "x"), UnitId("a", "y"), UnitId("b", "out")
 
@@ -42,7 +43,7 @@ def test_rows_are_summed_over_batches() -> None:
     )
     (streamlet,) = status.streamlets
     assert (streamlet.rows_in, streamlet.rows_out, streamlet.dead_letters, streamlet.late) == (40, {"x": 39}, 1, 3)
-    assert (streamlet.backlog, streamlet.held, streamlet.units[0].batch) == (60, 7, 1)
+    assert (streamlet.backlog, streamlet.pending_rows, streamlet.units[0].batch) == (60, 7, 1)
     assert streamlet.units[0].watermark == "2020-01-01T00:00:00.000Z"
     assert streamlet.rate(3.0) == 40 / 1.5
 
@@ -77,11 +78,11 @@ def test_restarts_are_counted_over_the_whole_run() -> None:
 
 def test_the_status_shows_pauses_and_how_the_run_is_stopped() -> None:
     """A unit is paused until its next state; a drain or a stop at once is the health of the run."""
-    events: list[Event] = [RunStarted(0, "app", ("b",)), UnitChanged(1, B, "stopped", "paused by ann", paused=True)]
-    assert _folded(*events).streamlets[0].paused
+    events: list[Event] = [RunStarted(0, "app", ("b",)), UnitChanged(1, B, "paused", "paused by ann")]
+    assert _folded(*events).streamlets[0].state == "paused"
     events += [UnitChanged(2, B, "starting", "resumed"), RunStopping(3, "SIGTERM", within=60.0)]
     status = _folded(*events)
-    assert (status.streamlets[0].paused, status.health) == (False, "draining")
+    assert (status.streamlets[0].state, status.health) == ("starting", "draining")
     assert _folded(*events, RunStopping(4, "SIGTERM again", at_once=True)).health == "stopping"
     assert line(events[-1]) == "draining, within 60 s: SIGTERM"
 
@@ -96,7 +97,7 @@ def test_the_status_is_json() -> None:
     """The format of the status file is versioned and survives JSON."""
     status = _folded(RunStarted(0, "app", ("b",)), UnitChanged(1, B, "running"), UnitProgressed(2, B, 4, 7, {"out": 7}))
     data = json.loads(json.dumps(to_json(status, 20.0)))
-    assert (data["version"], data["told"]) == (1, 20.0)
+    assert (data["version"], data["written"], data["told"]) == (2, 20.0, 20.0)
     assert data["streamlets"][0]["units"][0]["rate"] == 0.0, "the rows are older than the window of rates"
     assert data["streamlets"][0]["units"][0]["rows_out"] == {"out": 7}
 
@@ -108,7 +109,7 @@ def test_lines_and_json_of_events() -> None:
     data = json.loads(json_line(event))
     assert (data["event"], data["streamlet"], data["query"]) == ("unit-changed", "b", "out")
     batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, 1, 0, {"in": 5}, 2, 0.25)
-    assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letters, 2 held back, 0.2 s, backlog 5"
+    assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letter, 2 pending in state, 0.2 s, backlog 5"
     held = UnitHeld(1.0, B, "aggregation", 33, "windows open")
     assert line(held) == "b.out: 33 rows remain in state: aggregation (windows open)"
     assert line(UnitHeld(1.0, B, "join (left side)", 1)) == "b.out: 1 row remains in state: join (left side)"
@@ -127,7 +128,7 @@ def test_the_health_of_a_run_follows_from_the_states() -> None:
     assert _health("backing-off", "backing-off") == "backing-off"
     assert _health("backing-off", "failed") == "degraded"
     assert _health("completed", "completed") == "running"
-    paused = UnitChanged(1.0, UnitId("a", ""), "stopped", "paused by me", paused=True)
+    paused = UnitChanged(1.0, UnitId("a", ""), "paused", "paused by me")
     assert _folded(RunStarted(0.0, "app", ("a",)), paused).health == "paused"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,7 @@ from streamlets.runner.state_directory.directory import (
     ACCESS,
     StateDirectory,
     StateError,
-    read_status,
 )
-from streamlets.storage.files import write_atomically
 
 _HOLD = """
 import sys
@@ -81,37 +78,6 @@ def test_clear_deletes_topics_and_checkpoints_but_not_logs(tmp_path: Path) -> No
         state.clear()
         assert not state.holds_anything()
         assert (state.logs / "run.log").read_text() == "kept"
-
-
-def test_the_status_file_is_replaced_atomically(tmp_path: Path) -> None:
-    """A reader never sees a part of a status, however often it is replaced."""
-    state = StateDirectory(tmp_path, "app")
-    state.status_file.parent.mkdir(parents=True)
-    write_atomically(state.status_file, '{"n": 0}')
-    over = threading.Event()
-
-    def write() -> None:
-        for n in range(300):
-            write_atomically(state.status_file, f'{{"n": {n}, "filling": "{"x" * 50_000}"}}')
-        over.set()
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    seen = 0
-    while not over.is_set():
-        assert read_status(state) is not None
-        seen += 1
-    writer.join()
-    assert seen > 0
-
-
-def test_a_missing_or_broken_status_file_reads_as_none(tmp_path: Path) -> None:
-    """Neither is an error."""
-    state = StateDirectory(tmp_path, "app")
-    assert read_status(state) is None
-    state.status_file.parent.mkdir(parents=True)
-    state.status_file.write_text("{")
-    assert read_status(state) is None
 
 
 def _modes(state: StateDirectory) -> dict[str, int]:

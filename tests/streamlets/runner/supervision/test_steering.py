@@ -19,21 +19,21 @@ from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake, unit_
 
 
 def test_pause_drains_a_streamlet_until_it_is_resumed() -> None:
-    """A paused streamlet finishes its batch, is `stopped` and paused with the cause, and starts again when resumed."""
+    """It is `draining` until its batch is finished, then `paused` with the cause, and starts again when resumed."""
     bench = Bench("ab")
     bench.started("a")
     bench.started("b")
     assert bench.supervisor.pause("b", "paused by ann") == ""
-    assert (bench.units["b"].calls, bench.state("b")) == (["start", "drain"], "running")
-    assert bench.last("b").cause == "draining: paused by ann"
+    assert (bench.units["b"].calls, bench.state("b")) == (["start", "drain"], "draining")
+    assert bench.last("b").cause == "paused by ann"
     bench.ended("b")
     last = bench.last("b")
-    assert (last.state, last.paused, last.cause) == ("stopped", True, "paused by ann")
+    assert (last.state, last.cause) == ("paused", "paused by ann")
     bench.passes(10_000)
     assert bench.units["b"].calls == ["start", "drain"]
     assert bench.supervisor.resume("b", "resumed by bob") == ""
     bench.passes(0)
-    assert (bench.units["b"].calls[-1], bench.state("b"), bench.last("b").paused) == ("start", "starting", False)
+    assert (bench.units["b"].calls[-1], bench.state("b")) == ("start", "starting")
     bench.started("b")
     bench.supervisor.pause("b", "once more")
     assert bench.units["b"].calls == ["start", "drain"] * 2
@@ -47,7 +47,7 @@ def test_a_run_with_a_paused_streamlet_goes_on() -> None:
     bench.ended("a")
     bench.started("b")
     bench.ended("b")
-    assert (bench.state("a"), bench.last("b").paused, bench.supervisor.done) == ("completed", True, False)
+    assert (bench.state("a"), bench.state("b"), bench.supervisor.done) == ("completed", "paused", False)
     bench.supervisor.handle(Drain())
     assert bench.supervisor.done
 
@@ -55,7 +55,7 @@ def test_a_run_with_a_paused_streamlet_goes_on() -> None:
 def test_a_bounded_run_skips_paused_streamlets() -> None:
     """It does not wait for a resume: the consumers of a paused streamlet start without it."""
     bench = Bench("abc", in_order=True, bounded=True, paused={"b": "paused by ann"})
-    assert (bench.last("b").paused, bench.last("b").cause, bench.units["b"].calls) == (True, "paused by ann", [])
+    assert (bench.state("b"), bench.last("b").cause, bench.units["b"].calls) == ("paused", "paused by ann", [])
     for ref in "ac":
         bench.started(ref)
         bench.ended(ref)
@@ -67,7 +67,7 @@ def test_pause_during_a_back_off_and_during_a_start() -> None:
     bench = Bench("ab")
     bench.ended("a", BROKEN)
     bench.supervisor.pause("a", "why")
-    assert bench.last("a").paused
+    assert bench.state("a") == "paused"
     bench.passes(100)
     assert bench.units["a"].calls == ["start"]
     bench.supervisor.pause("b", "why")
@@ -96,7 +96,7 @@ def test_a_failure_during_a_pause_is_reported_without_a_restart() -> None:
     bench.supervisor.pause("a", "paused by ann")
     bench.ended("a", Failure("broke", ("user.py:3 in f",), "for good"))
     last = bench.last("a")
-    assert (last.state, last.paused, last.frames) == ("stopped", True, ("user.py:3 in f",))
+    assert (last.state, last.frames) == ("paused", ("user.py:3 in f",))
     assert last.cause == "paused by ann; its last batch failed: broke"
 
 
@@ -183,7 +183,7 @@ def test_a_pause_that_takes_too_long_aborts_the_batch() -> None:
     bench.supervisor.pause("a", "why")
     bench.passes(30)
     bench.ended("a")
-    assert (bench.units["a"].calls, bench.last("a").paused) == (["start", "drain", "stop"], True)
+    assert (bench.units["a"].calls, bench.state("a")) == (["start", "drain", "stop"], "paused")
     assert bench.units["b"].calls == ["start"]
 
 
@@ -199,7 +199,7 @@ def test_only_running_units_are_restarted_when_the_clock_was_set_back() -> None:
     before = {ref: list(bench.units[ref].calls) for ref in "bcd"}
     bench.supervisor.restart_running("the clock was set back by 60 s")
     assert {ref: bench.units[ref].calls for ref in "bcd"} == before
-    assert bench.last("a").cause == "draining: the clock was set back by 60 s"
+    assert (bench.state("a"), bench.last("a").cause) == ("draining", "the clock was set back by 60 s")
     bench.ended("a")
     assert bench.units["a"].calls == ["start", "drain", "start"]
 
@@ -292,14 +292,14 @@ class _Machine(RuleBasedStateMachine):
         """A paused unit is over, is being drained, or is drained once it has started."""
         for name, unit in self.bench.units.items():
             if unit.id.streamlet in self.paused and not self.ending:
-                over = self.bench.state(name) in ("stopped", "completed", "failed")
+                over = self.bench.state(name) in ("paused", "completed", "failed")
                 assert over or (unit.up and (unit.calls[-1] != "start" or self.bench.state(name) == "starting"))
 
     @invariant()
     def nothing_else_is_paused(self) -> None:
-        """An event has `paused` only for a streamlet that was paused."""
+        """Only a streamlet that was paused is in the state."""
         for name, unit in self.bench.units.items():
-            assert not self.bench.last(name).paused or unit.id.streamlet in self.paused or self.ending
+            assert self.bench.state(name) != "paused" or unit.id.streamlet in self.paused or self.ending
 
     @invariant()
     def transitions_are_legal(self) -> None:
@@ -307,14 +307,15 @@ class _Machine(RuleBasedStateMachine):
         over = {"paused", "stopped", "completed", "failed"}
         allowed = {
             "starting": {"starting", "running", "backing-off"} | over,
-            "running": {"running", "starting", "backing-off"} | over,
+            "running": {"draining", "backing-off"} | over,
+            "draining": {"starting", "backing-off"} | over,
             "backing-off": {"starting", "stopped", "paused"},
             "paused": {"starting", "paused", "stopped"},
         }
         seen: dict[UnitId, list[str]] = defaultdict(list)
         for event in self.bench.events:
             if isinstance(event, UnitChanged):
-                seen[event.unit].append("paused" if event.paused else event.state)
+                seen[event.unit].append(event.state)
         for id, states in seen.items():
             restart = {"starting"} if id in self.restarted else set()
             assert all(after in allowed.get(before, restart) for before, after in itertools.pairwise(states)), states

@@ -282,7 +282,7 @@ class _Machine(RuleBasedStateMachine):
         return [ref for ref, starts in last.items() if starts and ref not in self.over()]
 
     def over(self) -> set[str]:
-        return {ref for ref in "abcd" if self.bench.state(ref) not in ("starting", "running")}
+        return {ref for ref in "abcd" if self.bench.state(ref) not in ("starting", "running", "draining")}
 
     @precondition(lambda self: self._live())
     @rule(data=st.data())
@@ -318,7 +318,8 @@ class _Machine(RuleBasedStateMachine):
         """Only allowed changes of state occur, and a final state is the last."""
         allowed = {
             "starting": {"starting", "running", "backing-off", "stopped", "completed", "failed"},
-            "running": {"running", "backing-off", "stopped", "completed", "failed"},
+            "running": {"draining", "backing-off", "stopped", "completed", "failed"},
+            "draining": {"backing-off", "stopped", "completed", "failed"},
             "backing-off": {"starting", "stopped"},
         }
         seen: dict[UnitId, list[str]] = defaultdict(list)

@@ -33,10 +33,9 @@ def test_numbers_of_a_batch() -> None:
 
 def test_the_rows_held_back_depend_on_the_output_mode() -> None:
     """Groups are held back in append mode only, rows of joins always, keys of deduplications never."""
-    held = {
-        mode: progressed(REPORT, UNIT, 1.0, output_mode=mode, rows_out={}).held for mode in ("append", "update", "")
-    }
-    assert held == {"append": 12, "update": 5, "": 5}
+    modes = ("append", "update", "")
+    pending = {mode: progressed(REPORT, UNIT, 1.0, output_mode=mode, rows_out={}).pending_rows for mode in modes}
+    assert pending == {"append": 12, "update": 5, "": 5}
 
 
 def test_all_rows_in_state_are_counted_in_every_output_mode() -> None:
