@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from blueprint.avro.model import Contract
 from blueprint.diagnostics import Diagnostic, Frame, Span
 from blueprint.hocon.values import Value
+from blueprint.setting import Setting
 
 
 class ParameterType(enum.StrEnum):
@@ -207,20 +208,79 @@ class StreamletRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """The settings of a topic, with their types. An invalid value, which is reported elsewhere, counts as not set.
+
+    Arguments:
+        id: the id of the topic.
+        name: its name on the channel.
+        channel: the name of the channel that stores it.
+        managed: whether the application creates and deletes it.
+        options: the settings of the topic; see `TopicPlan.options`.
+        channel_options: the settings of the application for the channel; see `TopicPlan.channel_options`.
+        location: see `ChannelTraits.location`, which returns it; "" before that.
+    """
+
+    id: str
+    name: str
+    channel: str
+    managed: bool
+    options: Mapping[str, object]
+    channel_options: Mapping[str, object]
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProblem:
+    """A problem that a channel reports about the settings of a topic, each of which has the right type.
+
+    Arguments:
+        code: of the finding.
+        path: the key of the setting in the topic's block, or below `flow` where that begins with the channel's name.
+            The finding is at the topic if the setting is not set.
+        message: one sentence without a full stop.
+        causes: why, one sentence each.
+        help: what to do, one sentence each.
+        about: whether the value at the path is wrong, or its key must not be set.
+    """
+
+    code: str
+    path: tuple[str, ...]
+    message: str
+    causes: tuple[str, ...] = ()
+    help: tuple[str, ...] = ()
+    about: Literal["value", "key"] = "value"
+
+
+def _no_problems(topic: TopicSettings) -> Iterable[TopicProblem]:
+    return ()
+
+
+def _one_location(topic: TopicSettings) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChannelTraits:
-    """The capabilities of a channel that verification needs to know.
+    """What verification needs to know of a channel.
 
     Arguments:
         name: the name in the blueprint.
-        topic_keys: the keys that it accepts in a topic's `topic { ... }`, with their type names.
         real_time: whether it supports real-time triggers.
         reserved: the name prefixes that it uses internally, which topics must not have.
+        settings: the settings that it adds to topics, ports and the application. Those of the application are below
+            `flow.<name>`. Keys of a group of free-form settings (`Structure.OPTIONS`) may be settings themselves.
+        location: returns what distinguishes topics of the same name, such as the servers of a cluster; default: the
+            channel has one location.
+        problems: yields what is wrong with the settings of a topic, apart from unknown settings and wrong types.
     """
 
     name: str
-    topic_keys: Mapping[str, str]
     real_time: bool
     reserved: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    location: Callable[[TopicSettings], str] = _one_location
+    problems: Callable[[TopicSettings], Iterable[TopicProblem]] = _no_problems
 
 
 OutputMode = Literal["append", "update", "complete"]

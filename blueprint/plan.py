@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from blueprint.avro.model import Contract
 from blueprint.catalog import StreamletDescriptor
-from blueprint.quantities import Duration, MemorySize
+from blueprint.quantities import Duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,10 @@ STUCK_AFTER = Duration(600 * 10**9)
 
 @dataclass(frozen=True, slots=True)
 class InletPlan:
-    """An inlet connected to its topic. `max_records` limits a batch, in whole commits; None means no limit."""
+    """An inlet connected to its topic. `max_records` limits a batch, in whole commits; None means no limit.
+
+    `options` are the settings of the topic's channel that are set for the inlet, as in `TopicPlan.options`.
+    """
 
     streamlet: str
     name: str
@@ -60,11 +63,15 @@ class InletPlan:
     topic: str
     max_records: int | None = None
     starting: Literal["earliest", "latest"] = "earliest"
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class OutletPlan:
-    """An outlet connected to its topic; `topic` is the id of the topic."""
+    """An outlet connected to its topic; `topic` is the id of the topic.
+
+    `options` are the settings of the topic's channel that are set for the outlet, as in `TopicPlan.options`.
+    """
 
     streamlet: str
     name: str
@@ -74,31 +81,25 @@ class OutletPlan:
     partition_by: tuple[str, ...] = ()
     on_invalid: Literal["fail", "dead-letters"] = "fail"
     extra: Literal["fail", "drop"] = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """The retention of the records of a topic.
-
-    Arguments:
-        time: the age after which records may be deleted; None means never.
-        size: the size of the topic above which the oldest records may be deleted; None means no limit.
-        keep_unread: whether records are kept until every known reader has committed them.
-    """
-
-    time: Duration | None = None
-    size: MemorySize | None = None
-    keep_unread: bool = True
-
-    @property
-    def limited(self) -> bool:
-        """Return whether records may ever be deleted."""
-        return self.time is not None or self.size is not None
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """A topic: `id` is its name in the blueprint, `name` the physical one. Ports are given as `streamlet.port`."""
+    """A topic.
+
+    Arguments:
+        id: its name in the blueprint.
+        name: the physical name, on its channel.
+        channel: the name of the channel that stores it.
+        managed: whether the application creates it.
+        producers: the outlets that write it, as `streamlet.port`.
+        consumers: the inlets that read it, as `streamlet.port`.
+        options: the settings of the channel that are set for the topic, with their types, by key; `Setting.of` returns
+            the default of others. Groups of free-form settings, such as `topic`, are dicts by dotted key.
+        channel_options: the settings of the application for the channel, by their keys below `flow.<channel>`.
+        location: what distinguishes topics of the same name on the channel, such as the servers; "" for nothing.
+    """
 
     id: str
     name: str
@@ -107,7 +108,8 @@ class TopicPlan:
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
     options: Mapping[str, object]
-    retention: Retention = Retention()
+    channel_options: Mapping[str, object] = field(default_factory=dict)
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,13 +96,8 @@ def _trigger(trigger: Trigger) -> str:
 
 
 def _topic(plan: TopicPlan) -> DescribedTopic:
-    cluster = plan.options.get("cluster") or plan.options.get("bootstrap.servers") or ""
     settings: dict[str, object] = {}
     for key, value in plan.options.items():
         inner = value if isinstance(value, dict) else None
         settings |= {key: value} if inner is None else {f"{key}.{name}": setting for name, setting in inner.items()}
-    kept = {"time": plan.retention.time, "size": plan.retention.size}
-    settings |= {f"retention.{key}": value for key, value in kept.items() if value is not None}
-    if not plan.retention.keep_unread:
-        settings["retention.keep-unread"] = False
-    return DescribedTopic(plan.name, plan.channel, masked(str(cluster)), plan.managed, hidden(settings))
+    return DescribedTopic(plan.name, plan.channel, masked(plan.location), plan.managed, hidden(settings))

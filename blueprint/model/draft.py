@@ -5,31 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from blueprint.catalog import ChannelTraits, LoadFailure, StreamletDescriptor
+from blueprint.catalog import ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
 from blueprint.diagnostics import Label, Span
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model.blueprint import Blueprint
 from blueprint.model.graph import ApplicationGraph
 from blueprint.model.wiring import Wiring
+from blueprint.setting import SettingNode
 
 _NOTHING = ObjectValue({}, ())
-
-
-@dataclass(frozen=True, slots=True)
-class TopicFacts:
-    """The settings of a topic that rules need.
-
-    Arguments:
-        name: its physical name.
-        channel: the name of the channel that stores it.
-        managed: whether the application creates and deletes it.
-        cluster: its brokers, "" for the default.
-    """
-
-    name: str
-    channel: str
-    managed: bool
-    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +26,10 @@ class Draft:
         wiring: the port paths, resolved.
         graph: of streamlets and topics.
         settings: the `flow` section, merged from blueprint, files and arguments.
-        topics: the settings of topics, by id.
+        topics: the settings of the blueprint's topics, by id.
+        dead_letters: the settings of the dead-letter topics that the blueprint does not connect, by streamlet.
         channels: the traits of all channels, by name.
+        known: the settings that the application may have, as a tree.
         unused: returns the streamlet classes of the project other than those of a collection, and their places.
     """
 
@@ -52,8 +38,10 @@ class Draft:
     wiring: Wiring
     graph: ApplicationGraph
     settings: ObjectValue = _NOTHING
-    topics: Mapping[str, TopicFacts] = field(default_factory=dict)
+    topics: Mapping[str, TopicSettings] = field(default_factory=dict)
+    dead_letters: Mapping[str, TopicSettings] = field(default_factory=dict)
     channels: Mapping[str, ChannelTraits] = field(default_factory=dict)
+    known: SettingNode = field(default_factory=SettingNode)
     unused: Callable[[Collection[str]], Iterable[tuple[str, Span]]] = field(default=lambda used: ())
 
     def descriptor(self, ref: str) -> StreamletDescriptor | None:

@@ -9,18 +9,20 @@ from blueprint.hocon import path_text
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, key_span_of, span_of
 from blueprint.model.findings import rename_key
 from blueprint.quantities import boolean, duration
-from blueprint.settings.codecs import BOOLEAN, DURATION, STRING, Codec, SettingType, Structure
-from blueprint.settings.table import SettingNode, setting_tree
+from blueprint.setting import SettingNode
+from blueprint.setting_types import BOOLEAN, DURATION, STRING, Codec, SettingType, Structure
+from blueprint.settings.table import setting_tree
 from blueprint.spelling import alternatives, listing, misspelling_of, near
 
 
-def setting_findings(flow: ObjectValue) -> Iterator[Diagnostic]:
+def setting_findings(flow: ObjectValue, known: SettingNode) -> Iterator[Diagnostic]:
     """Yield what is wrong with settings: keys that do not exist, and values of the wrong type.
 
     Arguments:
         flow: the `flow` section over the blocks of the blueprint. Null counts as not set.
+        known: the settings that the application may have.
     """
-    yield from _section_findings(flow, setting_tree(), ())
+    yield from _section_findings(flow, known, ())
 
 
 _OWN_SECTIONS = ("flow", "blueprint")

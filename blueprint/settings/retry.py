@@ -10,7 +10,7 @@ from dataclasses import fields
 
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from blueprint.settings.codecs import Codec
+from blueprint.setting_types import Codec
 from blueprint.settings.table import setting_of
 from blueprint.spelling import did_you_mean, listing
 

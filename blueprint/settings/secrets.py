@@ -14,9 +14,20 @@ from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value
 if TYPE_CHECKING:
     from blueprint.hocon.values import Json
     from blueprint.plan import ApplicationPlan
+    from blueprint.setting import SettingNode
 
 SECRET = "(secret)"
 """Replaces a secret; two secrets are never compared."""
+
+
+class Secret(str):
+    """The value of a setting that is defined as a secret. Its `repr` does not show it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return SECRET
+
 
 _NAMES = re.compile(
     r"pass(word|wd|phrase)|(^|[^a-z])pwd|secret|credential|tokens?($|[^a-z])|jaas|sasl\.mechanism\.parameters"
@@ -70,6 +81,8 @@ def hidden(settings: Mapping[str, object]) -> dict[str, Json]:
 def as_json(value: object) -> Json:
     """Return a value of a parameter or setting as JSON; durations and sizes become strings."""
     match value:
+        case Secret():
+            return SECRET
         case float() if not math.isfinite(value):
             return str(value)
         case None | bool() | int() | float() | str():
@@ -164,9 +177,15 @@ class Secrets:
         return replace(data, **changed)  # type: ignore[type-var]
 
 
-def secrets_in(tree: ObjectValue) -> Secrets:
-    """Return the secrets of a resolved configuration."""
-    scalars = list(_secret_scalars(tree, ()))
+def secrets_in(tree: ObjectValue, flow: ObjectValue, known: SettingNode) -> Secrets:
+    """Return the secrets of a resolved configuration.
+
+    Arguments:
+        tree: the whole tree.
+        flow: its settings: the `flow` section over the blocks of the blueprint.
+        known: the settings that the application may have; those that are defined as secrets are secrets.
+    """
+    scalars = [*_secret_scalars(tree, ()), *_defined_secrets(flow, known)]
     values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
     return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
 
@@ -176,7 +195,9 @@ def secrets_of(plan: ApplicationPlan) -> Secrets:
     groups = [
         plan.spark,
         *(settings for streamlet in plan.streamlets for settings in (streamlet.parameters, streamlet.spark)),
-        *(topic.options for topic in plan.topics),
+        *(options for topic in plan.topics for options in (topic.options, topic.channel_options)),
+        *(inlet.options for streamlet in plan.streamlets for inlet in streamlet.inlets),
+        *(outlet.options for streamlet in plan.streamlets for outlet in streamlet.outlets),
     ]
     return Secrets(text for group in groups for key, value in group.items() for text in _secret_texts(key, value))
 
@@ -196,12 +217,22 @@ def _secret_scalars(value: Value, path: tuple[str, ...], *, inside: bool = False
                 yield from _secret_scalars(field, (*path, key), inside=secret)
 
 
+def _defined_secrets(value: Value, node: SettingNode | None) -> Iterator[Scalar]:
+    if node is None:
+        return
+    if node.setting is not None and node.setting.secret:
+        yield from _secret_scalars(value, (), inside=True)
+    elif isinstance(value, ObjectValue):
+        for key, field in value.fields.items():
+            yield from _defined_secrets(field, node.inner(key))
+
+
 def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[str]:
     secret = inside or is_secret(key)
     match value:
         case str():
-            if secret:
-                yield value
+            if secret or isinstance(value, Secret):
+                yield str(value)
         case Mapping():
             for inner, field in value.items():
                 yield from _secret_texts(str(inner), field, inside=secret)

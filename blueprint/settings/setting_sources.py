@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Sources, Span
-from blueprint.hocon import ObjectValue, Origin, Value, path_text, resolve, shown_name
-from blueprint.model.loading import load
-from blueprint.settings.layers import read_layers
+from blueprint.hocon import ObjectValue, Origin, Value, path_text
+from blueprint.setting import Setting, SettingNode
 from blueprint.settings.secrets import SECRET, is_secret, is_secret_path, masked
-from blueprint.settings.table import SETTINGS
-from blueprint.settings.tree import configured
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +29,14 @@ class SettingSource:
     via: Span | None = None
 
 
-def read_settings(
-    blueprint: Path,
-    conf_files: Sequence[Path],
-    arguments: Sequence[str],
-    sources: Sources,
-    environment: Mapping[str, str],
-) -> ObjectValue | None:
-    """Read the blueprint and all settings.
-
-    Arguments:
-        blueprint: the blueprint's file.
-        conf_files: files of settings, later ones win.
-        arguments: `key=value` settings, which win over files.
-        sources: receives the texts that are not files.
-        environment: the fallback of `${NAME}`.
-
-    Returns:
-        The `flow` section over the blocks of the blueprint; None when something cannot be read.
-    """
-    layers = read_layers(blueprint, conf_files, arguments, sources)
-    tree, unresolved = resolve(layers, environment)
-    if unresolved or any(layer.diagnostics for layer in layers):
-        return None
-    model, _ = load(tree, shown_name(blueprint), str(blueprint.parent))
-    return configured(model, model.settings)
-
-
 def setting_sources(
-    flow: ObjectValue, streamlets: Mapping[str, StreamletDescriptor], sources: Sources
+    flow: ObjectValue, known: SettingNode, streamlets: Mapping[str, StreamletDescriptor], sources: Sources
 ) -> dict[str, list[SettingSource]]:
     """Return the sources of every value that is set, and of parameters with a default.
 
     Arguments:
         flow: the settings.
+        known: the settings that the application may have.
         streamlets: the descriptors of streamlets, whose parameters may have defaults.
         sources: the texts that the spans of `flow` point into.
 
@@ -74,31 +44,44 @@ def setting_sources(
         The sources by key, sorted by key; those of a key in their order, the last is effective.
     """
     by_key = _parameter_defaults(streamlets)
-    for key, value in _leaves(flow, "flow"):
-        secret = is_secret_path(tuple(key.split(".")))
-        by_key.setdefault(key, []).extend(_source(origin, sources, secret=secret) for origin in value.origins)
+    for path, value in _leaves(flow, ()):
+        secret = is_secret_path(path) or _defined_as_secret(known, path)
+        texts = (_source(origin, sources, secret=secret) for origin in value.origins)
+        by_key.setdefault(path_text(("flow", *path)), []).extend(texts)
     return dict(sorted(by_key.items()))
 
 
-def setting_defaults(key: str) -> dict[str, list[SettingSource]]:
-    """Return the framework's defaults of the settings at or below a key that is not set.
+def _defined_as_secret(known: SettingNode, path: tuple[str, ...]) -> bool:
+    nodes = (known.inner(*path[:length]) for length in range(1, len(path) + 1))
+    return any(node is not None and node.setting is not None and node.setting.secret for node in nodes)
+
+
+def setting_defaults(key: str, known: SettingNode) -> dict[str, list[SettingSource]]:
+    """Return the defaults of the settings at or below a key that is not set.
 
     Arguments:
-        key: begins with `flow.`; names that the user chooses match the `<...>` of the table.
+        key: begins with `flow.`.
+        known: the settings that the application may have.
 
     Returns:
         The default by key; `(not set)` when the key is that of a setting without a default.
     """
     path = key.split(".")[1:]
+    node = known.inner(*path) if path else None
     defaults = {}
-    for setting in SETTINGS:
-        names = setting.key.split(".")
-        matches = all(part == name or (name.startswith("<") and part) for part, name in zip(path, names, strict=False))
-        if path and len(path) <= len(names) and matches and (setting.default or len(path) == len(names)):
-            full_key = ".".join(("flow", *path, *names[len(path) :]))
+    for setting in _settings_below(node) if node is not None else ():
+        below = setting.path.split(".")[len(path) :]
+        if setting.default or not below:
             note = f"default. {setting.doc}" if setting.default else setting.doc
-            defaults[full_key] = [SettingSource(setting.default or "(not set)", None, note)]
+            defaults[".".join(("flow", *path, *below))] = [SettingSource(setting.default or "(not set)", None, note)]
     return defaults
+
+
+def _settings_below(node: SettingNode) -> Iterator[Setting]:
+    if node.setting is not None:
+        yield node.setting
+    for inner in (*node.children.values(), *((node.named,) if node.named is not None else ())):
+        yield from _settings_below(inner)
 
 
 def _parameter_defaults(streamlets: Mapping[str, StreamletDescriptor]) -> dict[str, list[SettingSource]]:
@@ -114,13 +97,12 @@ def _parameter_defaults(streamlets: Mapping[str, StreamletDescriptor]) -> dict[s
     }
 
 
-def _leaves(value: ObjectValue, path: str) -> Iterator[tuple[str, Value]]:
+def _leaves(value: ObjectValue, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Value]]:
     for key, inner in value.fields.items():
-        inner_path = f"{path}.{path_text((key,))}"
         if isinstance(inner, ObjectValue):
-            yield from _leaves(inner, inner_path)
+            yield from _leaves(inner, (*path, key))
         else:
-            yield inner_path, inner
+            yield (*path, key), inner
 
 
 def _source(origin: Origin, sources: Sources, *, secret: bool) -> SettingSource:

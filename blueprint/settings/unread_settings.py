@@ -9,7 +9,6 @@ from blueprint.hocon import Layer, ObjectValue, Value, key_span_of, path_text
 from blueprint.hocon.tree import Append, Concatenation, ListNode, Node, ObjectNode, Substitution
 from blueprint.model.draft import Draft
 from blueprint.settings.layers import ARGUMENTS
-from blueprint.settings.table import setting_tree
 from blueprint.spelling import alternatives, near
 
 _OWN_SECTIONS = ("flow", "blueprint")
@@ -81,19 +80,17 @@ def _substituted(root: Node) -> Iterator[_Path]:
 def _suggestions(path: _Path, draft: Draft, *, guess: bool) -> list[str]:
     """Return the settings whose paths may end with a path; with `guess`, also those with similar names."""
     top, *_ = path
-    tree = setting_tree()
-    streamlets, topics = tree.children["streamlets"].named, tree.children["topics"].named
-    assert streamlets is not None
-    assert topics is not None
+    known = draft.known
+    streamlets = [("streamlets", ref) for ref in draft.blueprint.streamlets]
+    topics = [("topics", id) for id in draft.blueprint.topics]
+    owners = [owner for owner in (*streamlets, *topics) if (node := known.inner(*owner)) and top in node.children]
     paths: list[_Path] = []
     if top == "parameters" and len(path) > 1:
         paths += [(*owner, *path) for owner in _with_parameter(draft, path[1])]
-    elif top in tree.children:
+    elif top in known.children:
         paths.append(path)
-    elif top in streamlets.children:
-        paths += [("streamlets", ref, *path) for ref in draft.blueprint.streamlets]
-    elif top in topics.children:
-        paths += [("topics", id, *path) for id in draft.blueprint.topics]
+    elif owners:
+        paths += [(*owner, *path) for owner in owners]
     elif guess and top in draft.blueprint.streamlets and len(path) > 1:
         paths.append(("streamlets", *path))
     elif guess and top in draft.blueprint.topics and len(path) > 1:

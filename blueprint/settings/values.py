@@ -4,12 +4,12 @@ set."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 
+from blueprint.catalog import ChannelTraits, TopicSettings
 from blueprint.diagnostics import Span
-from blueprint.hocon.values import ObjectValue, Scalar, Value, span_of
-from blueprint.model.draft import TopicFacts
+from blueprint.hocon.values import ObjectValue, Scalar, Value, is_null, plain, span_of
 from blueprint.plan import (
     STUCK_AFTER,
     Access,
@@ -17,13 +17,16 @@ from blueprint.plan import (
     Isolation,
     ProcessingTime,
     RealTime,
-    Retention,
     Retry,
     Trigger,
 )
 from blueprint.quantities import Duration
-from blueprint.settings.codecs import ACCESS, BOOLEAN, DURATION, ISOLATION, POSITIVE, SIZE, STARTING, STRING, Starting
+from blueprint.setting import Scope, Setting
+from blueprint.setting_types import BOOLEAN, DURATION, POSITIVE, STRING, Codec, Structure
+from blueprint.settings.known_settings import channel_settings
 from blueprint.settings.retry import RetryOptionError, is_option, option, retry_codec
+from blueprint.settings.secrets import Secret
+from blueprint.settings.table import ACCESS, ISOLATION, SETTINGS, STARTING, Starting
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,43 +51,99 @@ class StreamletSettings:
     stuck_after: Duration
 
 
-def topic_facts(id: str, flow: ObjectValue) -> TopicFacts:
-    """Return the settings of a topic that rules need."""
-    topic = _block(flow, "topics", id)
-    return TopicFacts(
-        name=STRING.value(topic.get("topic", "name")) or id,
-        channel=STRING.value(topic.get("channel")) or "delta",
-        managed=BOOLEAN.value(topic.get("managed")) is not False,
-        cluster=STRING.value(topic.get("cluster")) or STRING.value(topic.get("bootstrap", "servers")) or "",
-    )
+def default_channel(flow: ObjectValue) -> str:
+    """Return the channel of topics that do not set their own."""
+    return STRING.value(flow.get("channel")) or DEFAULT_CHANNEL
 
 
-def topic_options(id: str, flow: ObjectValue) -> dict[str, object]:
-    """Return a topic's settings for its channel, by the channel's own names.
+def topic_settings(
+    id: str, flow: ObjectValue, channels: Mapping[str, ChannelTraits], channel: str | None = None
+) -> TopicSettings:
+    """Return the settings of a topic.
 
-    The groups `topic`, `connection-config`, `producer-config` and `consumer-config` are objects of dotted keys; every
-    other option has a single value by its dotted key, such as `bootstrap.servers`.
+    Arguments:
+        id: the id of the topic.
+        flow: the `flow` section over the blocks of the blueprint.
+        channels: the traits of all channels, by name.
+        channel: the channel unless the topic sets its own; default: that of the application.
     """
+    topic = _block(flow, "topics", id)
+    channel = STRING.value(topic.get("channel")) or channel or default_channel(flow)
+    traits = channels.get(channel)
+    settings = TopicSettings(
+        id=id,
+        name=STRING.value(topic.get("topic", "name")) or id,
+        channel=channel,
+        managed=BOOLEAN.value(topic.get("managed")) is not False,
+        options=typed_settings(topic, (*_TOPIC_GROUP, *channel_settings(traits, Scope.TOPIC))),
+        channel_options=typed_settings(_block(flow, channel), channel_settings(traits, Scope.APPLICATION)),
+    )
+    return replace(settings, location=traits.location(settings)) if traits is not None else settings
+
+
+def port_options(
+    flow: ObjectValue, ref: str, port: str, scope: Scope, traits: ChannelTraits | None
+) -> dict[str, object]:
+    """Return the settings of a port for its channel.
+
+    Arguments:
+        flow: the `flow` section over the blocks of the blueprint.
+        ref: the streamlet.
+        port: the name of the port.
+        scope: whether it is an inlet or an outlet.
+        traits: of the channel of its topic.
+    """
+    section = "inlets" if scope is Scope.INLET else "outlets"
+    return typed_settings(_block(flow, "streamlets", ref, section, port), channel_settings(traits, scope))
+
+
+def typed_settings(block: ObjectValue, settings: Iterable[Setting]) -> dict[str, object]:
+    """Return the values in a block that differ from the defaults, by the keys of their settings.
+
+    A group of free-form settings is a dict by dotted key, without the settings inside it that have a definition.
+    Settings below a name that the user chooses, such as `clusters.<name>.timeout`, are in a dict by name:
+    `{"clusters": {"main": {"timeout": ...}}}`.
+
+    Arguments:
+        block: the values by key.
+        settings: the definitions.
+    """
+    settings = tuple(settings)
     options: dict[str, object] = {}
-    for key, value in _block(flow, "topics", id).fields.items():
-        if key in _GROUPS:
-            options[key] = _plain_scalars(value, ())
-        elif key not in ("managed", "channel", "retention"):
-            options |= _plain_scalars(value, (key,))
+    below_names: dict[str, list[Setting]] = {}
+    for setting in settings:
+        section, name, rest = setting.key.partition(".<")
+        if name:
+            below_names.setdefault(section, []).append(replace(setting, key=rest.partition(">.")[2]))
+        elif (value := _typed(block.get(*setting.key.split(".")), setting, settings)) is not None:
+            options[setting.key] = value
+    for section, inner in below_names.items():
+        blocks = _block(block, *section.split(".")).fields.items()
+        if named := {name: typed_settings(own, inner) for name, own in blocks if isinstance(own, ObjectValue)}:
+            options[section] = named
     return options
 
 
-def topic_retention(id: str, flow: ObjectValue) -> Retention:
-    """Return how long a topic keeps its records."""
-    retention = _block(flow, "topics", id, "retention")
-    return Retention(
-        time=DURATION.value(retention.get("time")),
-        size=SIZE.value(retention.get("size")),
-        keep_unread=BOOLEAN.value(retention.get("keep-unread")) is not False,
-    )
+def _typed(value: Value | None, setting: Setting, settings: Iterable[Setting]) -> object:
+    """Return the typed value of a setting; None when it is not set, invalid, or the default."""
+    if isinstance(setting.type, Codec):
+        typed = setting.type.value(value)
+        default = setting.type.read(setting.default) if setting.default else None
+        secret = setting.secret and isinstance(typed, str)
+        return None if typed == default else Secret(typed) if secret else typed
+    if value is None or is_null(value):
+        return None
+    if setting.type is not Structure.OPTIONS:
+        return plain(value)
+    defined = {other.key.removeprefix(f"{setting.key}.") for other in settings}
+    free = {key: scalar.value for key, scalar in _scalars(value, ()).items() if key not in defined}
+    return free or None
 
 
-_GROUPS = ("topic", "connection-config", "producer-config", "consumer-config")
+DEFAULT_CHANNEL = "delta"
+_TOPIC_GROUP = tuple(
+    setting for setting in SETTINGS if setting.scope is Scope.TOPIC and setting.key.startswith("topic")
+)
 
 
 def application_name(flow: ObjectValue) -> str | None:
@@ -205,10 +264,6 @@ def _spark(value: Value | None) -> dict[str, str]:
 
 def _spark_name(key: str) -> str:
     return key if key.startswith("spark.") else f"spark.{key}"
-
-
-def _plain_scalars(value: Value | None, path: tuple[str, ...]) -> dict[str, object]:
-    return {key: scalar.value for key, scalar in _scalars(value, path).items()}
 
 
 def _scalars(value: Value | None, path: tuple[str, ...]) -> dict[str, Scalar]:

@@ -9,7 +9,7 @@ from blueprint.diagnostics import CODES, Diagnostic, Label, Severity, Sources, f
 from blueprint.diagnostics.codes import FAMILIES
 from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.draft import Draft
-from blueprint.settings.codecs import LEVELS
+from blueprint.settings.table import LEVELS
 from blueprint.verification.allowances import allowances, unknown_code
 
 _CHANGES, _LOGIC = "Changes: with `--against`", "Logic: with `--plans`"

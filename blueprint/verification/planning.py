@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprint.catalog import StreamletDescriptor
+from blueprint.catalog import ChannelTraits, StreamletDescriptor, TopicSettings
 from blueprint.hocon.values import is_null, plain
-from blueprint.model.blueprint import DEAD_LETTERS, Role, dead_letter_topic
+from blueprint.model.blueprint import DEAD_LETTERS, Role
 from blueprint.model.draft import Draft
 from blueprint.model.wiring import PortKey
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
+from blueprint.setting import Scope
 from blueprint.settings.parameters import parameter_values, path_start
 from blueprint.settings.values import (
     application_name,
     inlet_settings,
     isolation,
+    port_options,
     spark_settings,
     state_access,
     streamlet_settings,
-    topic_facts,
-    topic_options,
-    topic_retention,
 )
 
 
@@ -40,7 +39,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
         streamlets=tuple(
             streamlet_plan(draft, ref, topic_of, dead_letters.get(ref), folder) for ref in draft.graph.order()
         ),
-        topics=tuple(sorted(_topics(draft, dead_letters), key=lambda topic: topic.id)),
+        topics=tuple(sorted(_topics(draft), key=lambda topic: topic.id)),
         spark=spark_settings(draft.settings),
         isolation=isolation(draft.settings),
         state_access=state_access(draft.settings),
@@ -49,11 +48,8 @@ def make_plan(draft: Draft) -> ApplicationPlan:
 
 def _dead_letter_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> dict[str, str]:
     """Return the topic of each streamlet's dead letters: the one in the blueprint, else one of its own."""
-    topics = {}
-    for key in draft.wiring.ports:
-        if key.port == DEAD_LETTERS and key.role == "producer":
-            topics[key.streamlet] = topic_of.get(key, dead_letter_topic(key.streamlet))
-    return topics
+    connected = {key.streamlet: id for key, id in topic_of.items() if key.port == DEAD_LETTERS}
+    return connected | {ref: settings.id for ref, settings in draft.dead_letters.items()}
 
 
 def topics_of(draft: Draft) -> dict[PortKey, str]:
@@ -86,7 +82,7 @@ def streamlet_plan(
         descriptor=descriptor,
         parameters=_parameters(draft, ref, descriptor, folder),
         inlets=tuple(_inlets(draft, ref, descriptor, topic_of)),
-        outlets=tuple(_outlets(ref, descriptor, topic_of)),
+        outlets=tuple(_outlets(draft, ref, descriptor, topic_of)),
         trigger=own.trigger,
         retry=own.retry,
         retry_set=own.retry_set,
@@ -134,51 +130,68 @@ def _inlets(
         assert port.contract is not None
         own = inlet_settings(draft.settings, ref, port.name)
         topic = topic_of[PortKey(ref, "consumer", port.name)]
-        inlets.append(InletPlan(ref, port.name, port.attribute, port.contract, topic, own.max_records, own.starting))
+        inlets.append(
+            InletPlan(
+                ref,
+                port.name,
+                port.attribute,
+                port.contract,
+                topic,
+                own.max_records,
+                own.starting,
+                port_options(draft.settings, ref, port.name, Scope.INLET, _channel_of(draft, topic)),
+            )
+        )
     return inlets
 
 
-def _outlets(ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKey, str]) -> list[OutletPlan]:
+def _outlets(
+    draft: Draft, ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKey, str]
+) -> list[OutletPlan]:
     outlets = []
     for port in descriptor.outlets:
         assert port.contract is not None
+        topic = topic_of[PortKey(ref, "producer", port.name)]
         outlets.append(
             OutletPlan(
                 ref,
                 port.name,
                 port.attribute,
                 port.contract,
-                topic_of[PortKey(ref, "producer", port.name)],
+                topic,
                 port.partition_by,
                 port.on_invalid,
                 port.extra,
+                port_options(draft.settings, ref, port.name, Scope.OUTLET, _channel_of(draft, topic)),
             )
         )
     return outlets
 
 
-def _topics(draft: Draft, dead_letters: Mapping[str, str]) -> list[TopicPlan]:
+def _channel_of(draft: Draft, topic: str) -> ChannelTraits | None:
+    """Return the channel of a topic; None for a port without one, whose logic may be built nevertheless."""
+    return draft.channels.get(draft.topics[topic].channel) if topic in draft.topics else None
+
+
+def _topics(draft: Draft) -> Iterator[TopicPlan]:
     paths: dict[tuple[str, Role], list[str]] = defaultdict(list)
     for binding in draft.wiring.bindings:
         paths[binding.topic, binding.key.role].append(binding.key.path)
-    topics = []
-    for id in draft.blueprint.topics:
-        facts = draft.topics[id]
-        topics.append(
-            TopicPlan(
-                id,
-                facts.name,
-                facts.channel,
-                facts.managed,
-                tuple(paths[id, "producer"]),
-                tuple(paths[id, "consumer"]),
-                topic_options(id, draft.settings),
-                topic_retention(id, draft.settings),
-            )
-        )
-    for ref, id in dead_letters.items():
-        if id not in draft.blueprint.topics:
-            facts, options = topic_facts(id, draft.settings), topic_options(id, draft.settings)
-            writers, retention = (f"{ref}.{DEAD_LETTERS}",), topic_retention(id, draft.settings)
-            topics.append(TopicPlan(id, facts.name, facts.channel, True, writers, (), options, retention))
-    return topics
+    for id, settings in draft.topics.items():
+        yield _topic(settings, tuple(paths[id, "producer"]), tuple(paths[id, "consumer"]))
+    for ref, settings in draft.dead_letters.items():
+        yield _topic(settings, (f"{ref}.{DEAD_LETTERS}",), ())
+
+
+def _topic(settings: TopicSettings, producers: tuple[str, ...], consumers: tuple[str, ...]) -> TopicPlan:
+    return TopicPlan(
+        settings.id,
+        settings.name,
+        settings.channel,
+        settings.managed,
+        producers,
+        consumers,
+        settings.options,
+        settings.channel_options,
+        settings.location,
+    )

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.catalog import Catalog, LoadFailure, StreamletDescriptor
+from blueprint.catalog import Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.hocon import Layer, ObjectValue, resolve, shown_name
 from blueprint.logic import BuiltLogic, LogicCheck
-from blueprint.model.blueprint import Blueprint
+from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, dead_letter_topic
 from blueprint.model.draft import Draft
 from blueprint.model.graph import ApplicationGraph
 from blueprint.model.loading import load
-from blueprint.model.wiring import wire
+from blueprint.model.wiring import PortKey, Wiring, wire
 from blueprint.plan import ApplicationPlan
+from blueprint.setting import SettingNode
 from blueprint.settings.checks import stray_findings
+from blueprint.settings.known_settings import known_settings
 from blueprint.settings.layers import ARGUMENTS, count_settings, read_layers
 from blueprint.settings.secrets import Secrets, secrets_in
 from blueprint.settings.tree import configured
 from blueprint.settings.unread_settings import unread_findings
-from blueprint.settings.values import topic_facts
+from blueprint.settings.values import topic_settings
 from blueprint.verification.buildable import buildable
 from blueprint.verification.descriptors import describe, with_dead_letters
 from blueprint.verification.garbage_collection import without_garbage_collection
@@ -51,6 +54,8 @@ class Verification:
         sources: the texts that the findings point into.
         checked: the number of streamlets, topics and other things that were checked.
         graph: streamlets and topics as far as they could be read, even if there are errors.
+        settings: the `flow` section over the blocks of the blueprint; None when a text cannot be read.
+        known: the settings that the application may have, as a tree.
         queries: the queries of the streamlets' logic, where it was built.
         changes: the changes against an older descriptor, if the application was compared with one.
     """
@@ -61,6 +66,8 @@ class Verification:
     sources: Sources
     checked: Checked
     graph: ApplicationGraph
+    settings: ObjectValue | None = None
+    known: SettingNode = field(default_factory=SettingNode)
     queries: Queries = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
 
@@ -114,12 +121,12 @@ def verify(
     if _has_errors(findings):  # rules would report the consequences of texts that cannot be read
         sources.hide(Secrets().line)
         return Verification(shown, _sorted(findings), None, sources, Checked(), ApplicationGraph((), (), ()))
-    secrets = secrets_in(tree)
-    sources.hide(secrets.line)
     blueprint, unread = load(tree, shown, str(path.parent))
     settings = configured(blueprint, blueprint.settings)
     described = describe(blueprint, settings, catalog)
     draft = _draft(blueprint, settings, described, catalog)
+    secrets = secrets_in(tree, settings, draft.known)
+    sources.hide(secrets.line)
     findings += unread
     findings += stray_findings(tree, ARGUMENTS)
     for rule in RULES:
@@ -149,7 +156,18 @@ def verify(
     plan = None if _has_errors(own) else plan
     checked = replace(checked, silenced=levels.silenced)
     findings = [secrets.finding(with_fitting_fix(finding, sources)) for finding in findings]
-    return Verification(shown, _sorted(findings), plan, sources, checked, draft.graph, built.queries, changes)
+    return Verification(
+        shown,
+        _sorted(findings),
+        plan,
+        sources,
+        checked,
+        draft.graph,
+        settings,
+        draft.known,
+        built.queries,
+        changes,
+    )
 
 
 def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
@@ -185,10 +203,48 @@ def _draft(
         ref: with_dead_letters(descriptor) if isinstance(descriptor, StreamletDescriptor) else None
         for ref, descriptor in described.items()
     }
-    wiring = wire(blueprint, descriptors)
-    facts = {id: topic_facts(id, settings) for id in blueprint.topics}
-    unused = functools.partial(catalog.unused, blueprint.folder)
-    return Draft(blueprint, described, wiring, wiring.graph(blueprint), settings, facts, catalog.channels(), unused)
+    wiring, channels = wire(blueprint, descriptors), catalog.channels()
+    topics = {id: topic_settings(id, settings, channels) for id in blueprint.topics}
+    dead_letters = _dead_letters(wiring, topics, settings, channels)
+    ports = [(binding.key, binding.topic) for binding in wiring.bindings]
+    section = settings.get("topics")
+    ids = section.fields if isinstance(section, ObjectValue) else ()
+    with_settings = {id: topic_settings(id, settings, channels) for id in ids if id not in topics}
+    all_topics = topics | with_settings | {topic.id: topic for topic in dead_letters.values()}
+    return Draft(
+        blueprint=blueprint,
+        described=described,
+        wiring=wiring,
+        graph=wiring.graph(blueprint),
+        settings=settings,
+        topics=topics,
+        dead_letters=dead_letters,
+        channels=channels,
+        known=known_settings(settings, all_topics, ports, channels),
+        unused=functools.partial(catalog.unused, blueprint.folder),
+    )
+
+
+def _dead_letters(
+    wiring: Wiring, topics: Mapping[str, TopicSettings], settings: ObjectValue, channels: Mapping[str, ChannelTraits]
+) -> dict[str, TopicSettings]:
+    """Return the settings of the dead-letter topics that the blueprint does not connect, by streamlet.
+
+    Such a topic is on the channel of the streamlet's outlets: a query writes to one channel.
+    """
+    written: dict[str, set[str]] = defaultdict(set)
+    for binding in wiring.bindings:
+        if binding.key.role == "producer" and binding.topic in topics:
+            written[binding.key.streamlet].add(topics[binding.topic].channel)
+    connected = {binding.key for binding in wiring.bindings}
+    refs = [key.streamlet for key in wiring.ports if key.port == DEAD_LETTERS and key.role == "producer"]
+    return {
+        ref: topic_settings(
+            dead_letter_topic(ref), settings, channels, min(written[ref]) if len(written[ref]) == 1 else None
+        )
+        for ref in refs
+        if PortKey(ref, "producer", DEAD_LETTERS) not in connected
+    }
 
 
 def _checked(draft: Draft) -> Checked:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +12,7 @@ from cli.application import Application, application, application_arguments
 if TYPE_CHECKING:
     from blueprint.diagnostics import Span
     from blueprint.settings.setting_sources import SettingSource
+    from blueprint.verification.verify import Verification
 
 
 @click.command()
@@ -28,7 +27,7 @@ def config(arguments: Sequence[str], conf: Sequence[str], explain: str | None) -
     PATH is a blueprint or its directory (default: the working directory). Settings that cannot be read are reported as
     by `flow verify`.
     """
-    settings = _settings(application(arguments, conf))
+    verification, settings = _verified(application(arguments, conf))
     if explain is None:
         for key, sources in settings.items():
             click.echo(f"{key} = {sources[-1].text}")
@@ -37,7 +36,7 @@ def config(arguments: Sequence[str], conf: Sequence[str], explain: str | None) -
 
     prefix = explain if explain.startswith("flow.") or explain == "flow" else f"flow.{explain}"
     selected = {key: sources for key, sources in settings.items() if key == prefix or key.startswith(f"{prefix}.")}
-    selected = selected or setting_defaults(prefix)
+    selected = selected or setting_defaults(prefix, verification.known)
     if not selected:
         from blueprint.spelling import suggestion
 
@@ -63,23 +62,19 @@ def _location(span: Span) -> str:
     return f"{span.file}:{span.line}:{span.column}"
 
 
-def _settings(app: Application) -> dict[str, list[SettingSource]]:
-    """Return the sources of every setting by its key.
+def _verified(app: Application) -> tuple[Verification, dict[str, list[SettingSource]]]:
+    """Return the verification of an application, and the sources of every setting by its key.
 
     Raises:
         SystemExit: a file cannot be read; the findings have been printed.
     """
-    from blueprint.diagnostics import Sources
-    from blueprint.settings.setting_sources import read_settings, setting_sources
+    from blueprint.settings.setting_sources import setting_sources
     from cli.verification.findings import exit_code, report
 
     verification = app.verify()
-    directory = Path.cwd()
-    sources = Sources(directory)
-    files = [directory / file for file in app.conf]
-    flow = read_settings(directory / app.blueprint, files, app.settings, sources, os.environ)
-    if flow is None:
+    if verification.settings is None:
         click.echo(report(verification, err=True), err=True, nl=False)
         raise SystemExit(exit_code(app, verification))
     streamlets = verification.plan.streamlets if verification.plan is not None else ()
-    return setting_sources(flow, {streamlet.ref: streamlet.descriptor for streamlet in streamlets}, sources)
+    descriptors = {streamlet.ref: streamlet.descriptor for streamlet in streamlets}
+    return verification, setting_sources(verification.settings, verification.known, descriptors, verification.sources)

@@ -18,6 +18,8 @@ from blueprint.catalog import (
     VolumeMountDescriptor,
 )
 from blueprint.diagnostics import Span
+from streamlets.channels.delta.type import DeltaChannelType
+from streamlets.channels.kafka.settings import SETTINGS as KAFKA_SETTINGS
 
 FILE = "paper.py"
 
@@ -83,7 +85,8 @@ class PaperCatalog:
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """One that cannot run in real time, and one that can."""
-        return {"delta": ChannelTraits("delta", {}, False, (".", "_")), "kafka": ChannelTraits("kafka", {}, True)}
+        kafka = ChannelTraits("kafka", real_time=True, settings=KAFKA_SETTINGS)
+        return {"delta": DeltaChannelType.traits, "kafka": kafka}
 
     def sinks(self) -> Mapping[str, SinkTraits]:
         """None."""

@@ -51,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     topics.settings_of_unmanaged_topics,
     topics.misspelt_topic_settings,
     topics.two_clusters,
+    topics.problems_of_channels,
     cycles.cycles,
     cycles.unknown_stops,
     cycles.needless_stops,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from blueprint.avro.model import Contract
 from blueprint.avro.resolution.checking import check
+from blueprint.catalog import TopicSettings
 from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
-from blueprint.model.draft import Draft, TopicFacts
+from blueprint.model.draft import Draft
 from blueprint.model.wiring import PortKey
 
 
@@ -53,7 +54,7 @@ def _links(draft: Draft, free: list[PortKey]) -> Iterator[MissingLink]:
     yield from map(MissingLink, inlets)
 
 
-def is_half(entry: TopicEntry, facts: TopicFacts | None) -> bool:
+def is_half(entry: TopicEntry, facts: TopicSettings | None) -> bool:
     """Return whether a topic that the application manages has producers only, or consumers only."""
     return bool(entry.producers) != bool(entry.consumers) and (facts is None or facts.managed)
 

@@ -7,11 +7,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from blueprint.catalog import TopicSettings
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
 from blueprint.hocon.values import Scalar, span_of
-from blueprint.model.blueprint import DEAD_LETTERS, dead_letter_topic
-from blueprint.model.draft import Draft, TopicFacts
-from blueprint.settings.values import topic_facts
+from blueprint.model.blueprint import DEAD_LETTERS
+from blueprint.model.draft import Draft
 from blueprint.spelling import alternatives
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -142,7 +142,7 @@ def topic_names(draft: Draft) -> Iterator[Diagnostic]:
             yield from _reserved_name(draft, id, facts)
 
 
-def _reserved_name(draft: Draft, id: str, facts: TopicFacts) -> Iterator[Diagnostic]:
+def _reserved_name(draft: Draft, id: str, facts: TopicSettings) -> Iterator[Diagnostic]:
     """A topic's name does not have a prefix that its channel reserves."""
     reserved = draft.channels[facts.channel].reserved
     if facts.name.startswith(reserved):
@@ -233,28 +233,25 @@ def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
 
 def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
     """No topic has the id or name of a dead-letter topic, unless the blueprint connects the dead letters to it."""
-    bound = {binding.key for binding in draft.wiring.bindings}
-    names = {_physical(facts): id for id, facts in draft.topics.items()}
-    for key in draft.wiring.ports:
-        if key.port != DEAD_LETTERS or key.role != "producer" or key in bound:
-            continue
-        id = dead_letter_topic(key.streamlet)
-        other = id if id in draft.topics else names.get(_physical(topic_facts(id, draft.settings)))
+    names = {_physical(topic): id for id, topic in draft.topics.items()}
+    for ref, topic in draft.dead_letters.items():
+        id = topic.id
+        other = id if id in draft.topics else names.get(_physical(topic))
         if other is not None:
             named = other != id
             yield finding(
                 "topic-name-clash",
-                f"`{draft.topics[other].name if named else id}` is the dead-letter topic of `{key.streamlet}`",
+                f"`{draft.topics[other].name if named else id}` is the dead-letter topic of `{ref}`",
                 draft.topic_span(other, "topic", "name") if named else draft.blueprint.topics[id].key,
                 help=(
                     f"give `{other}` another `topic.name`"
                     if named
-                    else f"give it another id, or add `{key.path}` to its producers",
+                    else f"give it another id, or add `{ref}.{DEAD_LETTERS}` to its producers",
                 ),
             )
 
 
-def _physical(facts: TopicFacts) -> tuple[str, str, str]:
+def _physical(topic: TopicSettings) -> tuple[str, str, str]:
     """Return the physical identity of a topic: equal for names that a file system or Kafka's metrics may not
     distinguish."""
-    return facts.channel, facts.cluster, facts.name.lower().replace("_", ".")
+    return topic.channel, topic.location, topic.name.lower().replace("_", ".")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def settings(draft: Draft) -> Iterator[Diagnostic]:
     """Every setting exists and has a valid value; reported once for a place that several streamlets share."""
     reported = set()
-    for diagnostic in setting_findings(draft.settings):
+    for diagnostic in setting_findings(draft.settings, draft.known):
         mistake = (diagnostic.code, diagnostic.primary, diagnostic.causes, diagnostic.help)
         if mistake not in reported:
             reported.add(mistake)
@@ -143,7 +143,7 @@ def _readable(draft: Draft, *sections: str) -> list[str]:
         for ref in draft.blueprint.streamlets
         if common or any(draft.settings.get("streamlets", ref, section) is not None for section in sections)
     ]
-    return refs if refs and not any(setting_findings(draft.settings)) else []
+    return refs if refs and not any(setting_findings(draft.settings, draft.known)) else []
 
 
 def _unknown_owners(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
+from blueprint.catalog import TopicProblem, TopicSettings
+from blueprint.diagnostics import Diagnostic, FixKind, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
+from blueprint.settings.checks import setting_findings
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import is_half, missing_links
 
@@ -111,21 +113,16 @@ def settings_of_unmanaged_topics(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
-_KEYS = ("name", "partitions", "replicas")
-
-
 def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
-    """Keys of a topic's `topic { ... }` are options of its channel, unless they are misspellings of common settings.
-
-    Options of other channels are allowed, so that one setting moves an application to another channel.
-    """
+    """Keys of a topic's `topic { ... }` are free-form settings, unless they are misspellings of defined ones."""
     for id, facts in draft.topics.items():
-        block, channel = draft.topic_setting(id, "topic"), draft.channels.get(facts.channel)
-        if not isinstance(block, ObjectValue) or channel is None or not facts.managed:
+        block, group = draft.topic_setting(id, "topic"), draft.known.inner("topics", id, "topic")
+        if not isinstance(block, ObjectValue) or group is None or not facts.managed:
             continue
-        only = sole_meanings([key for key in block.fields if key not in _KEYS], _KEYS, taken=block.fields)
+        known = tuple(group.children)
+        only = sole_meanings([key for key in block.fields if key not in known], known, taken=block.fields)
         for key, value in block.fields.items():
-            close = near(key, _KEYS) if key not in (*_KEYS, *channel.topic_keys) else ()
+            close = near(key, known) if key not in known else ()
             if close and not isinstance(value, ObjectValue) and not is_null(value):
                 yield finding(
                     "unknown-setting",
@@ -161,3 +158,28 @@ def two_clusters(draft: Draft) -> Iterator[Diagnostic]:
                 also=(Label(draft.topic_key(id, "cluster"), "the cluster"),),
                 help=("remove one of them: the servers would win",),
             )
+
+
+def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
+    """The settings of a topic are those that its channel can work with; a place that topics share is reported once."""
+    if any(setting_findings(draft.settings, draft.known)):
+        return
+    reported = set()
+    for topic in (*draft.topics.values(), *draft.dead_letters.values()):
+        traits = draft.channels.get(topic.channel)
+        for problem in traits.problems(topic) if traits is not None else ():
+            span = _place(draft, topic, problem)
+            if (problem.code, problem.message, span) not in reported:
+                reported.add((problem.code, problem.message, span))
+                yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)
+
+
+def _place(draft: Draft, topic: TopicSettings, problem: TopicProblem) -> Span | None:
+    """Return the place of a problem: of its setting, else of the topic, else of the streamlet with the dead letters."""
+    path = problem.path if problem.path[:1] == (topic.channel,) else ("topics", topic.id, *problem.path)
+    value = draft.settings.get(*path)
+    if value is not None and value.origins:
+        return key_span_of(value) if problem.about == "key" else span_of(value)
+    if topic.id in draft.blueprint.topics:
+        return draft.blueprint.topics[topic.id].key
+    return draft.blueprint.streamlets[topic.id.removeprefix(f"{DEAD_LETTERS}.")].key

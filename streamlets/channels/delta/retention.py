@@ -20,7 +20,7 @@ from streamlets.channels.delta.segments import Segment, Segments
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
-    from blueprint.plan import Retention
+    from streamlets.channels.delta.settings import Retention
     from streamlets.channels.delta.table import Table
 
 FilesByTable = Mapping[str, Sequence[DataFile]]

@@ -26,6 +26,7 @@ from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices
+from streamlets.channels.delta.settings import Retention, retention_of
 from streamlets.channels.replays import Replays
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from blueprint.plan import Retention
     from streamlets.channels.delta.compaction import Compaction
     from streamlets.channels.delta.retention import Drop
     from streamlets.channels.delta.table import Table
@@ -170,7 +170,7 @@ class DeltaTopic:
         from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
         from streamlets.channels.delta.retention import expired
 
-        retention = self.plan.retention
+        retention = retention_of(self.plan.options)
         upkeep = Upkeep(compaction=_compaction(retention))
         maintain_topic(self.path, self._root / STAGED, self._clock, upkeep, readers)
         if readers is None or not retention.limited:

@@ -6,12 +6,17 @@ from pathlib import Path
 
 from blueprint.catalog import ChannelTraits
 from streamlets.channels.base import Channel
+from streamlets.channels.delta.settings import SETTINGS
+from streamlets.channels.kafka.settings import SETTINGS as KAFKA_SETTINGS
 
 
 class DeltaChannelType:
     """The delta channel: topics are Delta tables in the state directory, without a server."""
 
-    traits = ChannelTraits(name="delta", topic_keys={}, real_time=False, reserved=(".", "_"))
+    traits = ChannelTraits(
+        name="delta", real_time=False, reserved=(".", "_"),
+        settings=(*SETTINGS, *KAFKA_SETTINGS),  # the latter have no effect: blueprints for Kafka run on this channel
+    )  # fmt: skip
 
     def open(self, directory: Path) -> Channel:
         """Return the channel of an application; see `ChannelType.open`."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from blueprint.catalog import ParameterDescriptor, ParameterType
-from blueprint.diagnostics import Sources, Span
+from blueprint.catalog import ParameterDescriptor, ParameterType, StreamletDescriptor
+from blueprint.diagnostics import Span
 from blueprint.hocon import ObjectValue, plain
-from blueprint.settings.setting_sources import SettingSource, read_settings, setting_defaults, setting_sources
-from tests.blueprint.paper import at, streamlet
+from blueprint.settings.setting_sources import SettingSource, setting_defaults, setting_sources
+from blueprint.settings.table import setting_tree
+from blueprint.verification.verify import Verification, verify
+from tests.blueprint.paper import PaperCatalog, at, streamlet
 
 BLUEPRINT = """base = 5 minutes
 blueprint {
@@ -23,19 +26,33 @@ WINDOW = "flow.streamlets.average.parameters.window"
 
 
 @pytest.fixture
-def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
-    """The texts of a directory with a blueprint and a settings file, which is the working directory."""
+def verification(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Verification:
+    """The verification of a blueprint with a settings file and two arguments, in the working directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "blueprint.conf").write_text(BLUEPRINT)
     (tmp_path / "a.conf").write_text("flow.streamlets.average {\n  parameters.window = 1 minute\n}\n")
-    return Sources()
+    return verified()
 
 
-def settings(sources: Sources) -> ObjectValue:
-    """Read the settings of the blueprint, the file and two arguments."""
-    flow = read_settings(Path("blueprint.conf"), [Path("a.conf")], ARGUMENTS, sources, {})
-    assert flow is not None
-    return flow
+def verified() -> Verification:
+    """Verify the application of the working directory."""
+    return verify(
+        "blueprint.conf", catalog=PaperCatalog(), conf_files=["a.conf"], arguments=ARGUMENTS, environment={},
+        working_directory=Path.cwd(),
+    )  # fmt: skip
+
+
+def settings(verification: Verification) -> ObjectValue:
+    """Return the settings, which could be read."""
+    assert verification.settings is not None
+    return verification.settings
+
+
+def sources_of(
+    verification: Verification, streamlets: Mapping[str, StreamletDescriptor]
+) -> dict[str, list[SettingSource]]:
+    """Return the sources of all settings."""
+    return setting_sources(settings(verification), verification.known, streamlets, verification.sources)
 
 
 def location(span: Span | None) -> tuple[str, int, int] | None:
@@ -43,18 +60,18 @@ def location(span: Span | None) -> tuple[str, int, int] | None:
     return (span.file, span.line, span.column) if span is not None else None
 
 
-def test_later_layers_win(sources: Sources) -> None:
+def test_later_layers_win(verification: Verification) -> None:
     """Arguments win over files, and files over the blueprint."""
-    window = settings(sources).get("streamlets", "average", "parameters", "window")
+    window = settings(verification).get("streamlets", "average", "parameters", "window")
     assert window is not None
     assert plain(window) == "2 minutes"
 
 
-def test_every_layer_of_a_setting_is_a_source(sources: Sources) -> None:
+def test_every_layer_of_a_setting_is_a_source(verification: Verification) -> None:
     """Each source has its text, its location and its substitution; the default is the first, the effective one last."""
     window = ParameterDescriptor("window", "", ParameterType.DURATION, "1 hour", at(3))
     average = replace(streamlet("app.Average"), parameters=(window,))
-    default, *layers = setting_sources(settings(sources), {"average": average}, sources)[WINDOW]
+    default, *layers = sources_of(verification, {"average": average})[WINDOW]
     assert default == SettingSource("1 hour", at(3), "default")
     assert [(layer.text, location(layer.span), location(layer.via)) for layer in layers] == [
         ("5 minutes", ("blueprint.conf", 1, 8), ("blueprint.conf", 3, 67)),
@@ -63,25 +80,27 @@ def test_every_layer_of_a_setting_is_a_source(sources: Sources) -> None:
     ]
 
 
-def test_keys_are_sorted_and_secrets_are_masked(sources: Sources) -> None:
+def test_keys_are_sorted_and_secrets_are_masked(verification: Verification) -> None:
     """Every value that is set has its key."""
-    by_key = setting_sources(settings(sources), {}, sources)
+    by_key = sources_of(verification, {})
     assert list(by_key) == ["flow.retry.max-attempts", "flow.streamlets.average.parameters.password", WINDOW]
     assert [source.text for source in by_key["flow.streamlets.average.parameters.password"]] == ["(secret)"]
 
 
-def test_settings_are_not_read_from_invalid_files(sources: Sources) -> None:
+def test_settings_are_not_read_from_invalid_files(verification: Verification) -> None:
     """Neither a syntax error nor an unresolved substitution gives settings."""
     for text in ("flow {", "flow.application = ${missing}"):
         Path("a.conf").write_text(text)
-        assert read_settings(Path("blueprint.conf"), [Path("a.conf")], [], sources, {}) is None
+        assert verified().settings is None
 
 
 def test_defaults_of_settings_that_are_not_set() -> None:
     """Below a key, settings with a default; at a key, also a setting without one; nothing for a key that is unknown."""
-    (period,) = setting_defaults("flow.retry.stable-period").values()
+    (period,) = setting_defaults("flow.retry.stable-period", setting_tree()).values()
     assert [source.text for source in period] == ["60 seconds"]
-    assert "flow.retry.min-backoff" in setting_defaults("flow.retry")
-    (limit,) = setting_defaults("flow.streamlets.average.inlets.in.max-records").items()
+    assert "flow.retry.min-backoff" in setting_defaults("flow.retry", setting_tree())
+    (limit,) = setting_defaults("flow.streamlets.average.inlets.in.max-records", setting_tree()).items()
     assert (limit[0], limit[1][0].text) == ("flow.streamlets.average.inlets.in.max-records", "(not set)")
-    assert setting_defaults("flow.retry.stable-periot") == setting_defaults("flow") == {}
+    assert (
+        setting_defaults("flow.retry.stable-periot", setting_tree()) == setting_defaults("flow", setting_tree()) == {}
+    )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import fields
 
 from blueprint.hocon import parse_text, resolve
-from blueprint.plan import Retention, Retry
-from blueprint.quantities import duration, memory_size
+from blueprint.plan import Retry
+from blueprint.quantities import duration
+from blueprint.setting_types import POSITIVE
 from blueprint.settings.checks import setting_findings
-from blueprint.settings.codecs import POSITIVE
-from blueprint.settings.table import SETTINGS, setting_of
-from blueprint.settings.values import streamlet_settings, topic_retention
+from blueprint.settings.table import SETTINGS, setting_of, setting_tree
+from blueprint.settings.values import streamlet_settings
 
 
 def test_every_setting_is_listed_once() -> None:
     """Keys are unique and have a description."""
-    assert len({setting.key for setting in SETTINGS}) == len(SETTINGS)
+    assert len({setting.path for setting in SETTINGS}) == len(SETTINGS)
     assert all(setting.doc.endswith(".") for setting in SETTINGS)
 
 
@@ -25,24 +25,8 @@ def test_retry_settings_have_the_defaults_of_the_plan() -> None:
         setting = setting_of(("retry", field.name.replace("_", "-")))
         assert setting is not None
         tree, _ = resolve([parse_text(f"retry.{field.name.replace('_', '-')} = {setting.default}", "t")], {})
-        assert list(setting_findings(tree)) == []
+        assert list(setting_findings(tree, setting_tree())) == []
         assert getattr(streamlet_settings(tree, "any").retry, field.name) == field.default
-
-
-def test_the_retention_of_a_topic() -> None:
-    """Time and size are read as quantities; by default, records are kept for ever and until all have read them."""
-    text = "topics.a.retention { time = 7 days, size = 10 GiB, keep-unread = false }"
-    tree, _ = resolve([parse_text(text, "t")], {})
-    assert list(setting_findings(tree)) == []
-    assert topic_retention("a", tree) == Retention(duration("7 days"), memory_size("10 GiB"), keep_unread=False)
-    assert topic_retention("b", tree) == Retention()
-    assert not Retention().limited
-    wrong, _ = resolve([parse_text("topics.a.retention { time = 10 GiB, size = 7 days, max = 1 }", "t")], {})
-    assert [diagnostic.code for diagnostic in setting_findings(wrong)] == [
-        "setting-type",
-        "setting-type",
-        "unknown-setting",
-    ]
 
 
 def test_settings_of_names() -> None:
@@ -58,7 +42,7 @@ def test_valid_settings_can_be_read() -> None:
     """Settings without findings have typed values."""
     text = "retry.min-backoff = 2s\nstreamlets.a { trigger.processing-time = 5 seconds, spark.sql.x = 1 }"
     tree, _ = resolve([parse_text(text, "t")], {})
-    assert list(setting_findings(tree)) == []
+    assert list(setting_findings(tree, setting_tree())) == []
     settings = streamlet_settings(tree, "a")
     assert settings.retry.min_backoff == duration("2 s")
     assert dict(settings.spark) == {"spark.sql.x": "1"}

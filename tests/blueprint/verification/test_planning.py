@@ -209,7 +209,9 @@ def test_topic_settings(app: Application) -> None:
     plan = app.plan(TWO, topics, arguments=arguments)
     topic = plan.topic("readings")
     assert topic.name == "raw"
-    assert topic.options == {"topic": {"name": "raw", "partitions": 7, "retention.ms": 5}, "bootstrap.servers": "a:1"}
+    assert topic.options == {
+        "topic.name": "raw", "topic.partitions": 7, "topic": {"retention.ms": 5}, "bootstrap.servers": "a:1",
+    }  # fmt: skip
 
 
 def test_the_report_is_the_same_each_time(app: Application) -> None:

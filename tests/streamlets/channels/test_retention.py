@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
-from blueprint.plan import Retention
 from blueprint.quantities import duration, memory_size
 from streamlets.channels.base import Dropped, Reader
 from streamlets.channels.delta.channel import DeltaChannel
@@ -22,7 +21,7 @@ from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, ids_of, made, topic_plan
 
 BEGAN = 1_700_000_000
-FOR_EVER = Retention()
+FOR_EVER: Mapping[str, object] = {}
 
 
 class ManualClock:
@@ -34,20 +33,18 @@ class ManualClock:
         return self.now
 
 
-def topic_of(root: Path, clock: ManualClock | Clock, retention: Retention = FOR_EVER) -> DeltaTopic:
+def topic_of(root: Path, clock: ManualClock | Clock, options: Mapping[str, object] = FOR_EVER) -> DeltaTopic:
     """Create a topic with a retention."""
     plan = topic_plan("readings")
-    topic = DeltaChannel(root, clock=clock).topic(
-        type(plan)(plan.id, plan.name, plan.channel, True, (), (), {}, retention)
-    )
+    topic = DeltaChannel(root, clock=clock).topic(type(plan)(plan.id, plan.name, plan.channel, True, (), (), options))
     topic.create()
     return topic
 
 
-def filled(root: Path, retention: Retention = FOR_EVER) -> tuple[DeltaTopic, ManualClock]:
+def filled(root: Path, options: Mapping[str, object] = FOR_EVER) -> tuple[DeltaTopic, ManualClock]:
     """Create a topic with ten commits of ten records, a minute apart; the clock shows the time of the last one."""
     clock = ManualClock()
-    topic = topic_of(root, clock, retention)
+    topic = topic_of(root, clock, options)
     for number in range(10):
         clock.now = BEGAN + 60.0 * number
         add(topic, number, range(number * 10, number * 10 + 10))
@@ -64,7 +61,7 @@ def reader_at(topic: DeltaTopic, commits: int, number: int = 0, name: str = "ave
 
 def test_retention_by_time_drops_what_is_too_old(tmp_path: Path) -> None:
     """Records go when their time is over and every reader has committed them; places and order of the rest stay."""
-    topic, clock = filled(tmp_path, Retention(time=duration("5 minutes")))
+    topic, clock = filled(tmp_path, {"retention.time": duration("5 minutes")})
     end = topic.end()
     clock.now += 1
     dropped = topic.maintain(lambda: [reader_at(topic, 9)])
@@ -79,14 +76,14 @@ def test_retention_by_size_drops_the_oldest(tmp_path: Path) -> None:
     topic, _ = filled(tmp_path)
     sizes = [file.size for file in (open_table(topic.path / READING.fingerprint, files=True).files or {}).values()]
     limit = sum(sizes[-3:])
-    limited = topic_of(tmp_path, ManualClock(), Retention(size=memory_size(f"{limit}")))
+    limited = topic_of(tmp_path, ManualClock(), {"retention.size": memory_size(f"{limit}")})
     assert limited.maintain(list).records == 70
     assert ids_of(limited.scan()) == list(range(70, 100))
 
 
 def test_records_that_a_reader_has_not_committed_are_kept(tmp_path: Path) -> None:
     """The slowest reader holds records back, and the number of held records is reported exactly."""
-    topic, clock = filled(tmp_path, Retention(time=duration("1 second")))
+    topic, clock = filled(tmp_path, {"retention.time": duration("1 second")})
     clock.now += 3600
     dropped = topic.maintain(lambda: [reader_at(topic, 9), reader_at(topic, 3, 4, "slow.readings")])
     assert dropped.records == 30
@@ -99,7 +96,7 @@ def test_nothing_is_dropped_for_a_new_reader_or_unknown_readers(
     tmp_path: Path, readers: Callable[[], list[Reader]] | None
 ) -> None:
     """A reader without a commit holds all records; if the readers are not known, nothing is dropped."""
-    topic, clock = filled(tmp_path, Retention(time=duration("1 second")))
+    topic, clock = filled(tmp_path, {"retention.time": duration("1 second")})
     clock.now += 3600
     assert topic.maintain(readers).records == 0
     assert ids_of(topic.scan()) == list(range(100))
@@ -107,7 +104,7 @@ def test_nothing_is_dropped_for_a_new_reader_or_unknown_readers(
 
 def test_retention_without_keep_unread_drops_unread_records(tmp_path: Path) -> None:
     """With `keep-unread = false`, unread records are dropped, too, and reported once."""
-    topic, clock = filled(tmp_path, Retention(time=duration("5 minutes"), keep_unread=False))
+    topic, clock = filled(tmp_path, {"retention.time": duration("5 minutes"), "retention.keep-unread": False})
     clock.now += 1
     dropped = topic.maintain(lambda: [reader_at(topic, 3, 4)])
     assert dropped.records == 50

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.plan import Retention
 from blueprint.quantities import duration
 from streamlets.channels.base import Missed, Reader, TopicResource
 from streamlets.channels.delta.channel import DeltaChannel
@@ -64,7 +63,7 @@ def test_rounds_apply_retention_and_report_missed_records(tmp_path: Path, monkey
     plan = topic_plan("readings")
     channel = DeltaChannel(tmp_path)
     topics: list[TopicResource] = [
-        channel.topic(type(plan)(name, name, "delta", True, (), (), {}, Retention(time=duration("1 ms"))))
+        channel.topic(type(plan)(name, name, "delta", True, (), (), {"retention.time": duration("1 ms")}))
         for name in ("broken", "readings")
     ]
     topic = topics[1]

@@ -1,4 +1,5 @@
-"""Types of settings: what a value must be, and how its text is read. Checks and typed settings share each codec."""
+"""Types of settings: what a value must be, and how its text is read. Checks and typed settings share each codec, and
+channels use them for settings of their own."""
 
 from __future__ import annotations
 
@@ -6,15 +7,11 @@ import enum
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from blueprint.hocon.values import Scalar, Value
-from blueprint.plan import Access, Isolation
 from blueprint.quantities import LARGEST_COUNT, backoff, boolean, duration, memory_size
 from blueprint.spelling import alternatives
-
-Starting = Literal["earliest", "latest"]
-"""Where a new reader of a topic begins."""
 
 T = TypeVar("T")
 _T_co = TypeVar("_T_co", covariant=True)
@@ -103,7 +100,8 @@ def _read_boolean(text: str) -> bool:
     return truth
 
 
-def _choice(*choices: T) -> Codec[T]:
+def choice(*choices: T) -> Codec[T]:
+    """Return the codec of a setting that has one of a few values."""
     by_text = {str(choice): choice for choice in choices}
 
     def read(text: str) -> T:
@@ -114,8 +112,6 @@ def _choice(*choices: T) -> Codec[T]:
     return Codec(alternatives(by_text), read)
 
 
-LEVELS = ("error", "warning", "note", "off")
-
 STRING = Codec("a string", _read_string)
 LABEL = Codec("a name of up to 63 lower-case letters, digits and `-` inside", _read_label)
 WHOLE = Codec("a whole number from 0", _read_whole)
@@ -125,7 +121,3 @@ BOOLEAN = Codec("`true` or `false`", _read_boolean)
 DURATION = Codec("a duration such as `5 seconds`", duration)
 BACKOFF = Codec("a duration of 10 ms or more, such as `1 second`", backoff)
 SIZE = Codec("a size such as `10 GiB`", memory_size)
-LEVEL = _choice(*LEVELS)
-STARTING: Codec[Starting] = _choice("earliest", "latest")
-ISOLATION: Codec[Isolation] = _choice("none", "process")
-ACCESS: Codec[Access] = _choice("owner", "group")

@@ -1,0 +1,21 @@
+"""The settings of topics on the kafka channel."""
+
+from __future__ import annotations
+
+from blueprint.setting import Scope, Setting
+from blueprint.setting_types import POSITIVE, STRING, Structure
+
+CLUSTER = Setting("cluster", STRING, "The cluster that stores the topic.", scope=Scope.TOPIC)
+SERVERS = Setting(
+    "bootstrap.servers", STRING, "The servers of the cluster: `host:port, ...`; they replace `cluster`.",
+    scope=Scope.TOPIC,
+)  # fmt: skip
+PARTITIONS = Setting("topic.partitions", POSITIVE, "The number of partitions of the topic.", scope=Scope.TOPIC)
+REPLICAS = Setting("topic.replicas", POSITIVE, "The number of copies of each partition.", scope=Scope.TOPIC)
+CONNECTION_CONFIG = Setting(
+    "connection-config", Structure.OPTIONS, "Client settings for producers and consumers.", scope=Scope.TOPIC
+)
+PRODUCER_CONFIG = Setting("producer-config", Structure.OPTIONS, "Client settings for producers.", scope=Scope.TOPIC)
+CONSUMER_CONFIG = Setting("consumer-config", Structure.OPTIONS, "Client settings for consumers.", scope=Scope.TOPIC)
+
+SETTINGS = (CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG)
