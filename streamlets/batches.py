@@ -54,3 +54,12 @@ def query_id(rows: DataFrame) -> str:
         rows: the rows of the batch, as `foreachBatch` passes them.
     """
     return str(rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
+
+
+def execute(rows: DataFrame) -> None:
+    """Execute a batch without writing it. Spark's state is incomplete after a batch that was not executed.
+
+    Arguments:
+        rows: the rows of the batch.
+    """
+    rows.write.format("noop").mode("append").save()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.batches import BatchWritten, query_id
+from streamlets.batches import BatchWritten, execute, query_id
 from streamlets.channels.base import BrokenRowsError, TopicWriteError
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile, Txn
@@ -123,7 +123,7 @@ class BatchWriter:
             decided = manifests.decide(batch, manifest) if manifest.tables else manifest
             crash_point("after-manifest")
         else:
-            rows.write.format("noop").mode("append").save()
+            execute(rows)
             decided = earlier
         for name, files in sorted(decided.tables.items()):
             self._table(name).append(files, Txn(self._id, batch), self.clock)

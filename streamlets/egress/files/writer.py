@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from streamlets.batches import query_id
+from streamlets.batches import execute, query_id
 from streamlets.egress.errors import ExistingFilesError, SinkError
 from streamlets.egress.files.compaction import Compaction
 from streamlets.egress.files.record import FilesRecord
@@ -73,7 +73,7 @@ class FilesWriter:
         return self.record.streamlet
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Write a batch to the directory. If an earlier attempt has decided its files, only complete their renames.
+        """Write a batch to the directory. If an earlier attempt has decided its files, complete their renames.
 
         Raises:
             SinkError: the file system does not accept the files.
@@ -98,6 +98,8 @@ class FilesWriter:
                 record.decide(query, batch, staged)
             moves = record.decided(query, batch) or {}
             crash_point("after-manifest")
+        else:
+            execute(rows)
         for source, target in moves.items():
             _move(self.root / source, self.root / target)
         record.unstage(query)
