@@ -46,6 +46,44 @@ def describe(
     }
 
 
+def with_topic_schemas(
+    blueprint: Blueprint, described: Mapping[str, StreamletDescriptor | LoadFailure]
+) -> dict[str, StreamletDescriptor | LoadFailure]:
+    """Return descriptors in which an inlet without a schema has that of its topic, if all producers write the same.
+
+    If the schema of a producer cannot be determined, another finding explains it, and the inlet has no problem.
+
+    Arguments:
+        blueprint: as written.
+        described: the result of `describe`.
+    """
+    written = {
+        (ref, outlet.name): outlet.contract
+        for ref, descriptor in described.items()
+        if isinstance(descriptor, StreamletDescriptor)
+        for outlet in with_dead_letters(descriptor).outlets
+    }
+    topics = {(path.streamlet, path.port): topic for topic in blueprint.topics.values() for path in topic.consumers}
+
+    def completed(ref: str, inlet: PortDescriptor) -> PortDescriptor:
+        topic = topics.get((ref, inlet.name))
+        if topic is None or not topic.producers or [finding.code for finding in inlet.problems] != ["schema-missing"]:
+            return inlet
+        contracts = [written.get((path.streamlet, path.port)) for path in topic.producers]
+        schemas = {contract.fingerprint for contract in contracts if contract is not None}
+        if None in contracts or len(schemas) == 1:
+            return replace(inlet, contract=None if None in contracts else contracts[0], problems=())
+        causes = (f"the producers of its topic `{topic.id}` write {len(schemas)} different schemas",)
+        return replace(inlet, problems=(replace(inlet.problems[0], causes=causes),))
+
+    return {
+        ref: replace(descriptor, inlets=tuple(completed(ref, inlet) for inlet in descriptor.inlets))
+        if isinstance(descriptor, StreamletDescriptor)
+        else descriptor
+        for ref, descriptor in described.items()
+    }
+
+
 def _parameters(value: Value | None) -> Mapping[str, Value]:
     return value.fields if isinstance(value, ObjectValue) else {}
 

@@ -29,7 +29,7 @@ from blueprint.settings.tree import configured
 from blueprint.settings.unread_settings import unread_findings
 from blueprint.settings.values import topic_settings
 from blueprint.verification.buildable import buildable
-from blueprint.verification.descriptors import describe, with_dead_letters
+from blueprint.verification.descriptors import describe, with_dead_letters, with_topic_schemas
 from blueprint.verification.garbage_collection import without_garbage_collection
 from blueprint.verification.levels import Levels
 from blueprint.verification.planning import make_plan
@@ -123,7 +123,7 @@ def verify(
         return Verification(shown, _sorted(findings), None, sources, Checked(), ApplicationGraph((), (), ()))
     blueprint, unread = load(tree, shown, str(path.parent))
     settings = configured(blueprint, blueprint.settings)
-    described = describe(blueprint, settings, catalog)
+    described = with_topic_schemas(blueprint, describe(blueprint, settings, catalog))
     draft = _draft(blueprint, settings, described, catalog)
     secrets = secrets_in(tree, settings, draft.known)
     sources.hide(secrets.line)

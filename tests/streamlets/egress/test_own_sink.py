@@ -33,7 +33,7 @@ BLUEPRINT = """
 blueprint {
   streamlets {
     numbers = counting.Source
-    archive { class = streamlets.Sink, inlets.in = "id long", parameters { to = TO, options { OPTIONS } } }
+    archive { class = streamlets.Sink, parameters { to = TO, options { OPTIONS } } }
   }
   topics { ids { producers = [numbers.out], consumers = [archive.in] } }
 }
