@@ -10,8 +10,8 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from streamlets.testkit.fixtures import kit, spark
-from tests.kafka.fixtures import kafka_broker
+from streamlets.testkit.fixtures import kit
+from tests.kafka.fixtures import kafka_broker, spark
 
 __all__ = ["kafka_broker", "kit", "spark"]
 

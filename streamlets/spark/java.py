@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import signal
 import subprocess
 from pathlib import Path
 
+from streamlets.artifacts.java import INSTALL_JAVA, NoJavaError, java_command
 from streamlets.spark.session import SessionError
 
 _OLDEST_JAVA = 17
@@ -18,30 +17,17 @@ _NOISE = re.compile(
     r"WARNING|NOTE|Error: (Could not create the Java Virtual Machine|A fatal exception has occurred)|at "
 )
 
-_INSTALL_JAVA = (
-    "install a Java runtime, version 17 or newer: `apt-get install openjdk-17-jre-headless` (Debian, Ubuntu), "
-    "`brew install openjdk@17` (macOS), or https://adoptium.net; then set JAVA_HOME or put `java` on PATH"
-)
 
-
-def _java() -> str | None:
-    """Return the Java that Spark's launch script uses."""
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else shutil.which("java")
-
-
-def require_java() -> str:
-    """Return the command of the installed Java; its version is checked when it does not start.
+def require_java() -> None:
+    """Require that Java is installed; its version is checked when it does not start.
 
     Raises:
         SessionError: there is no Java.
     """
-    java = _java()
-    if java is None:
-        raise SessionError("Spark needs Java: there is no `java` on PATH, and JAVA_HOME is not set", _INSTALL_JAVA)
-    if not Path(java).is_file():
-        raise SessionError(f"JAVA_HOME is {os.environ['JAVA_HOME']}, but {java} does not exist", _INSTALL_JAVA)
-    return java
+    try:
+        java_command()
+    except NoJavaError as error:
+        raise SessionError(f"Spark needs Java: {error}", INSTALL_JAVA) from None
 
 
 def launch_failure(code: int, log: Path) -> SessionError:
@@ -52,12 +38,12 @@ def launch_failure(code: int, log: Path) -> SessionError:
         log: the file with its standard error.
     """
     try:
-        output = subprocess.run([_java() or "java", "-version"], capture_output=True, text=True, timeout=30).stderr
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return SessionError(f"Spark needs Java, and `java -version` fails: {error}", _INSTALL_JAVA)
+        output = subprocess.run([java_command(), "-version"], capture_output=True, text=True, timeout=30).stderr
+    except (NoJavaError, OSError, subprocess.TimeoutExpired) as error:
+        return SessionError(f"Spark needs Java, and `java -version` fails: {error}", INSTALL_JAVA)
     version = re.search(r'version "(?:1\.)?(\d+)', output)
     if version and int(version[1]) < _OLDEST_JAVA:
-        return SessionError(f"Spark needs Java {_OLDEST_JAVA} or newer, found Java {version[1]}", _INSTALL_JAVA)
+        return SessionError(f"Spark needs Java {_OLDEST_JAVA} or newer, found Java {version[1]}", INSTALL_JAVA)
     return start_failure(code, log)
 
 

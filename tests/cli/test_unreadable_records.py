@@ -12,9 +12,9 @@ from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.offsets import Offset
-from streamlets.channels.unreadable import UnreadableRecordsError
 from streamlets.channels.delta.source import Part, Reading, TopicReader
 from streamlets.channels.delta.topic import DeltaTopic, _declared
+from streamlets.channels.unreadable import UnreadableRecordsError
 from streamlets.contract.types import arrow_schema, spark_schema
 from streamlets.spark.failure import failure_of_text
 from tests.cli.conftest import Flow

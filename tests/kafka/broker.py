@@ -24,9 +24,8 @@ from pathlib import Path
 
 import psutil
 
-from streamlets.spark.artifacts import ArtifactError, Coordinate, fetch
-from streamlets.spark.java import require_java
-from streamlets.spark.session import SessionError
+from streamlets.artifacts.java import java_command
+from streamlets.artifacts.maven import ArtifactError, Coordinate, fetch
 
 PACKAGES = (Coordinate("org.apache.kafka", "kafka_2.13", "3.9.1"), Coordinate("org.slf4j", "slf4j-simple", "1.7.36"))
 _REPOSITORY = Path(__file__).parents[2]
@@ -157,7 +156,7 @@ class Broker:
 
     def _format(self, class_path: str) -> None:
         """Prepare the directory of the data, unless it is."""
-        command = [require_java(), "-XX:TieredStopAtLevel=1", "-cp", class_path, "kafka.tools.StorageTool", "format"]
+        command = [java_command(), "-XX:TieredStopAtLevel=1", "-cp", class_path, "kafka.tools.StorageTool", "format"]
         identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         options = ["--ignore-formatted", f"--cluster-id={identity}", f"--config={self._settings}"]
         tool = subprocess.run([*command, *options], capture_output=True, text=True)
@@ -165,7 +164,7 @@ class Broker:
             raise BrokerError(f"the data of the broker cannot be formatted:\n{(tool.stdout + tool.stderr)[-2000:]}")
 
     def _launch(self, class_path: str) -> psutil.Process:
-        command = [require_java(), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", class_path, "kafka.Kafka"]
+        command = [java_command(), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", class_path, "kafka.Kafka"]
         with self._log.open("w") as log:
             process = psutil.Popen(
                 [*command, str(self._settings)],
@@ -284,7 +283,7 @@ def main(arguments: list[str]) -> int:
             case _:
                 print(__doc__, file=sys.stderr)
                 return 2
-    except (ArtifactError, SessionError) as error:
+    except ArtifactError as error:
         print(f"{error}\nhelp: {error.help}", file=sys.stderr)
         return 1
     except BrokerError as error:

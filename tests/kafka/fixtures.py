@@ -1,15 +1,37 @@
-"""The fixture of tests with Kafka."""
+"""The fixtures of tests with Kafka: a broker, and a Spark that can use it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import pytest
 
-from streamlets.spark.artifacts import RepositoryUnreachableError
+from streamlets.artifacts.connectors import SparkArtifacts, jars_of
+from streamlets.artifacts.maven import RepositoryUnreachableError
+from streamlets.channels.kafka.connector import CONNECTOR
+from streamlets.testkit.session import start_session
 from tests.kafka.broker import shared
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Start the Spark of all tests of a process. It has the connector of Kafka, unless that cannot be fetched."""
+    try:
+        jars = jars_of([CONNECTOR], SparkArtifacts())
+    except RepositoryUnreachableError:
+        if os.environ.get("CI"):
+            raise
+        jars = ()
+    settings = {"spark.jars": ",".join(map(str, jars))}
+    session = start_session(folder=tmp_path_factory.mktemp("spark"), settings=settings)
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

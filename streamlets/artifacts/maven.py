@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from streamlets.spark.java import require_java
+from streamlets.artifacts.java import INSTALL_JAVA, NoJavaError, java_command
 
 _FORM = re.compile(r"[^:\s]+:[^:\s]+:[^:\s]+")
 # Seconds for all downloads, and milliseconds for a single answer of the repository.
@@ -86,11 +86,10 @@ def fetch(
 
     Raises:
         ArtifactError: the artifacts are not in the cache and cannot be fetched.
-        SessionError: there is no Java.
     """
     cache = cache or cache_directory()
-    module = _module(packages, sorted(set(provided)))
-    jars = cache / "jars" / hashlib.sha256(module.encode()).hexdigest()[:16]
+    module = _module(packages, provided)
+    jars = _directory(module, cache)
     if not jars.is_dir():
         jars.parent.mkdir(parents=True, exist_ok=True)
         with (cache / ".lock").open("w") as lock:
@@ -100,6 +99,19 @@ def fetch(
     return tuple(sorted(jars.glob("*.jar")))
 
 
+def cached(
+    packages: Sequence[Coordinate], *, provided: Iterable[str] = (), cache: Path | None = None
+) -> tuple[Path, ...] | None:
+    """Return what `fetch` returns if that is in the cache; None otherwise."""
+    jars = _directory(_module(packages, provided), cache or cache_directory())
+    return tuple(sorted(jars.glob("*.jar"))) if jars.is_dir() else None
+
+
+def _directory(module: str, cache: Path) -> Path:
+    """Return the directory in the cache for the jars of a module, which exists only when it is complete."""
+    return cache / "jars" / hashlib.sha256(module.encode()).hexdigest()[:16]
+
+
 def cache_directory() -> Path:
     """Return the directory in which artifacts are kept for this user: `$XDG_CACHE_HOME/streamlets`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamlets"
@@ -107,8 +119,13 @@ def cache_directory() -> Path:
 
 def spark_jars() -> dict[str, str]:
     """Return the versions of the artifacts that are part of PySpark, by their names."""
-    names = (re.fullmatch(r"(.+?)-(\d.*)\.jar", jar.name) for jar in (_pyspark() / "jars").glob("*.jar"))
-    return {name[1]: name[2] for name in names if name}
+    return dict(map(name_and_version, (_pyspark() / "jars").glob("*.jar")))
+
+
+def name_and_version(jar: Path) -> tuple[str, str]:
+    """Return the artifact and the version in the name of a jar; the version is empty if there is none."""
+    name, version = re.fullmatch(r"(.+?)(?:-(\d.*))?", jar.stem).groups("")  # type: ignore[union-attr]
+    return name, version
 
 
 def _pyspark() -> Path:
@@ -117,7 +134,7 @@ def _pyspark() -> Path:
     return Path(spec.origin).parent
 
 
-def _module(packages: Sequence[Coordinate], provided: Sequence[str]) -> str:
+def _module(packages: Sequence[Coordinate], provided: Iterable[str]) -> str:
     """Return Ivy's description of a module that depends on the packages."""
     module = Element("ivy-module", version="2.0")
     SubElement(module, "info", organisation="streamlets", module="artifacts")
@@ -125,7 +142,7 @@ def _module(packages: Sequence[Coordinate], provided: Sequence[str]) -> str:
     dependencies = SubElement(module, "dependencies", defaultconf="default->default")
     for package in packages:
         SubElement(dependencies, "dependency", org=package.group, name=package.artifact, rev=package.version)
-    for name in provided:
+    for name in sorted(set(provided)):
         SubElement(dependencies, "exclude", module=name, matcher="exact")
     for package in packages:
         version = {"matcher": "exact", "rev": package.version}
@@ -134,7 +151,11 @@ def _module(packages: Sequence[Coordinate], provided: Sequence[str]) -> str:
 
 
 def _retrieve(module: str, jars: Path, cache: Path, ivy_settings: Path | None) -> None:
-    """Fetch the jars of a module into a directory, which exists only when it is complete."""
+    """Fetch the jars of a module into a directory."""
+    try:
+        java = java_command()
+    except NoJavaError as error:
+        raise ArtifactError(f"fetching artifacts needs Java: {error}", INSTALL_JAVA) from None
     incomplete = jars.with_name(f".{jars.name}")
     shutil.rmtree(incomplete, ignore_errors=True)
     incomplete.mkdir()
@@ -142,7 +163,7 @@ def _retrieve(module: str, jars: Path, cache: Path, ivy_settings: Path | None) -
     description.write_text(module, encoding="utf-8")
     ivy = next((_pyspark() / "jars").glob("ivy-*.jar"))
     command = [
-        *(require_java(), "-XX:TieredStopAtLevel=1"),
+        *(java, "-XX:TieredStopAtLevel=1"),
         f"-Dsun.net.client.defaultConnectTimeout={_ANSWER_TIMEOUT}",
         f"-Dsun.net.client.defaultReadTimeout={_ANSWER_TIMEOUT}",
         *("-jar", str(ivy), "-warn", "-m2compatible", "-cache", str(cache / "ivy"), "-ivy", str(description)),

@@ -1,0 +1,146 @@
+"""The jars of a Spark that uses channels: those of their connectors, and those that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlets.artifacts.maven import (
+    ArtifactError,
+    Coordinate,
+    UnknownArtifactError,
+    cached,
+    fetch,
+    name_and_version,
+    spark_jars,
+)
+
+_SPARK_CORE = "spark-core_2.13"
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """What Spark needs on its class path to use a channel.
+
+    Arguments:
+        packages: sets of Maven coordinates of which any one will do, the best one first; `{spark}` stands for the
+            version of PySpark.
+        jars: the artifacts, by name, that must be among the jars of a user who provides them without Maven.
+    """
+
+    packages: tuple[tuple[str, ...], ...]
+    jars: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkArtifacts:
+    """The artifacts that the settings of an application name.
+
+    Arguments:
+        packages: Maven coordinates; one of an artifact that a connector has replaces that.
+        jars: jars, and directories of jars.
+        ivy_settings: the settings file of Apache Ivy, for repositories other than Maven Central.
+    """
+
+    packages: tuple[str, ...] = ()
+    jars: tuple[Path, ...] = ()
+    ivy_settings: Path | None = None
+
+
+def jars_of(connectors: Iterable[Connector], artifacts: SparkArtifacts) -> tuple[Path, ...]:
+    """Return the jars for Spark, one of each artifact; those that are not in the cache are fetched.
+
+    Raises:
+        ArtifactError: they cannot be had.
+    """
+    return _jars(connectors, artifacts, may_fetch=True) or ()
+
+
+def available_jars_of(connectors: Iterable[Connector], artifacts: SparkArtifacts) -> tuple[Path, ...] | None:
+    """Return the jars for Spark, one of each artifact; None if some must be fetched first.
+
+    Raises:
+        ArtifactError: the settings name jars that do not exist, or only some of those of a connector.
+    """
+    return _jars(connectors, artifacts, may_fetch=False)
+
+
+def _jars(connectors: Iterable[Connector], artifacts: SparkArtifacts, *, may_fetch: bool) -> tuple[Path, ...] | None:
+    own = {name_and_version(jar)[0]: jar for jar in _files(artifacts.jars)}
+    wanted = [connector for connector in connectors if not _provides(own, connector)]
+    packages = {(package.group, package.artifact): package for package in map(_coordinate, artifacts.packages)}
+    alternatives = [[_replaced(names, packages) for names in connector.packages] for connector in wanted]
+    alternatives += [[tuple(packages.values())]] if packages else []
+    jars: dict[str, Path] = {}
+    for sets in alternatives:
+        obtained = _first_cached(sets) or (_first_fetched(sets, artifacts.ivy_settings) if may_fetch else None)
+        if obtained is None:
+            return None
+        jars = {name_and_version(jar)[0]: jar for jar in obtained} | jars
+    return tuple((jars | own).values())
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield jars, and those in directories.
+
+    Raises:
+        ArtifactError: a path does not exist, or a directory has no jars.
+    """
+    for path in paths:
+        jars = sorted(path.glob("*.jar")) if path.is_dir() else [path] if path.is_file() else []
+        if not jars:
+            found = "the directory has no jars" if path.is_dir() else "the file does not exist"
+            raise ArtifactError(
+                f"`flow.spark.jars` has {path}, but {found}", "correct the path, or copy the jars there"
+            )
+        yield from jars
+
+
+def _provides(own: Mapping[str, Path], connector: Connector) -> bool:
+    """Return whether the user's jars are those of a connector.
+
+    Raises:
+        ArtifactError: only some of its jars are among them.
+    """
+    missing = [name for name in connector.jars if name not in own]
+    if missing and len(missing) < len(connector.jars):
+        raise ArtifactError(
+            f"`flow.spark.jars` has only some of the jars of a connector; {', '.join(missing)} are missing",
+            "add them to the directory, or remove the others: then all of them are fetched from Maven",
+        )
+    return not missing
+
+
+def _coordinate(text: str) -> Coordinate:
+    try:
+        return Coordinate.parse(text)
+    except ValueError as error:
+        raise ArtifactError(str(error), "correct it in `flow.spark.packages`") from None
+
+
+def _replaced(names: Sequence[str], packages: Mapping[tuple[str, str], Coordinate]) -> tuple[Coordinate, ...]:
+    """Return the packages of a connector, with the user's versions."""
+    version = spark_jars()[_SPARK_CORE]
+    coordinates = (Coordinate.parse(name.format(spark=version)) for name in names)
+    return tuple(packages.get((each.group, each.artifact), each) for each in coordinates)
+
+
+def _first_cached(sets: Iterable[Sequence[Coordinate]]) -> tuple[Path, ...] | None:
+    provided = spark_jars()
+    return next((jars for packages in sets if (jars := cached(packages, provided=provided)) is not None), None)
+
+
+def _first_fetched(sets: Sequence[Sequence[Coordinate]], ivy_settings: Path | None) -> tuple[Path, ...]:
+    """Fetch the first of some sets of packages that the repository has.
+
+    Raises:
+        ArtifactError: it has none of them, or it cannot be reached.
+    """
+    unknown: list[UnknownArtifactError] = []
+    for packages in sets:
+        try:
+            return fetch(packages, provided=spark_jars(), ivy_settings=ivy_settings)
+        except UnknownArtifactError as error:
+            unknown.append(error)
+    raise unknown[0]
