@@ -24,6 +24,7 @@ _COMMANDS = {
     "describe": "Write a JSON descriptor of an application, for later comparison.",
     "explain": "Explain a code that `flow verify` reports.",
     "graph": "Draw the graph of an application.",
+    "new": "Create a project that verifies, runs and passes its tests.",
     "pause": "Pause streamlets of a running application.",
     "restart": "Restart streamlets of a running application.",
     "resume": "Resume paused streamlets.",

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from streamlets.testkit.fixtures import kit
+from _streamlets_pytest import kit
 from tests.kafka.fixtures import kafka_broker, spark
 
 __all__ = ["kafka_broker", "kit", "spark"]

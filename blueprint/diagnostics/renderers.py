@@ -10,6 +10,7 @@ from blueprint.diagnostics.full import render_full
 from blueprint.diagnostics.github import render_github
 from blueprint.diagnostics.json import render_json
 from blueprint.diagnostics.report import Report
+from blueprint.diagnostics.sarif import render_sarif
 
 
 class Renderer(Protocol):
@@ -23,4 +24,5 @@ RENDERERS: Mapping[str, Renderer] = {
     "concise": render_concise,
     "github": render_github,
     "json": render_json,
+    "sarif": render_sarif,
 }

@@ -15,9 +15,9 @@ from cli.verification.findings import exit_code, report, verify_with_logic
 @click.command()
 @application_arguments
 @click.option(
-    "--format", "form", type=click.Choice(["full", "concise", "github", "json"]), default="full",
+    "--format", "form", type=click.Choice(["full", "concise", "github", "json", "sarif"]), default="full",
     show_default=True, help="The output format: findings with source excerpts, one line per finding, GitHub Actions "
-    "annotations, or JSON.",
+    "annotations, JSON, or SARIF for code scanning.",
 )  # fmt: skip
 @click.option("--plans", is_flag=True, help="Also build the streamlets' logic on empty streams; needs Spark.")
 @click.option(
@@ -50,7 +50,7 @@ def verify(
     if diff:
         raise SystemExit(_show_diff(app, unsafe=unsafe_fixes))
     if fix:
-        _fix(app, unsafe=unsafe_fixes, quiet=form in ("json", "github"))
+        _fix(app, unsafe=unsafe_fixes, quiet=form in ("json", "github", "sarif"))
     verification, error = verify_with_logic(app, compared) if plans else (app.verify(against=compared), "")
     click.echo(report(verification, form), nl=False)
     if error:

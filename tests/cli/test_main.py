@@ -160,6 +160,14 @@ def test_the_entry_point_has_a_unique_name() -> None:
     assert pyproject["project"]["scripts"]["flow"] == "_streamlets_flow:main"
 
 
+def test_the_command_is_also_a_module(tmp_path: Path) -> None:
+    """`python -m streamlets` is `flow`."""
+    done = subprocess.run([sys.executable, "-m", "streamlets", "explain", "cycle"], cwd=tmp_path, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cycle" in done.stdout
+
+
 @pytest.mark.parametrize("name", ["cli/__init__.py", "cli.py", "blueprint/data.txt", "click.py", "json.py", "yaml.py"])
 def test_the_command_starts_whatever_is_on_the_path(tmp_path: Path, name: str) -> None:
     """Modules of the project with the names of our packages or of libraries do not hide them."""

@@ -92,7 +92,8 @@ class Broker:
         for attempt in range(_ATTEMPTS):
             if self._port is not None or not self._settings.exists():
                 self._configure()
-            self._format(class_path)
+            if not (self.directory / "data" / "meta.properties").exists():
+                self._format(class_path)
             try:
                 self._wait(self._launch(class_path))
                 break
@@ -155,10 +156,10 @@ class Broker:
         self._settings.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
 
     def _format(self, class_path: str) -> None:
-        """Prepare the directory of the data, unless it is."""
+        """Prepare the directory of the data for a new cluster."""
         command = [java_command(), "-XX:TieredStopAtLevel=1", "-cp", class_path, "kafka.tools.StorageTool", "format"]
         identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        options = ["--ignore-formatted", f"--cluster-id={identity}", f"--config={self._settings}"]
+        options = [f"--cluster-id={identity}", f"--config={self._settings}"]
         tool = subprocess.run([*command, *options], capture_output=True, text=True)
         if tool.returncode != 0:
             raise BrokerError(f"the data of the broker cannot be formatted:\n{(tool.stdout + tool.stderr)[-2000:]}")

@@ -52,6 +52,7 @@ def test_a_killed_broker_continues_with_its_port_and_its_records(kafka_broker: s
         producer = Producer({"bootstrap.servers": servers})
         producer.produce("flights", b"one")
         assert producer.flush(_PATIENCE) == 0
+        del admin, producer  # they would report the end of the broker
         broker.kill()
         assert broker.process() is None
         broker.start()

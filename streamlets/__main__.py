@@ -1,0 +1,5 @@
+"""`python -m streamlets`: the command `flow`."""
+
+from _streamlets_flow import main
+
+main()
