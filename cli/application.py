@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from blueprint.catalog import Catalog
     from blueprint.comparison.findings import Against, AgainstOf
     from blueprint.logic import LogicCheck
+    from blueprint.model.source import Source
     from blueprint.verification.verify import Verification
 
 _SETTING = re.compile(r"[\w.\"-]+\s*\+?=")
@@ -40,6 +41,13 @@ class Application:
         return self.blueprint.parent
 
     @property
+    def source(self) -> Source:
+        """The blueprint, to be read."""
+        from blueprint.model.source import FileSource
+
+        return FileSource(Path.cwd() / self.blueprint)
+
+    @property
     def exists(self) -> bool:
         """Whether the blueprint and the files of settings exist, so that there is something to verify."""
         return self.blueprint.exists() and all(Path(file).exists() for file in self.conf)
@@ -54,7 +62,7 @@ class Application:
         from blueprint.settings.layers import read_layers
         from blueprint.settings.values import application_name
 
-        layers = read_layers(self.blueprint, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
+        layers = read_layers(self.source, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
         tree, _ = resolve(layers, os.environ)
         flow = tree.fields.get("flow") if isinstance(tree, ObjectValue) else None
         name = application_name(flow) if isinstance(flow, ObjectValue) else None
@@ -81,7 +89,7 @@ class Application:
         from streamlets.project.catalog import ProjectCatalog
 
         return verify(
-            self.blueprint,
+            self.source,
             catalog=catalog if catalog is not None else ProjectCatalog(),
             conf_files=self.conf,
             arguments=self.settings,

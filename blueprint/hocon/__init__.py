@@ -4,7 +4,7 @@
 JSON, without layers and substitutions.
 """
 
-from blueprint.hocon.files import parse_file, parse_text, shown_name
+from blueprint.hocon.files import empty_layer, parse_file, parse_text, shown_name
 from blueprint.hocon.resolver import resolve
 from blueprint.hocon.strict_json import parse_json
 from blueprint.hocon.tree import Layer, path_text
@@ -27,6 +27,7 @@ __all__ = [
     "Origin",
     "Scalar",
     "Value",
+    "empty_layer",
     "key_span_of",
     "parse_file",
     "parse_json",

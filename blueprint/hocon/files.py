@@ -43,14 +43,35 @@ def parse_file(path: Path | str, texts: Mapping[Path, str] = MappingProxyType({}
     text = read.text(path, name)
     if isinstance(text, Diagnostic):
         return Layer(name, _empty(name), (text,))
-    if not text.strip():
-        empty = finding("file-empty", f"`{name}` is empty", Span(name, 1, 1, 1, 1))
-        return Layer(name, _empty(name), (empty,))
-    source = Source(name, text)
+    return _layer(Source(name, text), path, read) if text.strip() else empty_layer(name)
+
+
+def parse_text(
+    text: str, file: str, folder: Path | str = ".", texts: Mapping[Path, str] = MappingProxyType({})
+) -> Layer:
+    """Read configuration text: YAML when its name ends in `.yaml` or `.yml`, otherwise HOCON.
+
+    Arguments:
+        text: the text, with or without a byte order mark.
+        file: the name that spans carry, such as `<arguments>`. Register the text with `Sources` under this name.
+        folder: the directory that relative includes start from.
+        texts: strings to read instead of included files, by resolved path.
+    """
+    return _layer(Source(file, text.removeprefix("\ufeff")), Path(folder) / Path(file).name, _Read(texts))
+
+
+def empty_layer(name: str) -> Layer:
+    """Return the layer of a text that should not be empty, with the finding that it is."""
+    empty = finding("file-empty", f"`{name}` is empty", Span(name, 1, 1, 1, 1))
+    return Layer(name, _empty(name), (empty,))
+
+
+def _layer(source: Source, path: Path, read: _Read) -> Layer:
+    """Parse a text as the content of a file, which need not exist."""
+    name = source.file
     if path.suffix in _YAML:
         return _yaml(source)
-    files = _Files(path.parent, (path.resolve(),), read=read)
-    parser = Parser(source, files)
+    parser = Parser(source, _Files(path.parent, (path.resolve(),), read=read))
     root = parser.parse()
     if parser.findings and path.suffix and path.suffix not in _KNOWN:
         return Layer(name, _empty(name), (_not_configuration(name, path.suffix),))
@@ -64,18 +85,6 @@ def _not_configuration(name: str, suffix: str) -> Diagnostic:
         causes=(f"it is not HOCON, and `{suffix}` is not the suffix of a configuration file",),
         help=("name a `.conf`, `.yaml`, `.yml` or `.json` file, or the directory of a blueprint",),
     )  # fmt: skip
-
-
-def parse_text(text: str, file: str, folder: Path | str = ".") -> Layer:
-    """Read HOCON text.
-
-    Arguments:
-        text: the HOCON text, with or without a byte order mark.
-        file: the name that spans carry, such as `<arguments>`. Register the text with `Sources` under this name.
-        folder: the directory that relative includes start from.
-    """
-    parser = Parser(Source(file, text.removeprefix("\ufeff")), _Files(Path(folder), ()))
-    return Layer(file, parser.parse(), tuple(parser.findings))
 
 
 def shown_name(path: Path) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from blueprint.diagnostics import Diagnostic, Sources
+from blueprint.diagnostics import Sources
 from blueprint.hocon import Layer, ListValue, ObjectValue, Value, parse_file, parse_text
-from blueprint.model.blueprint_files import with_suggestions
+from blueprint.model.source import Source
 
 ARGUMENTS = "<arguments>"
 """The file name that spans have for `key=value` arguments; each argument is a line."""
 
 
 def read_layers(
-    blueprint: Path,
+    source: Source,
     conf_files: Sequence[Path],
     arguments: Sequence[str],
     sources: Sources,
@@ -25,13 +25,13 @@ def read_layers(
     """Read all layers; a layer has the findings about its text.
 
     Arguments:
-        blueprint: the blueprint's file.
+        source: the blueprint.
         conf_files: files of settings.
         arguments: `key=value` settings.
-        sources: receives the text of the arguments.
+        sources: receives the texts that are not files.
         texts: the content of files, by resolved path, that is read instead of the files.
     """
-    layers = [_blueprint(blueprint, texts), *(_settings(file, texts) for file in conf_files)]
+    layers = [source.layer(sources, texts), *(_settings(file, texts) for file in conf_files)]
     if arguments:
         text = "\n".join(argument.replace("\n", " ") for argument in arguments)
         sources.add(ARGUMENTS, text)
@@ -39,21 +39,12 @@ def read_layers(
     return layers
 
 
-def _blueprint(path: Path, texts: Mapping[Path, str]) -> Layer:
-    layer = parse_file(path, texts)
-    return _with_missing_file(layer, lambda diagnostic: with_suggestions(diagnostic, path, layer.file))
-
-
 def _settings(path: Path, texts: Mapping[Path, str]) -> Layer:
+    """Read a file of settings; the finding that it does not exist names the option that asked for it."""
     layer = parse_file(path, texts)
     headline = f"the settings file `{layer.file}` of `--conf` does not exist"
-    return _with_missing_file(layer, lambda diagnostic: replace(diagnostic, headline=headline))
-
-
-def _with_missing_file(layer: Layer, rephrase: Callable[[Diagnostic], Diagnostic]) -> Layer:
-    """Return a layer with the finding that its file does not exist rephrased for the file's role."""
     findings = (
-        rephrase(finding) if finding.code == "file-not-found" and finding.primary is None else finding
+        replace(finding, headline=headline) if finding.code == "file-not-found" and finding.primary is None else finding
         for finding in layer.diagnostics
     )
     return replace(layer, diagnostics=tuple(findings))

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from blueprint.catalog import Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.diagnostics.fixes import with_fitting_fix
-from blueprint.hocon import Layer, ObjectValue, resolve, shown_name
+from blueprint.hocon import Layer, ObjectValue, resolve
 from blueprint.logic import BuiltLogic, LogicCheck
 from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, dead_letter_topic
 from blueprint.model.draft import Draft
 from blueprint.model.graph import ApplicationGraph
 from blueprint.model.loading import load
+from blueprint.model.source import FileSource, Source
 from blueprint.model.wiring import PortKey, Wiring, wire
 from blueprint.plan import ApplicationPlan
 from blueprint.setting import SettingNode
@@ -48,7 +49,7 @@ class Verification:
     """The result of a verification.
 
     Arguments:
-        blueprint: the blueprint's file as the user would name it.
+        blueprint: the blueprint as the user would name it: its file, or another source.
         diagnostics: all findings, sorted by place.
         plan: the application with every setting resolved; None when there is an error.
         sources: the texts that the findings point into.
@@ -79,7 +80,7 @@ class Verification:
 
 @without_garbage_collection
 def verify(
-    blueprint_path: Path | str,
+    source: Source | Path | str,
     *,
     catalog: Catalog,
     conf_files: Sequence[Path | str] = (),
@@ -96,7 +97,8 @@ def verify(
     A user's mistake is a finding and never raises.
 
     Arguments:
-        blueprint_path: the blueprint (`.conf`, `.yaml`, `.yml` or `.json`).
+        source: the blueprint: the path of its file (`.conf`, `.yaml`, `.yml` or `.json`), or another source, such as a
+            text.
         catalog: describes streamlets and channels.
         conf_files: files of settings, later ones win.
         arguments: `key=value` settings, which win over files.
@@ -109,19 +111,19 @@ def verify(
             the comparison.
         texts: the content of configuration files, by resolved path, that is read instead of the files.
     """
-    path = Path(working_directory) / blueprint_path
-    shown = shown_name(path)
+    if isinstance(source, Path | str):
+        source = FileSource(Path(working_directory) / source)
     sources = Sources(working_directory, texts or {})
     settings_files = [Path(working_directory) / file for file in conf_files]
-    layers = read_layers(path, settings_files, arguments, sources, texts or {})
+    layers = read_layers(source, settings_files, arguments, sources, texts or {})
     findings = [diagnostic for layer in layers for diagnostic in layer.diagnostics]
     if not _has_errors(findings):
         tree, unresolved = resolve(layers, environment)
         findings += unresolved
     if _has_errors(findings):  # rules would report the consequences of texts that cannot be read
         sources.hide(Secrets().line)
-        return Verification(shown, _sorted(findings), None, sources, Checked(), ApplicationGraph((), (), ()))
-    blueprint, unread = load(tree, shown, str(path.parent))
+        return Verification(source.name, _sorted(findings), None, sources, Checked(), ApplicationGraph((), (), ()))
+    blueprint, unread = load(tree, source.name, str(source.directory))
     settings = configured(blueprint, blueprint.settings)
     described = with_topic_schemas(blueprint, describe(blueprint, settings, catalog))
     draft = _draft(blueprint, settings, described, catalog)
@@ -157,7 +159,7 @@ def verify(
     checked = replace(checked, silenced=levels.silenced)
     findings = [secrets.finding(with_fitting_fix(finding, sources)) for finding in findings]
     return Verification(
-        shown,
+        source.name,
         _sorted(findings),
         plan,
         sources,
