@@ -135,7 +135,8 @@ def _typed(value: Value | None, setting: Setting, settings: Iterable[Setting]) -
         return None
     if setting.type is not Structure.OPTIONS:
         return plain(value)
-    defined = {other.key.removeprefix(f"{setting.key}.") for other in settings}
+    prefix = f"{setting.key}."
+    defined = {other.key.removeprefix(prefix) for other in settings if other.key.startswith(prefix)}
     free = {key: scalar.value for key, scalar in _scalars(value, ()).items() if key not in defined}
     return free or None
 

@@ -1,4 +1,4 @@
-"""The connection of a topic: its own servers, else those of its cluster, else those of the cluster `default`."""
+"""What a topic has from its cluster: its connection, and its layout where it sets none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streamlets.channels.kafka.client_settings import java_settings, librdkafka_settings
+from streamlets.channels.kafka.settings import CLUSTER
 
 DEFAULT_CLUSTER = "default"
 SERVERS = "bootstrap.servers"
@@ -59,25 +60,35 @@ def connections(options: Mapping[str, Any], channel_options: Mapping[str, Any]) 
         ValueError: the topic has no servers.
     """
     cluster = cluster_options(options, channel_options)
-    common = _client(cluster, "connection-config") | _client(options, "connection-config")
+    common = client_settings(cluster, "connection-config") | client_settings(options, "connection-config")
     if servers := own_servers(options) or own_servers(cluster):
         common[SERVERS] = servers
     if SERVERS not in common:
         raise ValueError("the topic has neither `bootstrap.servers` nor a cluster with servers")
 
     def connection(group: str = "") -> Connection:
-        settings = common | _client(cluster, group) | _client(options, group) if group else common
+        settings = common | client_settings(cluster, group) | client_settings(options, group) if group else common
         return Connection(java_settings(settings), librdkafka_settings(settings))
 
     return Connections(connection(), connection("consumer-config"), connection("producer-config"))
 
 
-def cluster_options(options: Mapping[str, Any], channel_options: Mapping[str, Any]) -> Mapping[str, Any]:
+def layout(options: Mapping[str, Any], channel_options: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the numbers of partitions and of replicas of a topic; None for the default of the servers."""
+    settings = cluster_options(options, channel_options) | dict(options)
+    return settings.get("topic.partitions"), settings.get("topic.replicas")
+
+
+def cluster_options(options: Mapping[str, Any], channel_options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a topic's cluster; none for a topic with servers of its own, or an unknown cluster."""
     if own_servers(options):
         return {}
-    settings: Mapping[str, Any] = channel_options.get("clusters", {}).get(options.get("cluster", DEFAULT_CLUSTER), {})
-    return settings
+    return dict(channel_options.get("clusters", {}).get(cluster_name(options), {}))
+
+
+def cluster_name(options: Mapping[str, Any]) -> str:
+    """Return the name of a topic's cluster."""
+    return str(CLUSTER.of(options) or DEFAULT_CLUSTER)
 
 
 def own_servers(options: Mapping[str, Any]) -> str | None:
@@ -86,7 +97,7 @@ def own_servers(options: Mapping[str, Any]) -> str | None:
     return str(servers) if servers else None
 
 
-def _client(options: Mapping[str, Any], group: str) -> dict[str, str]:
+def client_settings(options: Mapping[str, Any], group: str) -> dict[str, str]:
     """Return the settings of a group as Kafka's clients expect them."""
     return {key: _text(value) for key, value in options.get(group, {}).items()}
 

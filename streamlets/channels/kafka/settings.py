@@ -1,11 +1,11 @@
-"""The settings of topics on the kafka channel."""
+"""The settings of topics on the kafka channel, and of its clusters."""
 
 from __future__ import annotations
 
 from blueprint.setting import Scope, Setting
 from blueprint.setting_types import POSITIVE, STRING, Structure
 
-CLUSTER = Setting("cluster", STRING, "The cluster that stores the topic.", scope=Scope.TOPIC)
+CLUSTER = Setting("cluster", STRING, "The cluster that stores the topic, else `default`.", scope=Scope.TOPIC)
 SERVERS = Setting(
     "bootstrap.servers", STRING, "The servers of the cluster: `host:port, ...`; they replace `cluster`.",
     scope=Scope.TOPIC,
@@ -19,3 +19,16 @@ PRODUCER_CONFIG = Setting("producer-config", Structure.OPTIONS, "Client settings
 CONSUMER_CONFIG = Setting("consumer-config", Structure.OPTIONS, "Client settings for consumers.", scope=Scope.TOPIC)
 
 SETTINGS = (CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG)
+"""The settings of a topic."""
+
+_CLUSTER = "clusters.<name>."
+
+CLUSTER_SETTINGS = (
+    Setting(f"{_CLUSTER}bootstrap.servers", STRING, "The servers of the cluster: `host:port, ...`."),
+    Setting(f"{_CLUSTER}topic.partitions", POSITIVE, "The number of partitions of topics that do not set theirs."),
+    Setting(f"{_CLUSTER}topic.replicas", POSITIVE, "The number of copies of each partition, unless the topic sets it."),
+    Setting(f"{_CLUSTER}connection-config", Structure.OPTIONS, "Client settings for producers and consumers."),
+    Setting(f"{_CLUSTER}producer-config", Structure.OPTIONS, "Client settings for producers."),
+    Setting(f"{_CLUSTER}consumer-config", Structure.OPTIONS, "Client settings for consumers."),
+)
+"""The settings of a cluster, which its topics use where they have none of their own."""

@@ -109,11 +109,11 @@ def test_the_plan_has_typed_options() -> None:
     """Values have their types; defaults are left to `Setting.of`; a group has what is not defined inside it."""
     topic = the_topic(
         "flow.topics.readings { lid.closed = no, topic.rivets = 3 }",
-        "channel = drum, depth = 9, topic { paint.colour = red }, stamps { a.b = 1, c = two }",
+        "channel = drum, depth = 9, topic { paint.colour = red }, stamps { a.b = 1, depth = two }",
     )
     assert topic.options == {
         "depth": 9, "lid.closed": False, "topic.rivets": 3, "topic": {"paint.colour": "red"},
-        "stamps": {"a.b": 1, "c": "two"},
+        "stamps": {"a.b": 1, "depth": "two"},
     }  # fmt: skip
     assert (DEPTH.of(topic.options), DEPTH.of({}), RIVETS.of({})) == (9, 8, None)
     assert topic.location == "stamped"

@@ -1,0 +1,145 @@
+"""What verification knows of the kafka channel: its settings, and what is wrong with those of a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from blueprint.catalog import ChannelTraits, TopicProblem, TopicSettings
+from blueprint.spelling import did_you_mean, listing
+from streamlets.channels.kafka.client_settings import mismatches
+from streamlets.channels.kafka.cluster import (
+    DEFAULT_CLUSTER,
+    SERVERS,
+    client_settings,
+    cluster_name,
+    cluster_options,
+    own_servers,
+)
+from streamlets.channels.kafka.settings import CLUSTER_SETTINGS, SETTINGS
+
+CHANNEL = "kafka"
+_COMMON = "connection-config"
+_GROUPS = (_COMMON, "producer-config", "consumer-config")
+_OWN = {
+    "auto.offset.reset": "set the inlet's `starting` instead",
+    "enable.auto.commit": "remove it: offsets are committed after each batch",
+    "enable.idempotence": "remove it",
+    "group.id": "remove it: the group is named after the application, the streamlet and the inlet",
+    "group.protocol": "remove it",
+    "interceptor.classes": "remove it",
+    "isolation.level": "remove it: only committed records are read",
+    "key.deserializer": "remove it",
+    "key.serializer": "remove it",
+    "transactional.id": "remove it",
+    "value.deserializer": "set the topic's `format` instead",
+    "value.serializer": "set the topic's `format` instead",
+}
+"""Client settings that the channel sets itself, and what to do instead."""
+
+
+def problems(topic: TopicSettings) -> Iterator[TopicProblem]:
+    """Yield what is wrong with the cluster of a topic, and with its client settings."""
+    yield from _cluster_problems(topic)
+    yield from _client_problems(topic)
+
+
+def location(topic: TopicSettings) -> str:
+    """Return the servers of a topic; empty if it has none, which is a problem."""
+    servers = own_servers(topic.options) or own_servers(cluster_options(topic.options, topic.channel_options))
+    return ",".join(sorted(server.strip() for server in servers.split(","))) if servers else ""
+
+
+def _cluster_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
+    clusters = _clusters(topic)
+    name = cluster_name(topic.options)
+    if own_servers(topic.options):
+        return
+    if name not in clusters and name != DEFAULT_CLUSTER:
+        defined = f"known clusters: {listing(sorted(clusters))}" if clusters else "no cluster is defined"
+        yield TopicProblem(
+            "unknown-cluster",
+            ("cluster",),
+            f"there is no Kafka cluster `{name}`",
+            causes=(defined,),
+            help=did_you_mean(name, clusters)
+            or (f'define the cluster: `flow.kafka.clusters.{name}.bootstrap.servers = "host:port"`',),
+        )
+    elif name not in clusters:
+        yield TopicProblem(
+            "servers-missing",
+            ("channel",),
+            f"the topic `{topic.id}` has no Kafka servers",
+            causes=("it has neither servers nor a cluster of its own, and there is no cluster `default`",),
+            help=('set `flow.kafka.clusters.default.bootstrap.servers = "host:port"` for all topics',),
+        )
+    elif not own_servers(clusters[name]):
+        yield TopicProblem(
+            "servers-missing",
+            (CHANNEL, "clusters", name),
+            f"the Kafka cluster `{name}` has no servers",
+            help=(f'set `flow.kafka.clusters.{name}.bootstrap.servers = "host:port"`',),
+            about="key",
+        )
+
+
+def _client_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
+    cluster = cluster_options(topic.options, topic.channel_options)
+    above = (CHANNEL, "clusters", cluster_name(topic.options))
+    reported = set()
+    for group in _GROUPS[1:]:
+        # A client's settings, each with the path of the one that counts.
+        settings: dict[str, str] = {}
+        paths: dict[str, tuple[str, ...]] = {}
+        for options, prefix, name in (
+            (cluster, above, _COMMON),
+            (topic.options, (), _COMMON),
+            (cluster, above, group),
+            (topic.options, (), group),
+        ):
+            inner = client_settings(options, name)
+            settings |= inner
+            paths |= {key: (*prefix, name, *key.split(".")) for key in inner}
+        for problem in _setting_problems(settings, paths, group):
+            if problem not in reported:
+                reported.add(problem)
+                yield problem
+
+
+def _setting_problems(
+    settings: Mapping[str, str], paths: Mapping[str, tuple[str, ...]], group: str
+) -> Iterator[TopicProblem]:
+    for mismatch in mismatches(settings):
+        yield TopicProblem("client-setting", paths[mismatch.key], mismatch.message, help=(mismatch.help,), about="key")
+    for key, help in _OWN.items():
+        if key in settings:
+            message = f"the client setting `{key}` cannot be set"
+            yield TopicProblem(
+                "client-setting", paths[key], message, causes=("the channel sets it itself",), help=(help,), about="key"
+            )
+    if group in paths.get(SERVERS, ()):
+        yield TopicProblem(
+            "client-setting",
+            paths[SERVERS],
+            f"`{SERVERS}` cannot be set in `{group}`",
+            causes=("producers and consumers of a topic use the same cluster",),
+            help=("set `bootstrap.servers` of the topic or its cluster",),
+            about="key",
+        )
+
+
+def _clusters(topic: TopicSettings) -> Mapping[str, Any]:
+    clusters = topic.channel_options.get("clusters", {})
+    assert isinstance(clusters, Mapping)
+    return clusters
+
+
+TRAITS = ChannelTraits(
+    name=CHANNEL,
+    real_time=True,
+    reserved=("_",),
+    settings=(*SETTINGS, *CLUSTER_SETTINGS),
+    location=location,
+    problems=problems,
+)
+"""The traits of the kafka channel."""
