@@ -286,6 +286,8 @@ class ChannelTraits:
 OutputMode = Literal["append", "update", "complete"]
 """The output modes of a streaming query, as in Spark."""
 
+OUTPUT_MODES: tuple[OutputMode, ...] = ("append", "update", "complete")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkOption:
@@ -301,6 +303,9 @@ class SinkOption:
         choices: the accepted values, () for all values of the type.
         minimum: the smallest accepted integer.
         in_tests: whether it applies in tests, which set no options that change what was written before.
+        needs: another option that must be set if this one is; "" for none.
+        required_for: the output modes in which it must be set.
+        output_modes: the output modes in which it can be set.
     """
 
     name: str
@@ -311,6 +316,9 @@ class SinkOption:
     choices: tuple[str, ...] = ()
     minimum: int = 0
     in_tests: bool = True
+    needs: str = ""
+    required_for: tuple[OutputMode, ...] = ()
+    output_modes: tuple[OutputMode, ...] = OUTPUT_MODES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,16 +57,21 @@ def sink_problems(
         help = did_you_mean(name, known) or (others,)
         yield ParameterProblem((OPTIONS, name), f"{sink} has no option `{name}`", help, "key")
     for option in traits.options:
+        path, name = (OPTIONS, option.name), f"the option `{option.name}`"
         if option.name in options:
+            if option.needs and option.needs not in options:
+                yield ParameterProblem(path, f"{name} of {sink} requires the option `{option.needs}`", about="key")
+            if output_mode not in option.output_modes:
+                message = f"{name} of {sink} cannot be set in output mode `{output_mode}`"
+                yield ParameterProblem(path, message, (f"remove `{option.name}`",), "key")
             try:
                 _value(option, options[option.name])
             except ParameterError as error:
-                message = f"invalid value of the option `{option.name}` of {sink}: {error}"
-                yield ParameterProblem((OPTIONS, option.name), message, error.help)
-        elif option.required and not near(option.name, unknown):
-            message = f"{sink} requires the option `{option.name}`: {option.description}"
-            help = (f"add `options {{ {option.name} = ... }}` next to `to`",)
-            yield ParameterProblem((OPTIONS, option.name), message, help)
+                yield ParameterProblem(path, f"invalid value of {name} of {sink}: {error}", error.help)
+        elif (option.required or output_mode in option.required_for) and not near(option.name, unknown):
+            mode = "" if option.required else f" in output mode `{output_mode}`"
+            message = f"{sink} requires {name}{mode}: {option.description}"
+            yield ParameterProblem(path, message, (f"add `options {{ {option.name} = ... }}` next to `to`",))
     for first, second in traits.exclusive:
         if first in options and second in options:
             message = f"`{first}` and `{second}` cannot be combined"

@@ -128,14 +128,14 @@ class SinkType(abc.ABC):
         """
         return None
 
-    def column_problems(self, columns: StructType, partition_by: tuple[str, ...]) -> Iterator[str]:
+    def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
         """Yield why the sink cannot write columns.
 
         Arguments:
             columns: the columns of the rows.
-            partition_by: the partition columns.
+            query: the query and its options.
         """
-        names = columns.names
+        names, partition_by = columns.names, query.partition_by
         for name in partition_by:
             if name not in names:
                 yield f"`partition-by` has `{name}`, which is not a column of the schema"
@@ -144,3 +144,8 @@ class SinkType(abc.ABC):
         for field in columns.fields if not self.traits.nested else ():
             if field.dataType.typeName() in ("struct", "array", "map", "binary"):
                 yield f"the sink `{self.traits.name}` cannot write the nested or binary column `{field.name}`"
+
+
+def column_names(setting: str) -> tuple[str, ...]:
+    """Return the names of columns in a setting, which are separated by commas."""
+    return tuple(name.strip() for name in setting.split(",") if name.strip())

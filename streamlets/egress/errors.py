@@ -12,3 +12,11 @@ class ExistingFilesError(SinkError):
 
     The option `existing` determines what happens to them.
     """
+
+
+class TableMismatchError(SinkError):
+    """The columns or partitions of a table are not those of the records."""
+
+
+class DuplicateKeysError(SinkError):
+    """Several records of a batch have the same keys, and no column orders them."""

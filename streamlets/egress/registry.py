@@ -19,6 +19,7 @@ SINKS: Mapping[str, SinkType] = Plugins(
         "orc": "streamlets.egress.files.type:OrcSink",
         "json": "streamlets.egress.files.type:JsonSink",
         "csv": "streamlets.egress.files.type:CsvSink",
+        "delta": "streamlets.egress.delta:DeltaSink",
         "terminal": "streamlets.egress.terminal:TerminalSink",
     },
     requires=("traits", "open", "files"),

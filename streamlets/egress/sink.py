@@ -15,7 +15,7 @@ from streamlets.api.parameters import ObjectParameter, StringParameter
 from streamlets.api.ports import AvroInlet
 from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.egress.base import SinkQuery, SinkType, SinkWriter
+from streamlets.egress.base import SinkQuery, SinkType, SinkWriter, column_names
 from streamlets.egress.registry import SINKS
 from streamlets.plugins import PluginError
 
@@ -56,7 +56,7 @@ class Sink(SparkStreamlet):
         if traits.package and importlib.util.find_spec(traits.package) is None:
             message = f"the sink `{traits.name}` requires the package `{traits.package}`, which is not installed"
             yield ParameterProblem((self.to.key,), message, (f"run `pip install '{traits.install}'`",))
-        columns = _columns(values[self.partition_by.key])
+        columns = column_names(values[self.partition_by.key])
         yield from sink_problems(traits, values[self.options.key], partition_by=columns)
 
     def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
@@ -81,7 +81,7 @@ class Sink(SparkStreamlet):
                 streamlet=context.streamlet_ref,
                 query="sink",
                 options=sink_options(sink.traits, self.value(me.options), context.folder),
-                partition_by=_columns(self.value(me.partition_by)),
+                partition_by=column_names(self.value(me.partition_by)),
                 application=str(context.state),
                 on_batch=context.on_batch,
                 report=context.print_line,
@@ -102,12 +102,8 @@ def open_sink(sink: SinkType, rows: DataFrame, query: SinkQuery, place: SourceLo
     Raises:
         StreamletError: the sink does not support the columns of the rows, or their partitioning.
     """
-    problems = list(sink.column_problems(rows.schema, query.partition_by))
+    problems = list(sink.column_problems(rows.schema, query))
     if problems:
         raise StreamletError(f"`{query.name}`: " + "; ".join(problems), place)
     opened = sink.open(rows, query)
     return SinkWriter(opened.writer.outputMode(query.output_mode), opened.record)
-
-
-def _columns(names: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in names.split(",") if name.strip())

@@ -16,29 +16,10 @@ from streamlets import Sink
 from streamlets.egress import SINKS
 from streamlets.testkit import Testkit
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
+from tests.streamlets.egress.applications import numbers_application
 
 TOY = Path(__file__).resolve().parents[2] / "toy_sink"
-MODULE = """
-from streamlets import AvroOutlet, SparkStreamlet, SparkStreamletLogic
-
-class Source(SparkStreamlet):
-    out = AvroOutlet(schema="id long")
-
-    class Logic(SparkStreamletLogic):
-        def build_streaming_queries(self):
-            rows = self.source("files", format="csv", schema="id long", options={"path": self.context.path("in")})
-            return self.write_stream(rows, self.streamlet.out)
-"""
-BLUEPRINT = """
-blueprint {
-  streamlets {
-    numbers = counting.Source
-    archive { class = streamlets.Sink, parameters { to = TO, options { OPTIONS } } }
-  }
-  topics { ids { producers = [numbers.out], consumers = [archive.in] } }
-}
-flow.application = numbers
-"""
+OPTIONS = "path = out, prefix = part"
 
 
 @pytest.fixture
@@ -48,15 +29,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("PYTHONPATH", str(TOY))
     yield
     sys.modules.pop("toy_sink", None)
-
-
-def project(root: Path, to: str = "lines", options: str = "path = out, prefix = part") -> Path:
-    """Write an application that reads numbers from files and writes them to a sink."""
-    (root / "counting.py").write_text(MODULE)
-    (root / "blueprint.conf").write_text(BLUEPRINT.replace("TO", to).replace("OPTIONS", options))
-    (root / "in").mkdir()
-    (root / "in" / "first.csv").write_text("1\n2\n3\n")
-    return root
 
 
 @pytest.mark.usefixtures("installed")
@@ -70,7 +42,7 @@ def test_the_sink_is_found_by_its_entry_point() -> None:
 @pytest.mark.usefixtures("installed")
 def test_verify_and_describe_know_the_sink(flow: Flow, tmp_path: Path) -> None:  # noqa: F811 - a fixture
     """Its options are checked and described as those of built-in sinks."""
-    folder = project(tmp_path)
+    folder = numbers_application(tmp_path, "lines", OPTIONS)
     result = flow("verify", str(folder))
     assert result.code == 0, result.out
     described = json.loads(flow("describe", str(folder)).out)
@@ -88,7 +60,7 @@ def test_verify_and_describe_know_the_sink(flow: Flow, tmp_path: Path) -> None: 
 )
 def test_verify_reports_mistakes(flow: Flow, tmp_path: Path, to: str, options: str, problem: str) -> None:  # noqa: F811
     """Unknown names and options are findings with suggestions."""
-    result = flow("verify", str(project(tmp_path, to, options)))
+    result = flow("verify", str(numbers_application(tmp_path, to, options)))
     assert result.code == 1
     assert problem in " ".join(result.out.split())
 
@@ -103,7 +75,7 @@ def test_verify_reports_a_sink_that_cannot_be_imported(
     (metadata / "entry_points.txt").write_text("[streamlets.sinks]\nbroken = broken_sink:Sink\n")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     (tmp_path / "app").mkdir()
-    result = flow("verify", str(project(tmp_path / "app", "broken", "")))
+    result = flow("verify", str(numbers_application(tmp_path / "app", "broken", "")))
     assert result.code == 1
     assert "the sink `broken` is registered as `broken_sink:Sink`, which fails: ModuleNotFoundError" in " ".join(
         result.out.split()
@@ -123,7 +95,7 @@ def test_verify_does_not_import_pyspark(tmp_path: Path) -> None:
     )
     root = str(TOY.parents[1])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(TOY), root))}
-    command = [sys.executable, "-c", program, str(project(tmp_path))]
+    command = [sys.executable, "-c", program, str(numbers_application(tmp_path, "lines", OPTIONS))]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 
@@ -152,7 +124,7 @@ def test_the_testkit_runs_the_sink_in_its_own_directory(spark: SparkSession, tmp
 @pytest.mark.usefixtures("installed")
 def test_run_writes_to_the_sink(tmp_path: Path) -> None:
     """`flow run` writes each batch once, and reports the records."""
-    folder = project(tmp_path)
+    folder = numbers_application(tmp_path, "lines", OPTIONS)
     command = [str(Path(sys.executable).parent / "flow"), "run", str(folder), "--available-now"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ended.returncode == 0, ended.stdout + ended.stderr

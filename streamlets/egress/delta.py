@@ -1,0 +1,305 @@
+"""The sink `delta`: a Delta table outside of the application, which each batch changes once.
+
+A batch is staged as Parquet files by Spark. Then `deltalake` writes them to the table in one commit, which has an
+application transaction with the id of the query and the number of the batch. A batch that the table already has is not
+written again. In `_streamlets/<sink>/<query id>/` of the table's directory, which readers of Delta tables ignore, the
+sink keeps the name of the application that writes, and the staged files.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from blueprint.catalog import ParameterType, SinkOption, SinkTraits
+from streamlets.batches import execute, query_id
+from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter, column_names
+from streamlets.egress.errors import DuplicateKeysError, ExistingFilesError, SinkError, TableMismatchError
+from streamlets.storage import objects
+from streamlets.storage.crash import crash_point
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    from deltalake import DeltaTable, Schema
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_RECORD = "_streamlets"
+
+
+class DeltaSink(SinkType):
+    """A Delta table."""
+
+    traits: ClassVar[SinkTraits] = SinkTraits(
+        name="delta",
+        description="A Delta table.",
+        guarantee="exactly-once",
+        options=(
+            SinkOption(
+                name="path",
+                description="the directory of the table, relative to the file that sets the option",
+                type=ParameterType.PATH,
+                required=True,
+            ),
+            SinkOption(
+                name="existing",
+                description="whether to append to a table that this sink wrote with an earlier checkpoint",
+                default="fail",
+                choices=("fail", "append"),
+            ),
+            SinkOption(
+                name="keys",
+                description="the columns, separated by commas, whose values identify the row that a record replaces",
+                required_for=("update",),
+                output_modes=("append", "update"),
+            ),
+            SinkOption(
+                name="sequence-by",
+                description="the column that orders the records of a row; a record with a smaller value is ignored",
+                needs="keys",
+                output_modes=("append", "update"),
+            ),
+        ),
+        output_modes=("append", "update", "complete"),
+        partitioning=True,
+        package="deltalake",
+        install="streamlets[delta]",
+    )
+
+    def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
+        """Return a writer that commits each batch once."""
+        batches = DeltaBatches(query)
+        return SinkWriter(rows.writeStream.foreachBatch(batches), batches)
+
+    def files(self, options: Mapping[str, object]) -> SinkFiles:
+        """Return the files of the current version of the table."""
+        return _TableFiles(Path(str(options["path"])), "parquet", {})
+
+    def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
+        """Yield why the table cannot have these columns, keys and partitions."""
+        yield from super().column_problems(columns, query)
+        for option in ("keys", "sequence-by"):
+            for name in column_names(str(query.options.get(option, ""))):
+                if name not in columns.names:
+                    yield f"`{option}` has `{name}`, which is not a column of the schema"
+
+
+@dataclass(frozen=True, slots=True)
+class _TableFiles(SinkFiles):
+    """The files of a Delta table, of which older versions have others in the same directory."""
+
+    def paths(self, session: SparkSession) -> list[str]:
+        """Return the paths of the files of the current version, sorted."""
+        from deltalake import DeltaTable
+
+        return sorted(DeltaTable(self.root).file_uris()) if DeltaTable.is_deltatable(str(self.root)) else []
+
+
+@dataclass(slots=True)
+class DeltaBatches:
+    """The function of the sink's `foreachBatch`, and the record of its batches.
+
+    Arguments:
+        query: the query and its options.
+    """
+
+    query: SinkQuery
+    _claimed: str = field(default="", init=False)
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Write a batch in one commit, unless the table has it.
+
+        Raises:
+            SinkError: the table cannot be written, or the directory has other files; nothing was written.
+            ExistingFilesError: the sink wrote to the table with an earlier checkpoint.
+            TableMismatchError: the table has other columns than the records.
+            DuplicateKeysError: records of the batch have the same keys, and nothing orders them.
+        """
+        from deltalake.exceptions import DeltaError
+
+        id = query_id(rows)
+        try:
+            if self._claimed != id:
+                self._claim(id)
+            replayed = self.may_have_written(id, batch)
+            if replayed:
+                execute(rows)
+            else:
+                self._write(rows, id, batch)
+        except (OSError, DeltaError) as error:
+            raise SinkError(
+                f"{self.query.name}: cannot write to `{self.root}`: {error}; no data was written"
+            ) from error
+        crash_point("before-spark-commit")
+
+    @property
+    def root(self) -> Path:
+        """The directory of the table."""
+        return Path(str(self.query.options["path"]))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that identify a row; () if records are appended."""
+        return column_names(str(self.query.options.get("keys", "")))
+
+    def may_have_written(self, id: str, batch: int) -> bool:
+        """Return whether the table has a batch."""
+        table = self._table()
+        return table is not None and _has_batch(table, id, batch)
+
+    def _table(self) -> DeltaTable | None:
+        from deltalake import DeltaTable
+
+        return DeltaTable(self.root) if DeltaTable.is_deltatable(str(self.root)) else None
+
+    def _claim(self, id: str) -> None:
+        """Record this application as the owner of the query. Appending again what an earlier checkpoint appended is
+        refused; a merge and a complete result replace it."""
+        records = self.root / _RECORD / self.query.name
+        earlier = [path for path in records.iterdir() if path.name != id] if records.is_dir() else []
+        replaces = bool(self.keys) or self.query.output_mode == "complete"
+        if earlier and not replaces and not (records / id).exists() and self.query.options["existing"] == "fail":
+            owner = (objects.read(earlier[0] / "owner") or b"").decode(errors="replace")
+            by = f" in another application (its state directory: `{owner}`)" if owner != self.query.application else ""
+            raise ExistingFilesError(
+                f"{self.query.name}: this sink wrote to the table `{self.root}` with an earlier checkpoint{by}, so "
+                "records would be duplicated; set `options.existing` to `append` or set another `path`"
+            )
+        if self._table() is None and self.root.is_dir() and any(p.name != _RECORD for p in self.root.iterdir()):
+            raise SinkError(f"{self.query.name}: `{self.root}` has files, but is not a Delta table; set another `path`")
+        (records / id).mkdir(parents=True, exist_ok=True)
+        objects.replace(records / id / "owner", self.query.application.encode())
+        self._claimed = id
+
+    def _write(self, rows: DataFrame, id: str, batch: int) -> None:
+        import pyarrow.dataset as ds
+
+        staged = self.root / _RECORD / self.query.name / id / "staged"
+        shutil.rmtree(staged, ignore_errors=True)  # of an attempt that was not committed
+        rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        self._latest(rows).write.parquet(f"file:{staged}")
+        crash_point("after-data-files")
+        records = ds.dataset(sorted(map(str, staged.glob("part-*"))), format="parquet")
+        count = records.count_rows()
+        if count or self.query.output_mode == "complete":
+            self.commit(records, id, batch)
+        crash_point("after-topic-commit")
+        shutil.rmtree(staged, ignore_errors=True)
+        self.query.written(batch, count)
+
+    def commit(self, records: ds.Dataset, id: str, batch: int) -> None:
+        """Write records to the table in one commit, which fails if another process commits the same batch meanwhile.
+
+        Arguments:
+            records: the records of the batch.
+            id: the id of the query.
+            batch: the number of the batch.
+
+        Raises:
+            TableMismatchError: as for a call.
+            DuplicateKeysError: as for a call.
+        """
+        from deltalake import CommitProperties, Transaction, write_deltalake
+
+        table = self._table() or self._create(records.schema)
+        if _has_batch(table, id, batch):
+            return
+        self._check_columns(records.schema, table)
+        commit = CommitProperties(app_transactions=[Transaction(_writer_id(id), batch)])
+        reader = records.scanner().to_reader()
+        if not self.keys:
+            mode: Literal["append", "overwrite"] = "overwrite" if self.query.output_mode == "complete" else "append"
+            write_deltalake(table, reader, mode=mode, commit_properties=commit)
+            return
+        self._check_keys(records)
+        same = " AND ".join(f"(new.`{key}` IS NOT DISTINCT FROM old.`{key}`)" for key in self.keys)
+        merge = table.merge(reader, same, source_alias="new", target_alias="old", commit_properties=commit)
+        order = self._sequence
+        newer = f"old.`{order}` IS NULL OR new.`{order}` >= old.`{order}`" if order else None
+        merge.when_matched_update_all(predicate=newer).when_not_matched_insert_all().execute()
+
+    def _create(self, schema: pa.Schema) -> DeltaTable:
+        """Create the table. All its columns are nullable, so that the schema of the records can become so."""
+        import pyarrow as pa
+        from deltalake import DeltaTable
+
+        nullable = pa.schema([field.with_nullable(True) for field in schema])
+        return DeltaTable.create(self.root, nullable, mode="ignore", partition_by=list(self.query.partition_by))
+
+    def _check_columns(self, schema: pa.Schema, table: DeltaTable) -> None:
+        """Check the columns and partitions of the table, because a merge ignores columns that it does not have."""
+        from deltalake import Schema
+
+        ours, theirs = _types(Schema.from_arrow(schema)), _types(table.schema())
+        problems = [f"has no column `{name}`" for name in ours if name not in theirs]
+        problems += [f"has the column `{name}`, and the records do not" for name in theirs if name not in ours]
+        problems += [
+            f"has another type for `{name}`: {theirs[name]}, and the records have {ours[name]}"
+            for name in ours
+            if name in theirs and theirs[name] != ours[name]
+        ]
+        partitions = tuple(table.metadata().partition_columns)
+        if partitions != self.query.partition_by:
+            problems.append(f"is partitioned by {list(partitions)}, and the sink by {list(self.query.partition_by)}")
+        if problems:
+            raise TableMismatchError(f"{self.query.name}: the table `{self.root}` {'; it '.join(problems)}")
+
+    def _check_keys(self, records: ds.Dataset) -> None:
+        if self._sequence:
+            return
+        keys = records.to_table(columns=list(self.keys))
+        repeated = keys.num_rows - keys.group_by(list(self.keys)).aggregate([]).num_rows
+        if repeated:
+            raise DuplicateKeysError(
+                f"{self.query.name}: {repeated:,} records of the batch have the keys of another one; set "
+                "`options.sequence-by` to the column that orders them"
+            )
+
+    @property
+    def _sequence(self) -> str:
+        return str(self.query.options.get("sequence-by", ""))
+
+    def _latest(self, rows: DataFrame) -> DataFrame:
+        """Return the record with the largest value of `sequence-by` for each key."""
+        if not self._sequence:
+            return rows
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        of_key = Window.partitionBy(*map(_column, self.keys)).orderBy(_column(self._sequence).desc_nulls_last())
+        number = "_number_of_record"
+        return rows.withColumn(number, F.row_number().over(of_key)).where(f"{number} = 1").drop(number)
+
+
+def _column(name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.col(f"`{name}`")
+
+
+def _types(schema: Schema) -> dict[str, str]:
+    """Return the types of columns as JSON, without nullability, which a commit checks for each value."""
+    return {field.name: json.dumps(_plain(json.loads(field.type.to_json()))) for field in schema.fields}
+
+
+def _plain(type: Any) -> Any:
+    if isinstance(type, list):
+        return [_plain(item) for item in type]
+    if isinstance(type, dict):
+        ignored = ("nullable", "containsNull", "valueContainsNull", "metadata")
+        return {key: _plain(value) for key, value in type.items() if key not in ignored}
+    return type
+
+
+def _has_batch(table: DeltaTable, id: str, batch: int) -> bool:
+    last = table.transaction_version(_writer_id(id))
+    return last is not None and last >= batch
+
+
+def _writer_id(query: str) -> str:
+    return f"streamlets.{query}"
