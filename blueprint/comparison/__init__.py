@@ -1,6 +1,7 @@
 """Descriptors of applications in files, and the changes between two of them, each with what it requires."""
 
 from blueprint.comparison.changes import Change, ChangeClass, worst
+from blueprint.comparison.codec import DescriptorError
 from blueprint.comparison.compare import compare
 from blueprint.comparison.describing import describe_plan
 from blueprint.comparison.descriptor import (
@@ -13,8 +14,7 @@ from blueprint.comparison.descriptor import (
     DescribedStreamlet,
     DescribedTopic,
 )
-from blueprint.comparison.reading import Described, DescriptorError, read_descriptor
-from blueprint.comparison.writing import to_json
+from blueprint.comparison.format import Described, read_descriptor, to_json
 
 __all__ = [
     "ApplicationDescriptor",

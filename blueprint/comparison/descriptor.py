@@ -140,7 +140,7 @@ class DescribedTopic:
         cluster: the cluster of the channel, "" for none.
         managed: whether the application creates the topic.
         settings: the settings of the topic by dotted keys, with `SECRET` in place of secrets.
-        written: the schemas of records in it, besides those of the current writers.
+        written: the schemas of records in it, besides those of the current writers, in the order of their fingerprints.
         empty: whether it is known to have no records and no running writer.
     """
 
@@ -151,6 +151,10 @@ class DescribedTopic:
     settings: Mapping[str, Json] = field(default_factory=dict)
     written: tuple[Contract, ...] = ()
     empty: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sort the schemas, so that equal topics give equal files."""
+        object.__setattr__(self, "written", tuple(sorted(self.written, key=lambda contract: contract.fingerprint)))
 
     @property
     def place(self) -> tuple[str, str, str]:

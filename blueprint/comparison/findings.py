@@ -9,7 +9,7 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.compare import compare
 from blueprint.comparison.describing import describe_plan
 from blueprint.comparison.descriptor import Queries
-from blueprint.comparison.reading import Described
+from blueprint.comparison.format import Described
 from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
 from blueprint.hocon import ObjectValue, Value, key_span_of, span_of
 from blueprint.model.draft import Draft

@@ -122,6 +122,63 @@ def test_all_writers_there_ever_were_count() -> None:
     assert [change.needs.value for change in compare(told, application())] == ["breaking"]
 
 
+DESCRIPTORS = Path(__file__).parent / "descriptors"
+
+
+@pytest.mark.parametrize("file", sorted(DESCRIPTORS.glob("*.json")), ids=lambda file: file.stem)
+def test_files_of_earlier_versions_are_read(file: Path) -> None:
+    """Each file was written by an earlier version. What is written again is the same, to the character."""
+    text = file.read_text(encoding="utf-8")
+    descriptor = read_descriptor(text, file.name).descriptor
+    assert to_json(descriptor) == text
+    assert compare(descriptor, descriptor) == ()
+
+
+def test_missing_keys_of_a_file_have_defaults() -> None:
+    """Keys that were added later, null, and unknown keys do not matter."""
+    given, written = ((DESCRIPTORS / "sparse" / f"{name}.json").read_text() for name in ("given", "written"))
+    assert to_json(read_descriptor(given, "given.json").descriptor) == written
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "headline"),
+    [
+        (("streamlets", "mean", "inlets", "in", "starting"), 1, "`starting` of the descriptor must be a string"),
+        (("streamlets", "mean", "inlets", "in", "max-records"), True, "`max-records` of the descriptor must be a"),
+        (("streamlets", "mean", "inlets", "in", "topic"), None, "the descriptor lacks `topic` here"),
+        (("streamlets", "mean", "inlets", "in", "topic"), "no", "the descriptor has no topic `no`"),
+        (("streamlets", "mean", "inlets", "in"), [], "`in` of the descriptor must be an object"),
+        (("streamlets", "mean", "inlets", "in", "schema"), None, "a schema of the descriptor cannot be read: "),
+        (("streamlets", "mean", "inlets"), [], "`inlets` of the descriptor must be an object"),
+        (("streamlets", "mean", "outlets", "out", "partition-by"), [1], "`partition-by` of the descriptor"),
+        (("streamlets", "mean", "source-evolution"), "no", "`source-evolution` of the descriptor must be `true` or"),
+        (("streamlets", "mean", "queries", "out", "state"), {}, "`state` of the descriptor must be a list"),
+        (("streamlets", "mean", "queries", "out", "state", 0, "stores", "default", "key"), [1], "`key` of the"),
+        (("streamlets", "mean", "retry"), [], "`retry` of the descriptor must be an object"),
+        (("topics", "readings", "written", 0), {}, "`written` of the descriptor has no `schema`"),
+        (("topics", "readings", "channel"), None, "the descriptor lacks `channel` here"),
+        (("version",), 2, "unsupported descriptor version 2, expected 1"),
+    ],
+)  # fmt: skip
+def test_the_first_fault_of_a_file_is_a_finding_in_its_place(
+    path: tuple[str | int, ...], value: object, headline: str
+) -> None:
+    """The finding names the key and what was expected; its place is that of the value, or of what lacks it."""
+    document = json.loads((DESCRIPTORS / "everything.json").read_text())
+    inner = document
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    text = json.dumps(document, indent=1)
+    with pytest.raises(DescriptorError) as raised:
+        read_descriptor(text, "old.json")
+    diagnostic = raised.value.diagnostic
+    assert diagnostic.headline.startswith(headline)
+    assert diagnostic.primary is not None
+    assert diagnostic.primary.span.line > 1
+    assert diagnostic.help
+
+
 PARAMETERS = tuple(
     ParameterDescriptor(key, "", type, None, at(1))
     for key, type in (
