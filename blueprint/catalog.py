@@ -273,6 +273,7 @@ class ChannelTraits:
         location: returns what distinguishes topics of the same name, such as the servers of a cluster; default: the
             channel has one location.
         problems: yields what is wrong with the settings of a topic, apart from unknown settings and wrong types.
+        exactly_once: whether a batch of a query that is written again after a failure appears in a topic once.
     """
 
     name: str
@@ -281,6 +282,7 @@ class ChannelTraits:
     settings: tuple[Setting, ...] = ()
     location: Callable[[TopicSettings], str] = _one_location
     problems: Callable[[TopicSettings], Iterable[TopicProblem]] = _no_problems
+    exactly_once: bool = True
 
 
 OutputMode = Literal["append", "update", "complete"]

@@ -13,8 +13,8 @@ from streamlets.channels.delta.actions import Txn
 from streamlets.channels.delta.layout import layout, partition_value
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.parquet import write_file
-from streamlets.channels.delta.records import fitted
 from streamlets.channels.delta.table import LOG, create_table, open_table, table_name, tables_in
+from streamlets.channels.records import fitted
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.batches import BatchWritten, execute, query_id
-from streamlets.channels.base import BrokenRowsError, TopicWriteError
+from streamlets.channels.base import TopicWriteError
+from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile, Txn
-from streamlets.channels.delta.conformity import ORIGINAL, REASON, Broken, Place, with_reasons, write_both, write_valid
+from streamlets.channels.delta.conformity import Place, write_both, write_valid
 from streamlets.channels.delta.files import write_files
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from blueprint.avro.model import Contract
     from blueprint.plan import OutletPlan
     from streamlets.contract.conform import Conformance
-
-_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ class BatchWriter:
         else:
             files, broken = write_valid(with_reasons(rows, fit), place)
             if broken is not None:
-                raise _broken_rows(outlet, broken)
+                raise broken_rows_error(outlet, broken.count, broken.reason, broken.row)
         outcome.rows[outlet.name] = outcome.rows.get(outlet.name, 0) + outcome.add(self._key(table), files)
 
     def _write_with_dead_letters(
@@ -238,15 +237,3 @@ class BatchWriter:
 
     def _key(self, table: Table) -> str:
         return table.path.relative_to(self.root).as_posix()
-
-
-def _rows(count: int) -> str:
-    return "1 row breaks" if count == 1 else f"{count:,} rows break"
-
-
-def _broken_rows(outlet: OutletPlan, broken: Broken) -> BrokenRowsError:
-    port = f"{outlet.streamlet}.{outlet.name}"
-    return BrokenRowsError(
-        f"{_rows(broken.count)} the contract `{outlet.contract.record.name}` of `{port}`, "
-        f"for example: {broken.reason}, in the row {broken.row[:_SHOWN]}"
-    )

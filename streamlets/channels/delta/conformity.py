@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamlets.channels.conformity import ORIGINAL, REASON
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.files import write_files
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-    from streamlets.contract.conform import Conformance
-
-REASON, ORIGINAL = "_streamlets_reason", "_streamlets_original"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +43,6 @@ class Broken:
     count: int
     reason: str
     row: str
-
-
-def with_reasons(rows: DataFrame, fit: Conformance) -> DataFrame:
-    """Return the rows as the contract requires them, with the reason why a row breaks it and the original row.
-
-    Both additional columns are null for valid rows.
-    """
-    from pyspark.sql import functions as F
-
-    assert fit.reason is not None
-    original = F.when(fit.reason.isNotNull(), fit.original)
-    return rows.select(*fit.columns, fit.reason.alias(REASON), original.alias(ORIGINAL))
 
 
 def write_valid(rows: DataFrame, place: Place) -> tuple[tuple[DataFile, ...], Broken | None]:

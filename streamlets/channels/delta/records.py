@@ -7,13 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
-from blueprint.avro.resolution.planner import IncompatibleError
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.base import METADATA
 from streamlets.channels.delta.log import Slice
 from streamlets.channels.delta.parquet import read_rows
-from streamlets.channels.metadata import metadata_type
-from streamlets.channels.unreadable import UnreadableRecordsError
+from streamlets.channels.metadata import with_metadata
+from streamlets.channels.records import conversion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +63,7 @@ def _with_metadata(batches: Iterable[pa.RecordBatch], run: Sequence[Slice]) -> I
             while done == piece.count:
                 piece, done = next(pieces), 0
             part = rest.slice(0, piece.count - done)
-            yield with_metadata(part, piece, done)
+            yield with_metadata(part, f"{piece.table}/{piece.version}", piece.first + done, piece.time)
             done += part.num_rows
             rest = rest.slice(part.num_rows)
 
@@ -75,58 +73,7 @@ def _shape(writer_json: str, reader: Contract | None) -> tuple[list[str], Callab
     from streamlets.contract.types import arrow_schema
 
     writer = parse_contract(writer_json)
-    stored = arrow_schema(writer)
-
-    def restore(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return fitted(batch, stored)
-
-    if reader is None or reader.fingerprint == writer.fingerprint:
-        return stored.names, restore
-    from streamlets.contract.resolve import resolver
-
-    try:
-        resolve = resolver(writer, reader)
-    except IncompatibleError as error:
-        raise UnreadableRecordsError(writer.fingerprint, str(error)) from error
-    return stored.names, lambda batch: resolve(restore(batch))
-
-
-def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch with the columns and types of a schema. Columns that the batch lacks are null."""
-    import pyarrow as pa
-
-    from streamlets.contract.relabel import relabel
-
-    if batch.schema.equals(schema):
-        return batch
-    columns = []
-    for field in schema:
-        number = batch.schema.get_field_index(field.name)
-        column = batch.column(number) if number >= 0 else pa.nulls(batch.num_rows, field.type)
-        columns.append(relabel(column, field.type))
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def with_metadata(batch: pa.RecordBatch, piece: Slice, done: int) -> pa.RecordBatch:
-    """Return a batch with its column `_meta`.
-
-    Arguments:
-        batch: records of the slice.
-        piece: the slice.
-        done: the number of the slice's records before the batch.
-    """
-    import pyarrow as pa
-
-    rows, kind = batch.num_rows, metadata_type()
-    columns = [
-        pa.array([f"{piece.table}/{piece.version}"] * rows, pa.string()),
-        pa.array(range(piece.first + done, piece.first + done + rows), pa.int64()),
-        pa.array([piece.time * 1000] * rows, pa.timestamp("us", tz="UTC")),
-        pa.nulls(rows, pa.binary()),
-        pa.nulls(rows, kind.field("headers").type),
-    ]
-    meta = pa.StructArray.from_arrays(columns, fields=list(kind))
-    return pa.RecordBatch.from_arrays([*batch.columns, meta], schema=batch.schema.append(pa.field(METADATA, kind)))
+    return arrow_schema(writer).names, conversion(writer, reader)
 
 
 def parts(slices: Sequence[Slice], cores: int) -> list[list[Slice]]:

@@ -18,7 +18,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.delta.log import Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset
-from streamlets.channels.delta.records import fitted, parts, read_slices
+from streamlets.channels.delta.records import parts, read_slices
+from streamlets.channels.records import fitted
 from streamlets.channels.unreadable import UnreadableRecordsError
 
 if TYPE_CHECKING:

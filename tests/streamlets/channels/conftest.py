@@ -1,44 +1,54 @@
-"""Topics and queries for the tests that need Spark."""
+"""Queries on the topics of a channel, for the tests that need Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from streamlets.batches import BatchWritten
-from streamlets.channels.base import Branch
-from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.base import Branch, TopicResource
 from streamlets.channels.delta.topic import DeltaTopic
-from tests.streamlets.channels.topics import topic_plan
+from streamlets.spark.session import active
+from tests.streamlets.channels.benches import ChannelBench, DeltaBench
+from tests.streamlets.channels.topics import READING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
     from blueprint.plan import InletPlan, OutletPlan
 
 
-class Bench:
-    """A channel in a directory, and queries on it."""
+class QueryBench:
+    """A channel in a directory, and queries on it.
 
-    def __init__(self, root: Path, session: SparkSession) -> None:
-        self.root = root
+    Arguments:
+        channels: the channel.
+        session: a session that no other test uses.
+    """
+
+    def __init__(self, channels: ChannelBench, session: SparkSession) -> None:
+        self.root = channels.directory
         self.session = session
-        self.channel = DeltaChannel(root / "topics")
-        self.channel.prepare(session)
+        self.channels = channels
+        self.channel = channels.channel
+        with active(session):
+            self.channel.prepare(session)
         self.batches: list[BatchWritten] = []
 
-    def topic(self, name: str) -> DeltaTopic:
+    def topic(self, name: str) -> TopicResource:
         """Return a topic, created if it does not exist."""
-        topic = self.channel.topic(topic_plan(name))
-        topic.create()
+        topic = self.channel.topic(self.channels.plan(name))
+        topic.create([READING])
         return topic
 
     def read(self, inlet: InletPlan, **settings: Any) -> DataFrame:
         """Return the DataFrame that an inlet reads."""
-        return self.topic(inlet.topic).read(self.session, inlet, name="in_", **settings)
+        with active(self.session):
+            return self.topic(inlet.topic).read(self.session, inlet, name="in_", **settings)
 
     def write(
         self,
@@ -54,7 +64,7 @@ class Bench:
         writer = self.channel.writer(
             rows, branches, dead, query=query, streamlet="writer", version="1.2", on_batch=self.batches.append
         )
-        return writer.option("checkpointLocation", str(self.root / "checkpoints" / query))
+        return writer.option("checkpointLocation", str(self.checkpoint(query)))
 
     def run(self, writer: Any) -> Any:
         """Run a query until it has processed all available data."""
@@ -62,19 +72,45 @@ class Bench:
         assert query.awaitTermination(600), query.status
         return query
 
+    def checkpoint(self, query: str = "q") -> Path:
+        """Return the directory of the checkpoint of a query."""
+        return self.root / "checkpoints" / query
+
     def forget_commit(self, query: str = "q") -> int:
         """Undo the last commit of Spark, as if it had been killed before, and return the number of the batch."""
-        commits = self.root / "checkpoints" / query / "commits"
+        commits = self.checkpoint(query) / "commits"
         last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
         (commits / str(last)).unlink()
         (commits / f".{last}.crc").unlink(missing_ok=True)
         return last
 
 
+class Bench(QueryBench):
+    """The same on the delta channel, with what only its tests use."""
+
+    def topic(self, name: str) -> DeltaTopic:
+        """Return a topic, created if it does not exist."""
+        topic = super().topic(name)
+        assert isinstance(topic, DeltaTopic)
+        return topic
+
+
 @pytest.fixture
-def bench(spark: SparkSession, tmp_path: Path) -> Iterator[Bench]:
-    """Return a channel in a new directory with a new session; remaining queries are stopped after the test."""
+def own_session(spark: SparkSession) -> Iterator[SparkSession]:
+    """Return a new session; remaining queries are stopped after the test."""
     session = spark.newSession()
-    yield Bench(tmp_path, session)
+    yield session
     for query in session.streams.active:
         query.stop()
+
+
+@pytest.fixture
+def bench(own_session: SparkSession, request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    """Return the delta channel in a new directory with a new session."""
+    return Bench(DeltaBench(request, tmp_path), own_session)
+
+
+@pytest.fixture
+def query_bench(own_session: SparkSession, channel_bench: ChannelBench) -> QueryBench:
+    """Return each channel in a new directory with a new session."""
+    return QueryBench(channel_bench, own_session)

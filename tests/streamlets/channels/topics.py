@@ -56,7 +56,7 @@ def made(root: Path, name: str = "readings", clock: Clock | None = None) -> Delt
     return topic
 
 
-def add(topic: DeltaTopic, number: int, ids: Iterable[int], of: Contract = READING) -> None:
+def add(topic: TopicResource, number: int, ids: Iterable[int], of: Contract = READING) -> None:
     """Append records in a commit of the writer `w`."""
     append(topic, [batch(ids, of)], of, number)
 

@@ -15,24 +15,17 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from blueprint.avro import Contract, parse_contract
-from streamlets.channels.base import Branch, Channel, TopicResource
-from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.base import Branch, TopicResource
 from streamlets.contract import arrow_schema, spark_schema
 from streamlets.contract.relabel import relabel
 from streamlets.spark.session import active
-from tests.streamlets.channels.topics import append, inlet, outlet, topic_plan
+from tests.streamlets.channels.benches import ChannelBench
+from tests.streamlets.channels.topics import append, inlet, outlet
 from tests.streamlets.contract.cases import CASES, MISSING, Case
 
 pytestmark = pytest.mark.spark
 
 ROWS = max(len(case.values) for case in CASES)
-
-
-@pytest.fixture(params=[DeltaChannel], ids=["delta"])
-def channel(request: pytest.FixtureRequest, tmp_path: Path) -> Channel:
-    """Return a channel of each kind."""
-    made: Channel = request.param(tmp_path / "topics")
-    return made
 
 
 def contract(side: int) -> Contract:
@@ -71,11 +64,9 @@ def written() -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(records(0), schema=arrow_schema(contract(0)))
 
 
-def topic_of(channel: Channel) -> TopicResource:
+def topic_of(bench: ChannelBench) -> TopicResource:
     """Create a topic for the writer."""
-    topic = channel.topic(topic_plan("all"))
-    topic.create([contract(0)])
-    return topic
+    return bench.topic("all", contract(0))
 
 
 def scanned(topic: TopicResource, reader: Contract | None) -> list[dict[str, Any]]:
@@ -84,30 +75,32 @@ def scanned(topic: TopicResource, reader: Contract | None) -> list[dict[str, Any
     return sorted(found, key=lambda row: row["n"])
 
 
-def _session(spark: SparkSession, channel: Channel) -> SparkSession:
+def _session(spark: SparkSession, bench: ChannelBench) -> SparkSession:
     session = spark.newSession()
     with active(session):
-        channel.prepare(session)
+        bench.channel.prepare(session)
     return session
 
 
-def write_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource, folder: Path) -> None:
+def write_with_spark(spark: SparkSession, bench: ChannelBench, topic: TopicResource, folder: Path) -> None:
     """Write the records to the topic with a Spark query."""
-    session = _session(spark, channel)
+    session = _session(spark, bench)
     source = folder / "source"
     frame = session.createDataFrame(pa.Table.from_batches([written()]), schema=spark_schema(contract(0)))
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     frame.write.parquet(str(source))
     rows = session.readStream.name("source").schema(spark_schema(contract(0))).parquet(str(source))
     branch = Branch(outlet("all", contract(0)), lambda given: given, topic)
-    writer = channel.writer(rows, (branch,), None, query="q", streamlet="writer")
+    writer = bench.channel.writer(rows, (branch,), None, query="q", streamlet="writer")
     query = writer.option("checkpointLocation", str(folder / "written")).trigger(availableNow=True).start()
     query.awaitTermination(120)
 
 
-def read_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource, folder: Path) -> list[dict[str, Any]]:
+def read_with_spark(
+    spark: SparkSession, bench: ChannelBench, topic: TopicResource, folder: Path
+) -> list[dict[str, Any]]:
     """Return the topic's records as a Spark query reads them."""
-    session = _session(spark, channel)
+    session = _session(spark, bench)
     rows = topic.read(session, inlet("all", contract(1)), name="in_")
     assert rows.schema.simpleString() == spark_schema(contract(1)).simpleString()
     out = str(folder / "out")
@@ -125,24 +118,26 @@ def read_with_spark(spark: SparkSession, channel: Channel, topic: TopicResource,
     return sorted(found, key=lambda row: row["n"])
 
 
-def test_without_spark(channel: Channel) -> None:
+def test_without_spark(channel_bench: ChannelBench) -> None:
     """Appended records are scanned with the reader's schema, and with the writer's."""
-    topic = topic_of(channel)
+    topic = topic_of(channel_bench)
     append(topic, [written()], contract(0), 0, writer="test")
     assert scanned(topic, None) == records(0)
     assert scanned(topic, contract(1)) == records(1)
 
 
-def test_written_without_and_read_with_spark(channel: Channel, spark: SparkSession, tmp_path: Path) -> None:
+def test_written_without_and_read_with_spark(channel_bench: ChannelBench, spark: SparkSession, tmp_path: Path) -> None:
     """A query reads appended records with its schema."""
-    topic = topic_of(channel)
+    topic = topic_of(channel_bench)
     append(topic, [written()], contract(0), 0, writer="test")
-    assert read_with_spark(spark, channel, topic, tmp_path) == records(1)
+    assert read_with_spark(spark, channel_bench, topic, tmp_path) == records(1)
 
 
-def test_written_with_and_read_with_and_without_spark(channel: Channel, spark: SparkSession, tmp_path: Path) -> None:
+def test_written_with_and_read_with_and_without_spark(
+    channel_bench: ChannelBench, spark: SparkSession, tmp_path: Path
+) -> None:
     """Both kinds of readers read the same records of a query."""
-    topic = topic_of(channel)
-    write_with_spark(spark, channel, topic, tmp_path)
+    topic = topic_of(channel_bench)
+    write_with_spark(spark, channel_bench, topic, tmp_path)
     assert scanned(topic, contract(1)) == records(1)
-    assert read_with_spark(spark, channel, topic, tmp_path) == records(1)
+    assert read_with_spark(spark, channel_bench, topic, tmp_path) == records(1)

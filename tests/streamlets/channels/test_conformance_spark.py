@@ -1,0 +1,153 @@
+"""Every channel keeps the promises of its interface, as far as its traits make them: queries of Spark."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from streamlets.channels.base import METADATA, Position
+from tests.streamlets.channels.conftest import QueryBench
+from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
+
+pytestmark = pytest.mark.spark
+
+COLOURED = contract(
+    ("id", "long"), ("colour", {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}), name="Coloured"
+)
+
+
+def ids_in(bench: QueryBench, topic: str) -> list[int]:
+    """Return the ids of a topic, sorted."""
+    return sorted(ids_of(bench.topic(topic).scan()))
+
+
+def coloured(bench: QueryBench, broken: str) -> Any:
+    """Return the records with a colour, which breaks the contract where `broken` is true."""
+    from pyspark.sql import functions as F
+
+    return bench.read(inlet("in")).select("id", F.when(F.expr(broken), "GREEN").otherwise("RED").alias("colour"))
+
+
+def test_bounded_runs_continue_where_the_last_one_ended(query_bench: QueryBench) -> None:
+    """Each run processes all records that it finds, in batches within the limit of the inlet. The progress of a query
+    has positions of the topic."""
+    topic = query_bench.topic("in")
+    for number in range(4):
+        add(topic, number, range(number * 5, number * 5 + 5))
+    source = inlet("in", max_records=10)
+    for run in range(2):
+        query = query_bench.run(query_bench.write(query_bench.read(source), outlet("out")))
+        end = Position(json.dumps(json.loads(query.lastProgress["sources"][0]["endOffset"])))
+        assert topic.owns(end)
+        assert topic.lag(end).records == 0
+        add(topic, 4 + run, range(20 + run * 5, 25 + run * 5))
+    assert [batch.rows["out"] for batch in query_bench.batches] == [10, 10, 5]
+    assert [batch.batch for batch in query_bench.batches] == [0, 1, 2]
+    assert ids_in(query_bench, "out") == list(range(25))
+
+
+def test_an_inlet_may_start_at_the_end(query_bench: QueryBench) -> None:
+    """With `starting` latest, a query with a new checkpoint reads only records that are added later."""
+    add(query_bench.topic("in"), 0, range(3))
+    latest = inlet("in", starting="latest")
+    query_bench.run(query_bench.write(query_bench.read(latest), outlet("out")))
+    add(query_bench.topic("in"), 1, [77])
+    query_bench.run(query_bench.write(query_bench.read(latest), outlet("out")))
+    assert ids_in(query_bench, "out") == [77]
+
+
+def test_a_query_reads_the_metadata_of_a_scan(query_bench: QueryBench) -> None:
+    """Position, sequence and time of a record are the same with and without Spark."""
+    topic = query_bench.topic("in")
+    add(topic, 0, range(3))
+    add(topic, 1, range(3, 5))
+    placed = contract(("id", "long"), ("position", ["null", "string"]), ("sequence", ["null", "long"]), name="Placed")
+    rows = query_bench.read(inlet("in"), metadata=True).select("id", f"{METADATA}.position", f"{METADATA}.sequence")
+    query_bench.run(query_bench.write(rows, outlet("out", placed)))
+    scanned = [row for batch in topic.scan(READING, metadata=True) for row in batch.to_pylist()]
+    expected = [(row["id"], row[METADATA]["position"], row[METADATA]["sequence"]) for row in scanned]
+    written = [tuple(row.values()) for batch in query_bench.topic("out").scan() for row in batch.to_pylist()]
+    assert sorted(written) == expected
+
+
+def test_a_query_writes_several_topics(query_bench: QueryBench) -> None:
+    """Each outlet gets its part of the rows of one execution; a part may have no rows."""
+    add(query_bench.topic("in"), 0, range(10))
+    rows = query_bench.read(inlet("in"))
+    query_bench.run(
+        query_bench.write(
+            rows,
+            (outlet("even", name="even"), lambda frame: frame.where("id % 2 = 0")),
+            (outlet("odd", name="odd"), lambda frame: frame.where("id % 2 = 1")),
+            (outlet("none", name="none"), lambda frame: frame.where("id < 0")),
+        )
+    )
+    assert ids_in(query_bench, "even") == [0, 2, 4, 6, 8]
+    assert ids_in(query_bench, "odd") == [1, 3, 5, 7, 9]
+    assert ids_in(query_bench, "none") == []
+    assert [dict(batch.rows) for batch in query_bench.batches] == [{"even": 5, "odd": 5, "none": 0}]
+
+
+def test_broken_rows_become_dead_letters(query_bench: QueryBench) -> None:
+    """A row that breaks its contract is stored unchanged, with port, reason, coordinates and version."""
+    add(query_bench.topic("in"), 0, range(10))
+    plan = outlet("out", COLOURED, on_invalid="dead-letters")
+    query_bench.run(query_bench.write(coloured(query_bench, "id = 3"), plan, dead_letters="dead"))
+    assert ids_in(query_bench, "out") == [id for id in range(10) if id != 3]
+    ((letter,),) = (batch.to_pylist() for batch in query_bench.topic("dead").scan() if batch.num_rows)
+    assert letter.pop("time").year >= 2025
+    reason = letter.pop("reason")
+    assert "colour" in reason
+    assert "GREEN" in reason
+    assert letter == {
+        "record": '{"id":3,"colour":"GREEN"}', "port": "writer.out", "coordinates": "q/0", "version": "1.2"
+    }  # fmt: skip
+    assert [(dict(b.rows), b.dead_letters) for b in query_bench.batches] == [({"out": 9}, 1)]
+
+
+def test_broken_rows_fail_a_query_without_dead_letters(query_bench: QueryBench) -> None:
+    """The message has the outlet, the reason and a row. An exactly-once channel has published nothing of the batch."""
+    add(query_bench.topic("in"), 0, range(10))
+    with pytest.raises(Exception, match=r"(?s)contract `Coloured` of `writer.out`.*GREEN"):
+        query_bench.run(query_bench.write(coloured(query_bench, "id = 3"), outlet("out", COLOURED)))
+    if query_bench.channels.traits.exactly_once:
+        assert ids_in(query_bench, "out") == []
+
+
+def test_a_replayed_batch_is_written_once_if_the_channel_is_exactly_once(query_bench: QueryBench) -> None:
+    """A batch that Spark repeats after a kill does not appear twice; on an at-least-once channel it may."""
+    add(query_bench.topic("in"), 0, range(10))
+    plan = outlet("out", COLOURED, on_invalid="dead-letters")
+    for _ in range(2):
+        query_bench.run(query_bench.write(coloured(query_bench, "id = 3"), plan, dead_letters="dead"))
+        query_bench.forget_commit()
+    assert [(b.batch, b.replayed) for b in query_bench.batches] == [(0, False), (0, True)]
+    once = query_bench.channels.traits.exactly_once
+    expected = sorted([id for id in range(10) if id != 3] * (1 if once else 2))
+    assert ids_in(query_bench, "out") == expected
+    assert query_bench.topic("dead").lag(None).records == (1 if once else 2)
+
+
+def test_the_channel_knows_what_a_query_may_have_written(query_bench: QueryBench) -> None:
+    """It knows it of each batch by the id in the checkpoint, as a process that starts later."""
+    add(query_bench.topic("in"), 0, range(3))
+    query_bench.run(query_bench.write(query_bench.read(inlet("in")), outlet("out")))
+    id = json.loads((query_bench.checkpoint() / "metadata").read_text())["id"]
+    channel = query_bench.channels.open()
+    assert channel.may_have_written("writer", "q", id, 0)
+    assert not channel.may_have_written("writer", "q", id, 1)
+    assert not channel.may_have_written("writer", "q", "another", 0)
+    channel.forget("writer", "q", id)
+
+
+def test_a_new_checkpoint_reads_and_writes_everything_again(query_bench: QueryBench) -> None:
+    """A query with a new checkpoint is another writer, whose batches are not those of the old one."""
+    import shutil
+
+    add(query_bench.topic("in"), 0, range(3))
+    for _ in range(2):
+        query_bench.run(query_bench.write(query_bench.read(inlet("in")), outlet("out")))
+        shutil.rmtree(query_bench.checkpoint())
+    assert ids_in(query_bench, "out") == [0, 0, 1, 1, 2, 2]

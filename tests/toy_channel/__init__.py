@@ -1,0 +1,1 @@
+"""A small channel of another package: a topic is a directory of numbered Arrow files."""
