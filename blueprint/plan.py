@@ -45,6 +45,10 @@ class Retry:
     stable_period: Duration = Duration(60 * 10**9)
 
 
+RETRY_OPTIONS = "pstl.retry."
+"""The prefix of PSTL's options of a query that set its `Retry`."""
+
+
 STUCK_AFTER = Duration(600 * 10**9)
 """The default time after which a running batch is reported as stuck."""
 

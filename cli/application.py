@@ -43,9 +43,9 @@ class Application:
     @property
     def source(self) -> Source:
         """The blueprint, to be read."""
-        from blueprint.model.source import FileSource
+        from blueprint.sql.source import source_at
 
-        return FileSource(Path.cwd() / self.blueprint)
+        return source_at(Path.cwd() / self.blueprint)
 
     @property
     def exists(self) -> bool:

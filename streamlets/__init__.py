@@ -24,6 +24,7 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.egress import Sink, SinkError
+from streamlets.sql import Sql
 
 __all__ = [
     "AvroInlet",
@@ -47,6 +48,7 @@ __all__ = [
     "SparkStreamlet",
     "SparkStreamletContext",
     "SparkStreamletLogic",
+    "Sql",
     "StreamingWrite",
     "StreamletError",
     "StreamletExecution",

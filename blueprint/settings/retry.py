@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 
-from blueprint.plan import Retry
+from blueprint.plan import RETRY_OPTIONS, Retry
 from blueprint.quantities import Duration
 from blueprint.setting_types import Codec
 from blueprint.settings.table import setting_of
 from blueprint.spelling import did_you_mean, listing
 
-PREFIX = "pstl.retry."
+PREFIX = RETRY_OPTIONS
 """The prefix of PSTL's options of a query; as settings of a job they are below `spark.`."""
 
 KEYS: Mapping[str, object] = {field.name.replace("_", "-"): field.default for field in fields(Retry)}

@@ -18,7 +18,7 @@ from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, dead_letter_topic
 from blueprint.model.draft import Draft
 from blueprint.model.graph import ApplicationGraph
 from blueprint.model.loading import load
-from blueprint.model.source import FileSource, Source
+from blueprint.model.source import Source
 from blueprint.model.wiring import PortKey, Wiring, wire
 from blueprint.plan import ApplicationPlan
 from blueprint.setting import SettingNode
@@ -97,7 +97,7 @@ def verify(
     A user's mistake is a finding and never raises.
 
     Arguments:
-        source: the blueprint: the path of its file (`.conf`, `.yaml`, `.yml` or `.json`), or another source, such as a
+        source: the blueprint: the path of its file (`.conf`, `.yaml`, `.yml`, `.json`, or `.sql` for a job), or another source, such as a
             text.
         catalog: describes streamlets and channels.
         conf_files: files of settings, later ones win.
@@ -112,7 +112,7 @@ def verify(
         texts: the content of configuration files, by resolved path, that is read instead of the files.
     """
     if isinstance(source, Path | str):
-        source = FileSource(Path(working_directory) / source)
+        source = source_at(Path(working_directory) / source)
     sources = Sources(working_directory, texts or {})
     settings_files = [Path(working_directory) / file for file in conf_files]
     layers = read_layers(source, settings_files, arguments, sources, texts or {})

@@ -13,6 +13,8 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 
 if TYPE_CHECKING:
+    from blueprint.diagnostics import Diagnostic
+    from blueprint.hocon.values import Value
     from streamlets.api.context import SparkStreamletContext
     from streamlets.api.execution import StreamletExecution
     from streamlets.api.logic import SparkStreamletLogic
@@ -53,6 +55,17 @@ class SparkStreamlet:
         Arguments:
             values: the values by key, as `value(parameter)` returns them, including defaults; values of optional
                 parameters may be missing.
+        """
+        return ()
+
+    def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
+        """Return findings about config parameters that are texts in a language of their own, such as SQL.
+
+        In contrast to the problems of `check_parameters`, each finding has its place inside the text. It is called only
+        if `check_parameters` has returned no problems.
+
+        Arguments:
+            parameters: the configured values by key, with their places.
         """
         return ()
 

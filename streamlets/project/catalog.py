@@ -72,6 +72,11 @@ class ProjectCatalog:
             return problems
         if problems:
             return replace(described, parameter_problems=problems)
+        findings = text_findings(streamlet, described, request, project)
+        if isinstance(findings, LoadFailure):
+            return findings
+        if findings:
+            return replace(described, problems=findings)
         folders = written_folders(streamlet, described, request, project)
         if isinstance(folders, LoadFailure):
             return folders
@@ -169,6 +174,18 @@ def parameter_problems(
         return ()
     paths = [each for each in described.parameters if each.path is not None and (writes or not each.path.writable)]
     return tuple(path_problems(paths, values)) or check_parameters(streamlet, values, project)
+
+
+def text_findings(
+    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+) -> tuple[Diagnostic, ...] | LoadFailure:
+    """Return the findings about texts in config parameters, if all values are valid by themselves."""
+    if type(streamlet).check_texts is SparkStreamlet.check_texts or _values(described, request) is None:
+        return ()
+    try:
+        return tuple(streamlet.check_texts(request.parameters))
+    except Exception as error:  # noqa: BLE001 - it is the author's code
+        return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
 
 
 def written_folders(

@@ -166,7 +166,7 @@ def _module_not_found(message: str, class_name: str, classes: Callable[[], Itera
     return LoadFailure(LoadFailureKind.MODULE_NOT_FOUND, message, near=_suggestions(class_name, classes()))
 
 
-_FRAMEWORK = ("streamlets.Sink",)
+_FRAMEWORK = ("streamlets.Sink", "streamlets.Sql")
 """The framework's own streamlets, which are suggested like those of the project."""
 
 

@@ -52,6 +52,10 @@ class DdlError(Exception):
         self.advice = advice
 
 
+class NoAvroTypeError(DdlError):
+    """The text is valid DDL, but Avro has no such type; see `DdlError`."""
+
+
 def schema_of_ddl(text: str) -> dict[str, Any]:
     """Return the Avro schema of a list of columns, as JSON data.
 
@@ -153,7 +157,7 @@ class _Reader:
         key = self._peek()
         if self._type(place) != "string":
             advice = "use map<string, ...>, or an array of structs"
-            raise DdlError("Avro map keys must be strings", key.column, advice)
+            raise NoAvroTypeError("Avro map keys must be strings", key.column, advice)
         self._expect(",")
         values = self._type(place)
         self._expect(">")
@@ -163,7 +167,7 @@ class _Reader:
         import difflib
 
         if token.text.lower() in _NO_AVRO:
-            return DdlError(f"Avro has no type for `{token.text}`", token.column)
+            return NoAvroTypeError(f"Avro has no type for `{token.text}`", token.column)
         known = [*_TYPES, *_DECIMAL, "array", "map", "struct"]
         near = difflib.get_close_matches(token.text.lower(), known, n=1)
         return DdlError(f"unknown type `{token.text}`", token.column, f"did you mean `{near[0]}`?" if near else "")

@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     names.dead_letter_topics,
     names.cluster_names,
     names.application_names,
+    names.job_names,
     streamlets.load_failures,
     streamlets.catalog_findings,
     streamlets.unused_classes,

@@ -13,6 +13,7 @@ from blueprint.hocon.values import Scalar, span_of
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.model.draft import Draft
 from blueprint.spelling import alternatives
+from blueprint.sql.job import JOB_ID
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _CLASS_PATH = re.compile(r"([^\W\d]\w*\.)+[^\W\d]\w*")
@@ -178,6 +179,8 @@ def cluster_names(draft: Draft) -> Iterator[Diagnostic]:
 def application_names(draft: Draft) -> Iterator[Diagnostic]:
     """The application's name is valid as a directory name on any file system, and in the names of its queries."""
     name = draft.settings.get("application")
+    if draft.blueprint.file.endswith(".sql"):
+        return  # the rule of jobs is stricter
     if isinstance(name, Scalar) and name.text.strip() and (fault := _application_name_fault(name.text)):
         yield finding(
             "application-name",
@@ -186,6 +189,20 @@ def application_names(draft: Draft) -> Iterator[Diagnostic]:
             causes=(f"the name {fault}",),
             help=_suggested(name.text),
         )
+
+
+def job_names(draft: Draft) -> Iterator[Diagnostic]:
+    """The name of a job is valid: that of its file, or of the setting `flow.application`."""
+    name = draft.settings.get("application")
+    if not draft.blueprint.file.endswith(".sql") or not isinstance(name, Scalar) or JOB_ID.fullmatch(name.text):
+        return
+    yield finding(
+        "sql-job",
+        f"invalid name of a job `{name.text}`",
+        span_of(name),
+        causes=("a name must begin with a letter and have 3 to 128 letters, digits and `_`",),
+        help=("rename the file, or set `flow.application`",),
+    )
 
 
 def _application_name_fault(name: str) -> str | None:

@@ -1,0 +1,74 @@
+"""The options of a job's queries: those of their sinks, and of restarts (`'pstl.retry.max.attempts' = '3'`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from blueprint.catalog import SinkTraits
+from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.plan import Retry
+from blueprint.settings.retry import RetryOptionError, option
+from blueprint.settings.sinks import OPTIONS, sink_problems
+from blueprint.sql.job import Job, Query
+from blueprint.sql.statements import Option
+
+
+def option_findings(job: Job, sinks: Mapping[str, SinkTraits]) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the options of queries: unknown and missing ones, invalid values, contradictions.
+
+    Arguments:
+        job: the job.
+        sinks: the available sinks by name.
+    """
+    for query in job.queries:
+        written = (*query.options.values(), *query.retry)
+        if not all(option.key.known and option.value.known for option in written):
+            continue
+        yield from _retry_findings(query.retry)
+        if query.sink in sinks:
+            yield from _sink_findings(query, sinks[query.sink])
+
+
+def _sink_findings(query: Query, sink: SinkTraits) -> Iterator[Diagnostic]:
+    values = {name: option.value.text for name, option in query.options.items()}
+    for problem in sink_problems(sink, values, output_mode=sink.output_modes[0]):
+        section, name = problem.path
+        assert section == OPTIONS  # the other settings of a query are clauses
+        written = query.options.get(name)
+        if written is None:
+            where = "add `OPTIONS ({})`" if not query.statement.options else "add `{}` to `OPTIONS`"
+            help = (where.format(f"'{name}' = '...'"),)
+            yield finding("sql-option", problem.message, query.statement.provider.span, help=help)
+        else:
+            place = written.key if problem.about == "key" else written.value
+            yield finding("sql-option", problem.message, place.span, help=problem.help)
+
+
+def _retry_findings(options: Sequence[Option]) -> Iterator[Diagnostic]:
+    fields: dict[str, object] = {}
+    places: dict[str, Option] = {}
+    for written in options:
+        try:
+            field, value = option(written.key.text, written.value.text)
+        except RetryOptionError as error:
+            place = written.key if error.unknown else written.value
+            yield finding("sql-option", str(error), place.span, help=error.help)
+            continue
+        if field in places:
+            yield finding(
+                "sql-duplicate", f"`{places[field].key.text}` and `{written.key.text}` are the same option",
+                written.key.span, also=(Label(places[field].key.span, "first written here"),),
+                help=("remove one of them",),
+            )  # fmt: skip
+            continue
+        fields[field], places[field] = value, written
+    if {"min_backoff", "max_backoff"} <= set(fields):
+        retry = Retry(**fields)  # type: ignore[arg-type]
+        if retry.min_backoff > retry.max_backoff:
+            yield finding(
+                "sql-option",
+                f"the minimum back-off ({retry.min_backoff}) is longer than the maximum back-off ({retry.max_backoff})",
+                places["min_backoff"].value.span,
+                also=(Label(places["max_backoff"].value.span, "the maximum"),),
+                help=("make the minimum shorter, or the maximum longer",),
+            )

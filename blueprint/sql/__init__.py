@@ -1,0 +1,1 @@
+"""The language of SQL jobs: `CREATE STREAM`, `SAVE STREAM`, `STOP STREAM`, `SHOW STREAMS`, and Spark SQL."""

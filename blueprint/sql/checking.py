@@ -1,0 +1,365 @@
+"""From statements to a job: names, providers, options, output modes and checkpoints are checked against each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import TypeVar
+
+from blueprint.catalog import ParameterType, SinkTraits
+from blueprint.diagnostics import Diagnostic, Label, Span
+from blueprint.diagnostics.codes import finding
+from blueprint.plan import RETRY_OPTIONS
+from blueprint.spelling import alternatives, did_you_mean, listing, near
+from blueprint.sql.job import CHECKPOINT_LOCATION, POOL, Job, Query, defined_name, normal_path
+from blueprint.sql.registry import Providers, StreamSource
+from blueprint.sql.statements import (
+    Column,
+    CreateStream,
+    Name,
+    Option,
+    SaveStream,
+    ShowStreams,
+    SparkSql,
+    Statement,
+    StopStream,
+    Word,
+)
+
+QUERY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""The names of queries: each is the name of a directory, too."""
+
+_LONGEST_QUERY_NAME = 200
+T = TypeVar("T")
+
+
+def check_job(
+    statements: Sequence[Statement], providers: Providers, text: Span, inlets: Collection[str] = ()
+) -> tuple[Job, tuple[Diagnostic, ...]]:
+    """Return the job of statements, and the mistakes in it.
+
+    Arguments:
+        statements: the statements of the text.
+        providers: the available sinks and sources.
+        text: the place of the whole text, for findings about what is missing.
+        inlets: the names of the streams that exist without a `CREATE STREAM`.
+
+    Returns:
+        The job, which is complete if there are no findings.
+    """
+    checks = _Checks(providers, inlets)
+    job = checks.job(statements)
+    if not any(isinstance(statement, SaveStream | StopStream | ShowStreams) for statement in statements):
+        helps = ("add a statement such as `SAVE STREAM flights TO parquet OPTIONS ('path' = 'out');`",)
+        checks.findings.append(finding("sql-job", "the job saves no stream", _start(text), help=helps))
+    return job, tuple(checks.findings)
+
+
+def _start(text: Span) -> Span:
+    return Span(text.file, text.line, text.column, text.line, text.column)
+
+
+class _Checks:
+    """Collects findings about the statements of one job."""
+
+    def __init__(self, providers: Providers, inlets: Collection[str]) -> None:
+        self.findings: list[Diagnostic] = []
+        self._providers = providers
+        self._inlets = inlets
+
+    def job(self, statements: Sequence[Statement]) -> Job:
+        """Return the job, and collect its mistakes."""
+        definitions = tuple(each for each in statements if isinstance(each, CreateStream | SparkSql))
+        saves = [statement for statement in statements if isinstance(statement, SaveStream)]
+        for statement in statements:
+            if isinstance(statement, StopStream | ShowStreams):
+                self._command(statement)
+        self._distinct_views(definitions)
+        for definition in definitions:
+            if isinstance(definition, CreateStream):
+                self._source(definition)
+        columns = {
+            definition.name.text.lower(): definition.columns
+            for definition in definitions
+            if isinstance(definition, CreateStream)
+        }
+        known = [name.text for name in map(defined_name, definitions) if name is not None]
+        complete = all(name.known for name in map(defined_name, definitions) if name is not None)
+        queries = []
+        for save in saves:
+            if complete:
+                self._table(save, (*self._inlets, *known))
+            self._columns(save, columns.get(save.table.last.lower(), ()) if len(save.table.parts) == 1 else ())
+            queries.append(self._query(save))
+        self._distinct_queries(queries)
+        self._distinct_directories(queries)
+        return Job(definitions, tuple(queries))
+
+    # Names
+
+    def _command(self, statement: StopStream | ShowStreams) -> None:
+        text = "SHOW STREAMS" if isinstance(statement, ShowStreams) else "STOP STREAM"
+        self._report(
+            "sql-job", f"`{text}` is not a statement of a job", statement.span,
+            causes=("it is a command for an application that runs",), help=("remove it",),
+        )  # fmt: skip
+
+    def _distinct_views(self, definitions: Iterable[CreateStream | SparkSql]) -> None:
+        first: dict[str, Word] = {}
+        for definition in definitions:
+            name = defined_name(definition)
+            if name is None or not name.known:
+                continue
+            earlier = first.setdefault(name.text.lower(), name)
+            if earlier is not name:
+                self._report(
+                    "sql-duplicate", f"duplicate name `{name.text}` of a stream or view", name.span,
+                    also=(Label(earlier.span, "first defined here"),), help=("rename one of them",),
+                )  # fmt: skip
+        for inlet in self._inlets:
+            if (name := first.get(inlet.lower())) is not None:
+                self._report(
+                    "sql-duplicate", f"`{name.text}` is the name of an inlet of this streamlet", name.span,
+                    help=("rename the stream or view",),
+                )  # fmt: skip
+
+    def _table(self, save: SaveStream, known: Sequence[str]) -> None:
+        """Check that the job defines what a statement saves. A name with a database is a table of the catalog."""
+        table = save.table
+        if len(table.parts) > 1 or not table.known or table.last.lower() in {name.lower() for name in known}:
+            return
+        exist = f"the job defines {listing(known)}" if known else "define it with `CREATE STREAM`"
+        qualified = "write `database.table` for a table of the catalog"
+        self._report(
+            "sql-unknown-name", f"the job defines no stream or view `{table.last}`", table.span,
+            help=did_you_mean(table.last, known) or (exist, qualified),
+        )  # fmt: skip
+
+    def _columns(self, save: SaveStream, defined: Sequence[Column]) -> None:
+        """Check the listed columns and the partition columns of a statement against those of its stream."""
+        if defined:
+            names = [column.name.text for column in defined]
+            for column in save.columns:
+                self._column(column.name, names, f"the stream `{save.table.last}`")
+        columns = [column.name.text for column in save.columns or defined]
+        if not columns or not save.partitioned_on:
+            return
+        whose = f"the stream `{save.table.last}`" if not save.columns else "the list of columns"
+        missing = [self._column(column, columns, whose) for column in save.partitioned_on]
+        if not any(missing) and len(save.partitioned_on) >= len(columns):
+            self._report(
+                "sql-partition", "the rows are partitioned on all their columns", save.partitioned_on[-1].span,
+                help=("at least one column must remain for the files",),
+            )  # fmt: skip
+
+    def _column(self, column: Word, known: Sequence[str], whose: str) -> bool:
+        """Report a column that does not exist; return whether it was reported."""
+        if not column.known or column.text.lower() in {name.lower() for name in known}:
+            return False
+        self._report(
+            "sql-unknown-name", f"{whose} has no column `{column.text}`", column.span,
+            help=did_you_mean(column.text, known) or (f"its columns are {listing(known)}",),
+        )  # fmt: skip
+        return True
+
+    # Sources
+
+    def _source(self, stream: CreateStream) -> None:
+        source = self._provider(stream.provider, self._providers.sources, "source")
+        if source is None:
+            return
+        provider = stream.provider.plain
+        if source.columns == "required" and not stream.columns:
+            self._report(
+                "sql-provider", f"the columns of a stream from `{provider}` must be listed", stream.name.span,
+                help=(f"write `CREATE STREAM {stream.name.text} (column type, ...) FROM {provider}`",),
+            )  # fmt: skip
+        if source.columns == "fixed" and stream.columns:
+            self._report(
+                "sql-provider", f"a stream from `{provider}` has fixed columns", stream.columns[0].name.span,
+                help=("remove the list of columns",),
+            )  # fmt: skip
+        self._source_options(stream, source)
+
+    def _source_options(self, stream: CreateStream, source: StreamSource) -> None:
+        provider = stream.provider.plain
+        options = {option.key.text.lower(): option for option in stream.options}
+        every = tuple(name for names in source.required for name in names) + (source.options or ())
+        known = {name.lower() for name in every}
+        unknown = [option for key, option in options.items() if key not in known and option.key.known]
+        unknown = [each for each in unknown if not each.key.text.lower().startswith(source.prefixes or ("\0",))]
+        claimed: set[str] = set()
+        for names in source.required:
+            present = [options[name.lower()] for name in names if name.lower() in options]
+            if len(present) > 1:
+                self._report(
+                    "sql-option", f"the options {listing(option.key.text for option in present)} exclude each other",
+                    present[1].key.span, also=(Label(present[0].key.span, "the other option"),),
+                    help=("remove one of them",),
+                )  # fmt: skip
+            misspelt = [option for option in unknown if near(option.key.text, names)]
+            if not present and misspelt:
+                claimed.add(misspelt[0].key.text)
+                self._unknown_option(misspelt[0], f"the source `{provider}`", names)
+            elif not present:
+                self._report(
+                    "sql-option", f"a stream from `{provider}` requires the option {alternatives(names)}",
+                    stream.provider.span, help=(f"add `OPTIONS ('{names[0]}' = '...')`",),
+                )  # fmt: skip
+        if source.options is not None:
+            for option in unknown:
+                if option.key.text not in claimed:
+                    self._unknown_option(option, f"the source `{provider}`", every)
+
+    def _unknown_option(self, option: Option, whose: str, known: Iterable[str]) -> None:
+        known = tuple(known)
+        self._report(
+            "sql-option", f"{whose} has no option `{option.key.text}`", option.key.span,
+            help=did_you_mean(option.key.text, known) or (f"its options are {listing(known)}",),
+        )  # fmt: skip
+
+    # Queries
+
+    def _query(self, save: SaveStream) -> Query:
+        name = save.query_name
+        if name.known:
+            self._query_name(name, explicit=save.query is not None)
+        sink = self._provider(save.provider, self._providers.sinks, "sink")
+        output_mode = save.output_mode.text if save.output_mode is not None else "append"
+        options, retry, checkpoint, pool = self._sorted_options(save, sink)
+        if sink is not None:
+            self._sink(save, sink)
+        return Query(
+            name=name.text,
+            statement=save,
+            sink=save.provider.plain.lower(),
+            output_mode=output_mode,
+            trigger=save.trigger.trigger if save.trigger is not None else None,
+            options=options,
+            retry=tuple(retry),
+            checkpoint=checkpoint,
+            pool=pool.value.text if pool is not None else None,
+        )
+
+    def _query_name(self, name: Word, *, explicit: bool) -> None:
+        fault = ""
+        if not QUERY_NAME.fullmatch(name.text) or ".." in name.text:
+            fault = "use letters, digits, `-`, `_` and single `.`, with a letter or digit first"
+        elif len(name.text) > _LONGEST_QUERY_NAME:
+            fault = f"use at most {_LONGEST_QUERY_NAME} characters"
+        if fault:
+            derived = () if explicit else ("name the query with `IDENTIFIED BY`",)
+            self._report("sql-query-name", f"invalid query name `{name.text}`", name.span, help=(fault, *derived))
+
+    def _provider(self, name: Name, known: Mapping[str, T], kind: str) -> T | None:
+        """Return the provider of a name; None if it is not known, which is reported unless it is a class."""
+        if not name.known or name.plain.lower() in known:
+            return known.get(name.plain.lower())
+        if kind == "sink" or len(name.parts) == 1:
+            self._report(
+                "sql-provider", f"there is no {kind} `{name.plain}`", name.span,
+                help=did_you_mean(name.plain.lower(), known) or (f"available: {listing(sorted(known))}",),
+            )  # fmt: skip
+        return None
+
+    def _sorted_options(
+        self, save: SaveStream, sink: SinkTraits | None
+    ) -> tuple[dict[str, Option], list[Option], Option | None, Option | None]:
+        """Return the options of the sink by the names that it gives them, of restarts, of the checkpoint and of the
+        scheduler pool."""
+        options: dict[str, Option] = {}
+        retry: list[Option] = []
+        checkpoint = pool = None
+        names = _names(sink) if sink is not None else {}
+        for option in save.options:
+            key = option.key.text
+            if key.lower().startswith(RETRY_OPTIONS):
+                retry.append(option)
+            elif key.lower() == CHECKPOINT_LOCATION:
+                checkpoint = option
+            elif key.lower() == POOL:
+                pool = option
+            else:
+                name = names.get(_plain(key), key)
+                if name in options:
+                    self._report(
+                        "sql-duplicate", f"`{options[name].key.text}` and `{key}` are the same option", option.key.span,
+                        also=(Label(options[name].key.span, "first written here"),), help=("remove one of them",),
+                    )  # fmt: skip
+                options[name] = option
+        if checkpoint is not None and checkpoint.value.known and not checkpoint.value.text.strip():
+            self._report("sql-option", "the option `checkpointLocation` is empty", checkpoint.value.span)
+        return options, retry, checkpoint, pool
+
+    def _sink(self, save: SaveStream, sink: SinkTraits) -> None:
+        provider = save.provider.plain
+        mode = save.output_mode
+        if (mode is None or mode.known) and (mode.text if mode else "append") not in sink.output_modes:
+            modes = tuple(each.upper() for each in sink.output_modes)
+            shown = (mode.text if mode else "append").upper()
+            self._report(
+                "sql-output-mode", f"the sink `{provider}` does not support the output mode `{shown}`",
+                mode.span if mode is not None else save.provider.span,
+                help=(f"write `OUTPUT MODE` with {alternatives(modes)}",),
+            )  # fmt: skip
+        if save.partitioned_on and not sink.partitioning:
+            self._report(
+                "sql-partition", f"the sink `{provider}` cannot partition its output", save.partitioned_on[0].span,
+                help=("remove `PARTITIONED ON`",),
+            )  # fmt: skip
+
+    def _distinct_queries(self, queries: Sequence[Query]) -> None:
+        """Check that query names are different without case: each query has a directory of its name."""
+        first: dict[str, Query] = {}
+        for query in queries:
+            earlier = first.setdefault(query.name.lower(), query)
+            if earlier is query or not query.statement.query_name.known:
+                continue
+            name, known = query.statement.query_name, earlier.statement.query_name
+            helps = ["name one of the queries with `IDENTIFIED BY`"]
+            if query.statement.query is None and query.sink != earlier.sink and query.statement.provider.known:
+                helps = [f"write `IDENTIFIED BY {query.name}_{query.statement.provider.parts[-1].text.lower()}`"]
+            self._report(
+                "sql-query-clash", f"duplicate query name `{name.text}`", name.span,
+                also=(Label(known.span, "first used here"),), help=helps,
+            )  # fmt: skip
+
+    def _distinct_directories(self, queries: Sequence[Query]) -> None:
+        """Check that no two queries keep their checkpoint, or write their files, in the same place."""
+        checkpoints = [query.checkpoint for query in queries if query.checkpoint is not None]
+        self._distinct_paths("checkpoint directories", checkpoints, "or omit `checkpointLocation`")
+        outputs = [
+            query.options[name.name]
+            for query in queries
+            if (sink := self._providers.sinks.get(query.sink)) is not None
+            for name in sink.options
+            if name.type is ParameterType.PATH and name.name in query.options
+        ]
+        self._distinct_paths("output directories", outputs, "or save the union of both streams")
+
+    def _distinct_paths(self, noun: str, options: Iterable[Option], otherwise: str) -> None:
+        paths = [(normal_path(option.value.text), option) for option in options if option.value.known]
+        for (first, earlier), (second, later) in combinations(paths, 2):
+            nested = second.startswith(f"{first.rstrip('/')}/") or first.startswith(f"{second.rstrip('/')}/")
+            if first == second or nested:
+                self._report(
+                    "sql-directory-clash", f"two queries have {'the same' if first == second else 'nested'} {noun}",
+                    later.value.span, also=(Label(earlier.value.span, "the other query"),),
+                    help=(f"give each query a directory of its own, {otherwise}",),
+                )  # fmt: skip
+
+    def _report(
+        self, code: str, headline: str, at: Span, *, also: Iterable[Label] = (), causes: Iterable[str] = (),
+        help: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        self.findings.append(finding(code, headline, at, also=also, causes=causes, help=help))
+
+
+def _names(sink: SinkTraits) -> dict[str, str]:
+    """Return a sink's options by their notations: Spark's `maxRecordsPerFile` is `max-records-per-file`."""
+    return {_plain(option.name): option.name for option in sink.options}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]", "", name).lower()

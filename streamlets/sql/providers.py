@@ -1,0 +1,70 @@
+"""The providers of SQL jobs: the registered sinks, and Spark's sources of streams.
+
+Source: Spark's guide to structured streaming ("Input sources"), and the options that each source of Spark reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from blueprint.catalog import SinkTraits
+from blueprint.sql.registry import Providers, StreamSource
+from streamlets.egress.base import SinkType
+from streamlets.egress.registry import SINKS
+
+_ALIASES = {"console": "terminal"}
+"""PSTL's names of sinks."""
+
+_FILES = StreamSource(columns="required", required=(("path",),))
+
+SOURCES = {
+    "rate": StreamSource(columns="fixed", options=("rowsPerSecond", "rampUpTime", "numPartitions")),
+    "rate-micro-batch": StreamSource(
+        columns="fixed",
+        required=(("rowsPerBatch",),),
+        options=("numPartitions", "startTimestamp", "advanceMillisPerBatch"),
+    ),
+    "socket": StreamSource(columns="fixed", required=(("host",), ("port",)), options=("includeTimestamp",)),
+    "kafka": StreamSource(
+        columns="fixed",
+        required=(("kafka.bootstrap.servers",), ("subscribe", "subscribePattern", "assign")),
+        options=(
+            "startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy",
+            "endingOffsets", "failOnDataLoss", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
+            "fetchOffset.retryIntervalMs", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay",
+            "minPartitions", "maxRecordsPerPartition", "groupIdPrefix", "includeHeaders",
+        ),
+        prefixes=("kafka.",),
+    ),
+    "text": StreamSource(columns="optional", required=(("path",),)),
+    **dict.fromkeys(("parquet", "orc", "json", "csv", "xml", "avro"), _FILES),
+    "delta": StreamSource(columns="fixed"),
+}  # fmt: skip
+"""Spark's sources of streams by the names of their providers."""
+
+
+def providers() -> Providers:
+    """Return what is available on this machine."""
+    return Providers(sinks=SinkNames(), sources=SOURCES)
+
+
+class SinkNames(Mapping[str, SinkTraits]):
+    """The traits of the available sinks; each is looked up when it is asked for."""
+
+    def __getitem__(self, name: str) -> SinkTraits:
+        return sink_of(name).traits
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({*SINKS, *_ALIASES})
+
+    def __len__(self) -> int:
+        return len({*SINKS, *_ALIASES})
+
+
+def sink_of(name: str) -> SinkType:
+    """Return the sink that a job names in lower case.
+
+    Raises:
+        KeyError: there is no such sink.
+        PluginError: the package of the sink is broken.
+    """
+    return SINKS[_ALIASES.get(name, name)]

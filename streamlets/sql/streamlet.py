@@ -1,0 +1,177 @@
+"""`streamlets.Sql`: a streamlet whose queries are SQL statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from blueprint.diagnostics import Diagnostic
+from blueprint.hocon.paths import PathFault, read_path
+from blueprint.hocon.source import Source
+from blueprint.hocon.values import ObjectValue, Scalar, Value
+from streamlets.api.context import StreamingWrite
+from streamlets.api.errors import StreamletError
+from streamlets.api.logic import SparkStreamletLogic
+from streamlets.api.parameters import ObjectParameter, StringParameter
+from streamlets.api.streamlet import SparkStreamlet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from blueprint.sql.job import Job, Query
+    from blueprint.sql.statements import CreateStream, SparkSql
+    from blueprint.sql.tokens import Variables
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+class Sql(SparkStreamlet):
+    """Runs SQL statements: `CREATE STREAM`, temporary views in Spark SQL, and `SAVE STREAM`.
+
+    A job file is an application of one such streamlet: `flow run job.sql`.
+    """
+
+    statements = StringParameter("The statements, each of which ends with `;`")
+    variables = ObjectParameter("The values of `${...}` in the statements", default={})
+
+    def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
+        """Return the mistakes in the statements, each at its place in the text."""
+        from blueprint.sql.embedded import EmbeddedSource
+
+        statements, variables = parameters[self.statements.key], parameters.get(self.variables.key)
+        assert isinstance(statements, Scalar)  # it is a valid string
+        fields = variables.fields.items() if isinstance(variables, ObjectValue) else ()
+        values = {key: value.text for key, value in fields if isinstance(value, Scalar)}
+        return read_job(EmbeddedSource(statements), _by_path(values))[1]
+
+    class Logic(SparkStreamletLogic["Sql"]):
+        """The queries of the `SAVE STREAM` statements."""
+
+        def build_streaming_queries(self) -> list[StreamingWrite]:
+            """Define streams and views in the order of the statements, then return a query for each `SAVE STREAM`.
+
+            Raises:
+                StreamletError: a statement is not valid, or saves a table that is not a stream.
+            """
+            job = self._job()
+            for definition in job.definitions:
+                self._define(definition)
+            return [self._query(query) for query in job.queries]
+
+        def _job(self) -> Job:
+            values = {key: _text(value) for key, value in self.value(self.streamlet.variables).items()}
+            job, findings = read_job(Source("statements", self.value(self.streamlet.statements)), _by_path(values))
+            for mistake in findings:
+                raise StreamletError(mistake.headline, code=mistake.code)
+            return job
+
+        def _define(self, definition: CreateStream | SparkSql) -> None:
+            from blueprint.sql.literals import name_text
+            from blueprint.sql.statements import CreateStream
+
+            if isinstance(definition, CreateStream):
+                self._stream(definition).createOrReplaceTempView(name_text(definition.name.text))
+                return
+            text = definition.text
+            if (definition.defines or definition.function) and not definition.replaces:
+                text = f"CREATE OR REPLACE{text[len('CREATE') :]}"  # it runs again at each restart of a query
+            self.session.sql(text)
+
+        def _stream(self, stream: CreateStream) -> DataFrame:
+            from blueprint.sql.literals import name_text
+
+            options = {option.key.text: option.value.text for option in stream.options}
+            for key, value in options.items():
+                if key.lower() == "path" and not _URI.match(value):
+                    options[key] = str(self.context.path(value))
+            columns = ", ".join(f"{name_text(column.name.text)} {column.type}" for column in stream.columns)
+            return self.source(
+                _source_name(stream.name.text),
+                format=stream.provider.plain,
+                schema=columns or None,
+                options=dict(options),
+            )
+
+        def _query(self, query: Query) -> StreamingWrite:
+            from blueprint.settings.sinks import sink_options
+            from streamlets.egress.base import SinkQuery
+            from streamlets.egress.sink import open_sink
+            from streamlets.sql.providers import sink_of
+
+            sink, context = sink_of(query.sink), self.context
+            written = {name: option.value.text for name, option in query.options.items()}
+            sink_query = SinkQuery(
+                name=f"{context.streamlet_ref}.{query.name}",
+                streamlet=context.streamlet_ref,
+                query=query.name,
+                options=sink_options(sink.traits, written, context.folder),
+                partition_by=tuple(column.text for column in query.statement.partitioned_on),
+                output_mode=query.output_mode,
+                application=str(context.state),
+                on_batch=context.on_batch,
+                report=context.print_line,
+            )
+            opened = open_sink(sink, self._rows(query), sink_query)
+            for option in query.retry:
+                opened.writer.option(option.key.text, option.value.text)
+            return self.query(query.name, opened.writer, query.trigger, record=opened.record)
+
+        def _rows(self, query: Query) -> DataFrame:
+            """Return the rows of the table that a statement saves, with the columns that it lists."""
+            from blueprint.sql.literals import name_text
+
+            table = query.statement.table
+            rows = self.session.table(table.text) if len(table.parts) == 1 else self._catalog_table(query)
+            listed = [name_text(column.name.text) for column in query.statement.columns]
+            return rows.select(*listed) if listed else rows
+
+        def _catalog_table(self, query: Query) -> DataFrame:
+            """Return a table of the catalog as a stream, whose source has a name as those of streams have."""
+            from streamlets.api.building import SOURCE_EVOLUTION
+
+            table, reader = query.statement.table, self.session.readStream
+            if self.session.conf.get(SOURCE_EVOLUTION, "false") == "true":
+                reader = reader.name(_source_name(table.plain))
+            return reader.table(table.text)
+
+
+def read_job(source: Source, variables: Variables) -> tuple[Job, tuple[Diagnostic, ...]]:
+    """Read statements, and return the job and its mistakes.
+
+    Arguments:
+        source: the statements.
+        variables: the values of their variables.
+    """
+    from blueprint.settings.job_options import option_findings
+    from blueprint.sql.checking import check_job
+    from blueprint.sql.job import Job
+    from blueprint.sql.parser import parse
+    from streamlets.sql.providers import providers
+
+    script = parse(source, variables)
+    if script.findings:  # the checks would report their consequences
+        return Job((), ()), script.findings
+    available = providers()
+    job, findings = check_job(script.statements, available, source.span(0, len(source.text)))
+    return job, (*findings, *option_findings(job, available.sinks))
+
+
+def _by_path(values: Mapping[str, str]) -> Variables:
+    return dict(_paths(values))
+
+
+def _paths(values: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    for key, value in values.items():
+        path = read_path(key, 0)
+        if not isinstance(path, PathFault):
+            yield tuple(segment.key for segment in path[0]), value
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _source_name(name: str) -> str:
+    """Return the name of a source in checkpoints, which has letters, digits and `_` only."""
+    return re.sub(r"[^A-Za-z0-9_]", lambda character: f"_{ord(character[0]):x}_", name)
