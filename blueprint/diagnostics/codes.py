@@ -141,7 +141,6 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "sql-directory-clash": Code(_ERROR, "two queries of a job have the same directory for checkpoints or files"),
         "sql-provider": Code(_ERROR, "a source or sink of a job does not exist, or cannot be used like this"),
         "sql-option": Code(_ERROR, "an option of a source, a sink or a restart is unknown, missing or invalid"),
-        "sql-output-mode": Code(_ERROR, "a sink does not support the output mode of a query"),
         "sql-partition": Code(_ERROR, "the rows of a query cannot be partitioned like this"),
         "sql-job": Code(_ERROR, "a job saves nothing, has a command, or has an invalid name"),
     },

@@ -15,6 +15,7 @@ from blueprint.spelling import alternatives, did_you_mean, listing, near
 from blueprint.sql.job import CHECKPOINT_LOCATION, POOL, Job, Query, defined_name, normal_path
 from blueprint.sql.registry import Providers, StreamSource
 from blueprint.sql.statements import (
+    OUTPUT_MODES,
     Column,
     CreateStream,
     Name,
@@ -226,7 +227,7 @@ class _Checks:
         if name.known:
             self._query_name(name, explicit=save.query is not None)
         sink = self._provider(save.provider, self._providers.sinks, "sink")
-        output_mode = save.output_mode.text if save.output_mode is not None else "append"
+        mode = save.output_mode.text if save.output_mode is not None else "append"
         options, retry, checkpoint, pool = self._sorted_options(save, sink)
         if sink is not None:
             self._sink(save, sink)
@@ -234,12 +235,12 @@ class _Checks:
             name=name.text,
             statement=save,
             sink=save.provider.plain.lower(),
-            output_mode=output_mode,
+            output_mode=next((known for known in OUTPUT_MODES if known == mode), "append"),
             trigger=save.trigger.trigger if save.trigger is not None else None,
             options=options,
             retry=tuple(retry),
             checkpoint=checkpoint,
-            pool=pool.value.text if pool is not None else None,
+            pool=pool,
         )
 
     def _query_name(self, name: Word, *, explicit: bool) -> None:
@@ -299,7 +300,7 @@ class _Checks:
             modes = tuple(each.upper() for each in sink.output_modes)
             shown = (mode.text if mode else "append").upper()
             self._report(
-                "sql-output-mode", f"the sink `{provider}` does not support the output mode `{shown}`",
+                "sql-provider", f"the sink `{provider}` does not support the output mode `{shown}`",
                 mode.span if mode is not None else save.provider.span,
                 help=(f"write `OUTPUT MODE` with {alternatives(modes)}",),
             )  # fmt: skip
@@ -328,7 +329,7 @@ class _Checks:
     def _distinct_directories(self, queries: Sequence[Query]) -> None:
         """Check that no two queries keep their checkpoint, or write their files, in the same place."""
         checkpoints = [query.checkpoint for query in queries if query.checkpoint is not None]
-        self._distinct_paths("checkpoint directories", checkpoints, "or omit `checkpointLocation`")
+        self._distinct_paths("checkpoint", checkpoints, "or omit `checkpointLocation`")
         outputs = [
             query.options[name.name]
             for query in queries
@@ -336,16 +337,17 @@ class _Checks:
             for name in sink.options
             if name.type is ParameterType.PATH and name.name in query.options
         ]
-        self._distinct_paths("output directories", outputs, "or save the union of both streams")
+        self._distinct_paths("output", outputs, "or save the union of both streams")
 
-    def _distinct_paths(self, noun: str, options: Iterable[Option], otherwise: str) -> None:
+    def _distinct_paths(self, purpose: str, options: Iterable[Option], otherwise: str) -> None:
         paths = [(normal_path(option.value.text), option) for option in options if option.value.known]
         for (first, earlier), (second, later) in combinations(paths, 2):
             nested = second.startswith(f"{first.rstrip('/')}/") or first.startswith(f"{second.rstrip('/')}/")
             if first == second or nested:
+                directories = f"the same {purpose} directory" if first == second else f"nested {purpose} directories"
                 self._report(
-                    "sql-directory-clash", f"two queries have {'the same' if first == second else 'nested'} {noun}",
-                    later.value.span, also=(Label(earlier.value.span, "the other query"),),
+                    "sql-directory-clash", f"two queries have {directories}", later.value.span,
+                    also=(Label(earlier.value.span, "the other query"),),
                     help=(f"give each query a directory of its own, {otherwise}",),
                 )  # fmt: skip
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from blueprint.catalog import OutputMode
 from blueprint.plan import Trigger
 from blueprint.sql.statements import CreateStream, Option, SaveStream, SparkSql, Word
 
@@ -30,18 +31,18 @@ class Query:
         options: the options of the sink, by the names that the sink gives them.
         retry: the options `pstl.retry.*`.
         checkpoint: the option with an explicit directory of the checkpoint; None for the usual one.
-        pool: the scheduler pool of its batches; None for Spark's default.
+        pool: the option with the scheduler pool of its batches; None for Spark's default.
     """
 
     name: str
     statement: SaveStream
     sink: str
-    output_mode: str
+    output_mode: OutputMode
     trigger: Trigger | None
     options: Mapping[str, Option]
     retry: tuple[Option, ...]
     checkpoint: Option | None
-    pool: str | None
+    pool: Option | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +73,6 @@ def defined_name(definition: CreateStream | SparkSql) -> Word | None:
     if isinstance(definition, CreateStream):
         return definition.name
     return definition.defines.parts[-1] if definition.defines is not None else None
-
-
-def checkpoint_directory(base: str, job: str, query: str) -> str:
-    """Return the directory of a query's checkpoint by PSTL's convention: `base/job/query`.
-
-    Arguments:
-        base: the setting `spark.sql.streaming.checkpointLocation`.
-        job: the name of the job.
-        query: the name of the query.
-    """
-    return posixpath.join(base, job, query)
 
 
 def normal_path(path: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
+from blueprint.catalog import OutputMode
 from blueprint.diagnostics import Span
 from blueprint.plan import Trigger
 from blueprint.sql.literals import name_text
 
-OutputMode = Literal["append", "complete", "update"]
 OUTPUT_MODES: tuple[OutputMode, ...] = ("append", "complete", "update")
 
 

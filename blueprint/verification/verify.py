@@ -29,6 +29,7 @@ from blueprint.settings.secrets import Secrets, secrets_in
 from blueprint.settings.tree import configured
 from blueprint.settings.unread_settings import unread_findings
 from blueprint.settings.values import topic_settings
+from blueprint.sql.source import source_at
 from blueprint.verification.buildable import buildable
 from blueprint.verification.descriptors import describe, with_dead_letters, with_topic_schemas
 from blueprint.verification.garbage_collection import without_garbage_collection
@@ -97,8 +98,8 @@ def verify(
     A user's mistake is a finding and never raises.
 
     Arguments:
-        source: the blueprint: the path of its file (`.conf`, `.yaml`, `.yml`, `.json`, or `.sql` for a job), or another source, such as a
-            text.
+        source: the blueprint: the path of its file (`.conf`, `.yaml`, `.yml`, `.json`, or `.sql` for a job), or another
+            source, such as a text.
         catalog: describes streamlets and channels.
         conf_files: files of settings, later ones win.
         arguments: `key=value` settings, which win over files.

@@ -5,8 +5,12 @@ Source: Spark's guide to structured streaming ("Input sources"), and the options
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Mapping
+
 from blueprint.catalog import SinkTraits
+from blueprint.diagnostics import Diagnostic, finding
+from blueprint.sql.job import Job
 from blueprint.sql.registry import Providers, StreamSource
 from streamlets.egress.base import SinkType
 from streamlets.egress.registry import SINKS
@@ -68,3 +72,16 @@ def sink_of(name: str) -> SinkType:
         PluginError: the package of the sink is broken.
     """
     return SINKS[_ALIASES.get(name, name)]
+
+
+def missing_packages(job: Job) -> Iterator[Diagnostic]:
+    """Yield a finding for each query whose sink requires a package that is not installed."""
+    for query in job.queries:
+        traits = SinkNames().get(query.sink)
+        if traits is not None and traits.package and importlib.util.find_spec(traits.package) is None:
+            yield finding(
+                "sql-provider",
+                f"the sink `{traits.name}` requires the package `{traits.package}`, which is not installed",
+                query.statement.provider.span,
+                help=(f"run `pip install '{traits.install}'`",),
+            )

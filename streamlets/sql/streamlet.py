@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from blueprint.diagnostics import Diagnostic
+from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.source import Source
 from blueprint.hocon.values import ObjectValue, Scalar, Value
@@ -15,6 +15,7 @@ from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import ObjectParameter, StringParameter
 from streamlets.api.streamlet import SparkStreamlet
+from streamlets.plugins import PluginError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -147,14 +148,33 @@ def read_job(source: Source, variables: Variables) -> tuple[Job, tuple[Diagnosti
     from blueprint.sql.checking import check_job
     from blueprint.sql.job import Job
     from blueprint.sql.parser import parse
-    from streamlets.sql.providers import providers
+    from streamlets.sql.providers import missing_packages, providers
 
     script = parse(source, variables)
     if script.findings:  # the checks would report their consequences
         return Job((), ()), script.findings
-    available = providers()
-    job, findings = check_job(script.statements, available, source.span(0, len(source.text)))
-    return job, (*findings, *option_findings(job, available.sinks))
+    available, text = providers(), source.span(0, len(source.text))
+    try:
+        job, findings = check_job(script.statements, available, text)
+    except PluginError as error:
+        return Job((), ()), (finding("sql-provider", str(error), text),)
+    return job, (*findings, *missing_packages(job), *_refused_options(job), *option_findings(job, available.sinks))
+
+
+def _refused_options(job: Job) -> Iterator[Diagnostic]:
+    """Yield a finding for each option of PSTL that a run could not honour: ignoring it would lose the position of the
+    query, or starve other queries."""
+    for query in job.queries:
+        if query.checkpoint is not None:
+            yield finding(
+                "sql-option",
+                "a query of a job keeps its checkpoint in the state directory of the application",
+                query.checkpoint.key.span,
+                help=("remove the option, and choose the state directory with `flow run --state-dir`",),
+            )
+        if query.pool is not None:
+            help = ("remove the option; streamlets in processes of their own do not share a scheduler",)
+            yield finding("sql-option", "scheduler pools are not supported", query.pool.key.span, help=help)
 
 
 def _by_path(values: Mapping[str, str]) -> Variables:

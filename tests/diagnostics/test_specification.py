@@ -52,7 +52,7 @@ def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, logic: Log
     for name, text in case.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    named = (name for name in ("blueprint.conf", "blueprint.yaml") if name in case.files)
+    named = (name for name in ("blueprint.conf", "blueprint.yaml", "job.sql") if name in case.files)
     verification = verify(
         next(named, "blueprint.conf"), catalog=ProjectCatalog(), conf_files=case.conf, arguments=case.arguments,
         environment={}, working_directory=folder, logic=logic,

@@ -16,10 +16,11 @@ from blueprint.sql.parser import parse
 from blueprint.sql.registry import Providers, StreamSource
 from blueprint.sql.rendering import render
 from blueprint.sql.statements import SaveStream, Statement
+from blueprint.sql.tokens import Variables
 from streamlets.egress.registry import SINKS
 
 DOCUMENT = Path(__file__).parent / "statements.md"
-VARIABLES = {("dir",): "/data", ("n",): "5", ("mode",): "update", ("quote",): "it's"}
+VARIABLES: Variables = {("dir",): "/data", ("n",): "5", ("mode",): "update", ("quote",): "it's"}
 INLETS = ("foo", "bar")
 _BLOCK = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
