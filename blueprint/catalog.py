@@ -252,7 +252,55 @@ class TopicProblem:
     about: Literal["value", "key"] = "value"
 
 
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """What Spark needs on its class path to use a channel.
+
+    Arguments:
+        packages: sets of Maven coordinates of which any one will do, the best one first; `{spark}` stands for the
+            version of PySpark.
+        jars: the artifacts, by name, that must be among the jars of a user who provides them without Maven.
+    """
+
+    packages: tuple[tuple[str, ...], ...]
+    jars: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkArtifacts:
+    """The artifacts that the settings of an application name.
+
+    Arguments:
+        packages: Maven coordinates; one of an artifact that a connector has replaces that.
+        jars: absolute paths of jars, and of directories of jars.
+        ivy_settings: the settings file of Apache Ivy, for repositories other than Maven Central; "" for none.
+    """
+
+    packages: tuple[str, ...] = ()
+    jars: tuple[str, ...] = ()
+    ivy_settings: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetRequirement:
+    """Something that a channel needs and this machine does not have.
+
+    Arguments:
+        path: the key, below `flow`, of the setting that is wrong; empty if none is.
+        message: one sentence without a full stop.
+        help: what to do, one sentence.
+    """
+
+    path: tuple[str, ...]
+    message: str
+    help: str
+
+
 def _no_problems(topic: TopicSettings) -> Iterable[TopicProblem]:
+    return ()
+
+
+def _nothing_unmet(artifacts: SparkArtifacts) -> Iterable[UnmetRequirement]:
     return ()
 
 
@@ -274,6 +322,8 @@ class ChannelTraits:
             channel has one location.
         problems: yields what is wrong with the settings of a topic, apart from unknown settings and wrong types.
         exactly_once: whether a batch of a query that is written again after a failure appears in a topic once.
+        connector: what Spark needs to use the channel; None for nothing.
+        unmet: yields what the channel needs and this machine does not have, without a network.
     """
 
     name: str
@@ -283,6 +333,8 @@ class ChannelTraits:
     location: Callable[[TopicSettings], str] = _one_location
     problems: Callable[[TopicSettings], Iterable[TopicProblem]] = _no_problems
     exactly_once: bool = True
+    connector: Connector | None = None
+    unmet: Callable[[SparkArtifacts], Iterable[UnmetRequirement]] = _nothing_unmet
 
 
 OutputMode = Literal["append", "update", "complete"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from blueprint.avro.model import Contract
-from blueprint.catalog import StreamletDescriptor
+from blueprint.catalog import SparkArtifacts, StreamletDescriptor
 from blueprint.quantities import Duration
 
 
@@ -174,6 +174,7 @@ class ApplicationPlan:
         spark: the Spark settings of the whole application (`flow.runtimes.spark`).
         isolation: the isolation unless the command line overrides it.
         state_access: who may read the state directory.
+        artifacts: the packages and jars for Spark that the settings name.
     """
 
     name: str
@@ -184,6 +185,7 @@ class ApplicationPlan:
     spark: Mapping[str, str]
     isolation: Isolation = "none"
     state_access: Access = "owner"
+    artifacts: SparkArtifacts = field(default_factory=SparkArtifacts)
 
     def streamlet(self, ref: str) -> StreamletPlan:
         """Return the streamlet `ref`.

@@ -46,6 +46,7 @@ class Structure(enum.Enum):
     TRIGGER = "`available-now`, or an object with `processing-time` or `real-time`"
     OPTIONS = "an object of single values"
     OBJECT = "an object"
+    STRINGS = "a list of strings"
     SCHEMA = "a schema: the path of an `.avsc` file, or Avro or DDL text"
 
     @property

@@ -135,6 +135,9 @@ def _type_error(value: Value, type: SettingType) -> str | None:
         return None if isinstance(value, ObjectValue) else ""
     if type is Structure.SCHEMA and isinstance(value, ObjectValue):
         return None
+    if type is Structure.STRINGS:
+        items = value.items if isinstance(value, ListValue) else ()
+        return None if isinstance(value, ListValue) and all(_type_error(item, STRING) is None for item in items) else ""
     if not isinstance(value, Scalar) or value.value is None:
         return ""
     codec = type if isinstance(type, Codec) else STRING

@@ -38,6 +38,7 @@ ISOLATION: Codec[Isolation] = choice("none", "process")
 ACCESS: Codec[Access] = choice("owner", "group")
 
 _TRIGGER, _OPTIONS, _OBJECT, _SCHEMA = Structure.TRIGGER, Structure.OPTIONS, Structure.OBJECT, Structure.SCHEMA
+_STRINGS = Structure.STRINGS
 
 _RETRY = (
     Setting("retry.enabled", BOOLEAN, "Whether a failed unit is restarted.", "true"),
@@ -68,6 +69,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("isolation", ISOLATION, "Whether streamlets share one Spark, or have a process each.", "none"),
     Setting("state-access", ACCESS, "Who may read the state directory of the application.", "owner"),
     Setting("runtimes.spark", _OPTIONS, "Spark settings of the whole application; the prefix `spark.` is optional."),
+    Setting("spark.packages", _STRINGS, "Maven packages for Spark: `group:artifact:version`."),
+    Setting("spark.jars", _STRINGS, "Jars and directories of jars for Spark."),
     Setting("verify.rules.<code>", LEVEL, "The level of findings with the code in `flow verify`."),
     *_scoped(
         Scope.STREAMLET,

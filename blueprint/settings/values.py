@@ -6,10 +6,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
-from blueprint.catalog import ChannelTraits, TopicSettings
+from blueprint.catalog import ChannelTraits, SparkArtifacts, TopicSettings
 from blueprint.diagnostics import Span
-from blueprint.hocon.values import ObjectValue, Scalar, Value, is_null, plain, span_of
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, plain, span_of
 from blueprint.plan import (
     STUCK_AFTER,
     Access,
@@ -24,6 +25,7 @@ from blueprint.quantities import Duration
 from blueprint.setting import Scope, Setting
 from blueprint.setting_types import BOOLEAN, DURATION, POSITIVE, STRING, Codec, Structure
 from blueprint.settings.known_settings import channel_settings
+from blueprint.settings.parameters import path_start
 from blueprint.settings.retry import RetryOptionError, is_option, option, retry_codec
 from blueprint.settings.secrets import Secret
 from blueprint.settings.table import ACCESS, ISOLATION, SETTINGS, STARTING, Starting
@@ -165,6 +167,26 @@ def state_access(flow: ObjectValue) -> Access:
 def spark_settings(flow: ObjectValue) -> dict[str, str]:
     """Return the Spark settings of the whole application."""
     return _spark(flow.get("runtimes", "spark"))
+
+
+def spark_artifacts(flow: ObjectValue, folder: Path) -> SparkArtifacts:
+    """Return the packages and jars for Spark.
+
+    Arguments:
+        flow: the `flow` section over the blocks of the blueprint.
+        folder: the blueprint's directory.
+    """
+    return SparkArtifacts(
+        packages=tuple(text for text, _ in _strings(flow.get("spark", "packages"))),
+        jars=tuple(str(path_start(item, folder) / text) for text, item in _strings(flow.get("spark", "jars"))),
+        ivy_settings=spark_settings(flow).get("spark.jars.ivySettings", ""),
+    )
+
+
+def _strings(value: Value | None) -> Iterator[tuple[str, Value]]:
+    for item in value.items if isinstance(value, ListValue) else ():
+        if (text := STRING.value(item)) is not None:
+            yield text, item
 
 
 def spark_places(flow: ObjectValue, ref: str) -> dict[str, Span]:

@@ -20,6 +20,7 @@ from blueprint.settings.values import (
     inlet_settings,
     isolation,
     port_options,
+    spark_artifacts,
     spark_settings,
     state_access,
     streamlet_settings,
@@ -43,6 +44,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
         spark=spark_settings(draft.settings),
         isolation=isolation(draft.settings),
         state_access=state_access(draft.settings),
+        artifacts=spark_artifacts(draft.settings, folder),
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from blueprint.catalog import Connector, SparkArtifacts
+from blueprint.hocon import shown_name
 from streamlets.artifacts.maven import (
     ArtifactError,
     Coordinate,
@@ -17,35 +18,6 @@ from streamlets.artifacts.maven import (
 )
 
 _SPARK_CORE = "spark-core_2.13"
-
-
-@dataclass(frozen=True, slots=True)
-class Connector:
-    """What Spark needs on its class path to use a channel.
-
-    Arguments:
-        packages: sets of Maven coordinates of which any one will do, the best one first; `{spark}` stands for the
-            version of PySpark.
-        jars: the artifacts, by name, that must be among the jars of a user who provides them without Maven.
-    """
-
-    packages: tuple[tuple[str, ...], ...]
-    jars: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SparkArtifacts:
-    """The artifacts that the settings of an application name.
-
-    Arguments:
-        packages: Maven coordinates; one of an artifact that a connector has replaces that.
-        jars: jars, and directories of jars.
-        ivy_settings: the settings file of Apache Ivy, for repositories other than Maven Central.
-    """
-
-    packages: tuple[str, ...] = ()
-    jars: tuple[Path, ...] = ()
-    ivy_settings: Path | None = None
 
 
 def jars_of(connectors: Iterable[Connector], artifacts: SparkArtifacts) -> tuple[Path, ...]:
@@ -81,18 +53,20 @@ def _jars(connectors: Iterable[Connector], artifacts: SparkArtifacts, *, may_fet
     return tuple((jars | own).values())
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
+def _files(paths: Iterable[str]) -> Iterator[Path]:
     """Yield jars, and those in directories.
 
     Raises:
         ArtifactError: a path does not exist, or a directory has no jars.
     """
-    for path in paths:
+    for path in map(Path, paths):
         jars = sorted(path.glob("*.jar")) if path.is_dir() else [path] if path.is_file() else []
         if not jars:
             found = "the directory has no jars" if path.is_dir() else "the file does not exist"
             raise ArtifactError(
-                f"`flow.spark.jars` has {path}, but {found}", "correct the path, or copy the jars there"
+                f"`flow.spark.jars` names {shown_name(path)}, but {found}",
+                "correct the path, or copy the jars there",
+                setting="jars",
             )
         yield from jars
 
@@ -108,6 +82,7 @@ def _provides(own: Mapping[str, Path], connector: Connector) -> bool:
         raise ArtifactError(
             f"`flow.spark.jars` has only some of the jars of a connector; {', '.join(missing)} are missing",
             "add them to the directory, or remove the others: then all of them are fetched from Maven",
+            setting="jars",
         )
     return not missing
 
@@ -116,7 +91,7 @@ def _coordinate(text: str) -> Coordinate:
     try:
         return Coordinate.parse(text)
     except ValueError as error:
-        raise ArtifactError(str(error), "correct it in `flow.spark.packages`") from None
+        raise ArtifactError(str(error), "correct the coordinate", setting="packages") from None
 
 
 def _replaced(names: Sequence[str], packages: Mapping[tuple[str, str], Coordinate]) -> tuple[Coordinate, ...]:
@@ -131,7 +106,7 @@ def _first_cached(sets: Iterable[Sequence[Coordinate]]) -> tuple[Path, ...] | No
     return next((jars for packages in sets if (jars := cached(packages, provided=provided)) is not None), None)
 
 
-def _first_fetched(sets: Sequence[Sequence[Coordinate]], ivy_settings: Path | None) -> tuple[Path, ...]:
+def _first_fetched(sets: Sequence[Sequence[Coordinate]], ivy_settings: str) -> tuple[Path, ...]:
     """Fetch the first of some sets of packages that the repository has.
 
     Raises:
@@ -140,7 +115,7 @@ def _first_fetched(sets: Sequence[Sequence[Coordinate]], ivy_settings: Path | No
     unknown: list[UnknownArtifactError] = []
     for packages in sets:
         try:
-            return fetch(packages, provided=spark_jars(), ivy_settings=ivy_settings)
+            return fetch(packages, provided=spark_jars(), ivy_settings=Path(ivy_settings) if ivy_settings else None)
         except UnknownArtifactError as error:
             unknown.append(error)
     raise unknown[0]

@@ -29,11 +29,12 @@ _MISSING = re.compile(r"^\t\t:: (\S+)#(\S+);(\S+?): (.+)$", re.MULTILINE)
 
 
 class ArtifactError(Exception):
-    """Artifacts cannot be had; `help` is what to do about it."""
+    """Artifacts cannot be had; `help` is what to do about it, `setting` the setting of `flow.spark` that is wrong."""
 
-    def __init__(self, message: str, help: str) -> None:
+    def __init__(self, message: str, help: str, *, setting: str = "") -> None:
         super().__init__(message)
         self.help = help
+        self.setting = setting
 
 
 class RepositoryUnreachableError(ArtifactError):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamlets.artifacts.connectors import SparkArtifacts, jars_of
+from blueprint.catalog import SparkArtifacts
+from streamlets.artifacts.connectors import jars_of
 from streamlets.artifacts.maven import RepositoryUnreachableError
 from streamlets.channels.kafka.connector import CONNECTOR
 from streamlets.testkit.session import start_session

@@ -53,6 +53,7 @@ RULES: tuple[Rule, ...] = (
     topics.misspelt_topic_settings,
     topics.two_clusters,
     topics.problems_of_channels,
+    topics.requirements_of_channels,
     cycles.cycles,
     cycles.unknown_stops,
     cycles.needless_stops,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 from blueprint.catalog import TopicProblem, TopicSettings
 from blueprint.diagnostics import Diagnostic, FixKind, Label, Span, finding
@@ -12,6 +13,7 @@ from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
 from blueprint.settings.checks import setting_findings
+from blueprint.settings.values import spark_artifacts
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import is_half, missing_links
 
@@ -172,6 +174,21 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
             if (problem.code, problem.message, span) not in reported:
                 reported.add((problem.code, problem.message, span))
                 yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)
+
+
+def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:
+    """This machine has what the channels of the topics need; reported once for each channel."""
+    if any(setting_findings(draft.settings, draft.known)):
+        return
+    artifacts = spark_artifacts(draft.settings, Path(draft.blueprint.folder))
+    first: dict[str, str] = {}
+    for id, facts in draft.topics.items():
+        first.setdefault(facts.channel, id)
+    for channel in sorted(first.keys() & draft.channels.keys()):
+        for lack in draft.channels[channel].unmet(artifacts):
+            value = draft.settings.get(*lack.path) if lack.path else None
+            place = span_of(value) if value is not None else draft.topic_span(first[channel], "channel")
+            yield finding("channel-requirement", lack.message, place, help=(lack.help,))
 
 
 def _place(draft: Draft, topic: TopicSettings, problem: TopicProblem) -> Span | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamlets.artifacts.connectors import Connector
+from blueprint.catalog import Connector
 
 _SPARK = "org.apache.spark"
 

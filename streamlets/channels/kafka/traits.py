@@ -16,6 +16,8 @@ from streamlets.channels.kafka.cluster import (
     cluster_options,
     own_servers,
 )
+from streamlets.channels.kafka.connector import CONNECTOR
+from streamlets.channels.kafka.requirements import unmet
 from streamlets.channels.kafka.settings import CLUSTER_SETTINGS, SETTINGS
 
 CHANNEL = "kafka"
@@ -141,5 +143,7 @@ TRAITS = ChannelTraits(
     settings=(*SETTINGS, *CLUSTER_SETTINGS),
     location=location,
     problems=problems,
+    connector=CONNECTOR,
+    unmet=unmet,
 )
 """The traits of the kafka channel."""

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan
+from streamlets.artifacts.connectors import jars_of
+from streamlets.artifacts.maven import ArtifactError
+from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, held_rows
 from streamlets.runner.events.model import CheckpointRepaired, SparkStarting, SparkUp, UnitHeld, UnitId
@@ -20,11 +23,12 @@ from streamlets.runner.units.site import Site
 from streamlets.runner.units.units import Log, QueryUnit, StreamletUnit
 from streamlets.spark import launch
 from streamlets.spark.listener import QueryListener
-from streamlets.spark.session import Spark
+from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan
 
 # The number of concurrent builds and starts; more would only queue up in the JVM.
 _WORKERS = 4
+_JARS = "spark.jars"
 
 
 class Driver:
@@ -136,16 +140,33 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
 
     Arguments:
         master: Spark's master; None for this machine.
+
+    Raises:
+        SessionError: the jars for Spark cannot be had.
     """
     folder = Path(plan.folder).absolute()
+    jars = [jar for jar in (plan.spark.get(_JARS, ""), *map(str, connector_jars(plan))) if jar]
     return SessionPlan(
         application=plan.name,
         logs=state.logs.absolute(),
         scratch=state.scratch.absolute(),
         master=master,
         python_path=(str(folder), str(folder / "src")),
-        settings=plan.spark,
+        settings={**plan.spark, _JARS: ",".join(jars)} if jars else plan.spark,
     )
+
+
+def connector_jars(plan: ApplicationPlan) -> tuple[Path, ...]:
+    """Return the jars that Spark needs for the channels of an application; those that are missing are fetched.
+
+    Raises:
+        SessionError: they cannot be had.
+    """
+    traits = [CHANNEL_TYPES[name].traits for name in sorted({topic.channel for topic in plan.topics})]
+    try:
+        return jars_of((each.connector for each in traits if each.connector is not None), plan.artifacts)
+    except ArtifactError as error:
+        raise SessionError(str(error), error.help) from None
 
 
 def _repair_reporter(ref: str, report: Callable[[Fact], None]) -> Callable[[str, str], None]:

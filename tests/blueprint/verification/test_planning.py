@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.avro.dead_letters import dead_letter_contract
-from blueprint.catalog import ParameterDescriptor, ParameterType, VolumeMountDescriptor
+from blueprint.catalog import ParameterDescriptor, ParameterType, SparkArtifacts, VolumeMountDescriptor
 from blueprint.plan import ApplicationPlan, AvailableNow, ProcessingTime, RealTime, Retry
 from blueprint.quantities import Duration
 from blueprint.verification.verify import Verification, verify
@@ -195,6 +195,18 @@ def test_spark_settings_and_the_rest(app: Application) -> None:
     assert sensors.volume_mounts == {"tables": str(app.folder / "data")}
     assert (sensors.source_evolution, archive.source_evolution) == (False, True)
     assert pickle.loads(pickle.dumps(plan)) == plan, "other processes receive the plan"
+
+
+def test_packages_and_jars_for_spark(app: Application) -> None:
+    """Relative paths of jars start at the directory of the file that sets them."""
+    settings = (
+        'flow.spark { packages = ["g:a:1"], jars = [lib, /opt/x.jar] }, flow.runtimes.spark.jars.ivySettings = i.xml'
+    )
+    artifacts = app.plan(TWO, ONE_TOPIC, more=settings).artifacts
+    assert artifacts == SparkArtifacts(("g:a:1",), (str(app.folder / "lib"), "/opt/x.jar"), "i.xml")
+    (app.folder / "conf").mkdir()
+    artifacts = app.plan(TWO, ONE_TOPIC, **{"conf/more.conf": "flow.spark.jars = [lib]"}).artifacts
+    assert artifacts == SparkArtifacts((), (str(app.folder / "conf" / "lib"),))
 
 
 def test_a_mount_has_its_declared_path_by_default(app: Application) -> None:
