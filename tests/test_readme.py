@@ -92,3 +92,20 @@ def test_links_of_the_readme_exist() -> None:
     """Each link to a file has a target."""
     for target in re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8")):
         assert target.startswith("http") or (REPOSITORY / target).exists(), target
+
+
+def test_the_code_of_the_page_on_graphs_runs(tmp_path: Path) -> None:
+    """The graph is read from the file that `flow graph` wrote, and built from a verification."""
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    (tmp_path / "flights.graphml").write_text(
+        flow("graph", "examples/flights", "--format", "graphml", cwd=tmp_path), encoding="utf-8"
+    )
+    page = (REPOSITORY / "docs" / "graph.md").read_text(encoding="utf-8")
+    code = "".join(text for language, _, text in BLOCK.findall(page) if language == "python")
+    result = subprocess.run(
+        [sys.executable, "-c", f"{code}\nprint(sorted(streamlets))"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.stderr == ""
+    assert "Node(kind='streamlet', name='splitter')" in result.stdout
+    assert "'streamlet splitter'" in result.stdout

@@ -62,7 +62,7 @@ class ApplicationGraph:
     edges: tuple[Edge, ...]
 
     def networkx(self) -> nx.MultiDiGraph[Node]:
-
+        """Return the graph for networkx. Nodes are `Node`s; the attribute `edge` of each edge is its `Edge`."""
         import networkx as nx
 
         graph: nx.MultiDiGraph[Node] = nx.MultiDiGraph()

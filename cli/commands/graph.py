@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @application_arguments
 @click.option(
-    "--format", "form", type=click.Choice(["terminal", "mermaid", "dot", "json"]), default="terminal",
+    "--format", "form", type=click.Choice(["terminal", "mermaid", "dot", "graphml", "json"]), default="terminal",
     show_default=True, help="The output format: a drawing for the terminal, or a description for other tools.",
 )  # fmt: skip
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with the characters -, | and + only.")
@@ -41,9 +41,11 @@ def graph(arguments: Sequence[str], conf: Sequence[str], form: str, ascii_only: 
     picture = picture_of(verification)
     if picture.nodes:
         click.echo(
-            {"mermaid": render.mermaid, "dot": render.dot, "json": render.json}[form](picture)
-            if form != "terminal"
-            else render.terminal(picture, width=_columns(), ascii_only=ascii_only or not _draws_boxes())
+            render.terminal(picture, width=_columns(), ascii_only=ascii_only or not _draws_boxes())
+            if form == "terminal"
+            else {"mermaid": render.mermaid, "dot": render.dot, "graphml": render.graphml, "json": render.json}[form](
+                picture
+            )
         )
     raise SystemExit(exit_code(app, verification))
 

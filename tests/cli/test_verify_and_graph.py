@@ -65,7 +65,7 @@ def test_findings_as_annotations(flow: Flow, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_graph_in_every_format(flow: Flow) -> None:
     """Each format names every streamlet and topic."""
-    for form in ("terminal", "mermaid", "dot", "json"):
+    for form in ("terminal", "mermaid", "dot", "graphml", "json"):
         result = flow("graph", SENSORS, "--format", form)
         assert result.code == 0
         for name in ("sensors", "readings", "average", "averages", "console"):

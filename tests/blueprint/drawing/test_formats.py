@@ -1,11 +1,14 @@
-"""Mermaid, DOT, JSON and the terminal: names with special characters, ports, faults, wide drawings."""
+"""Mermaid, DOT, GraphML, JSON and the terminal: names with special characters, ports, faults, wide drawings."""
 
 from __future__ import annotations
 
 import json as json_module
 import re
+from typing import Any
 
-from blueprint.drawing import Edge, Node, Picture, dot, json, mermaid, terminal
+import networkx as nx
+
+from blueprint.drawing import Edge, Node, Picture, dot, graphml, json, mermaid, terminal
 
 PICTURE = Picture(
     "app",
@@ -33,6 +36,18 @@ def test_dot_quotes_names() -> None:
     assert '"s a" [label="say \\"hi\\" <b>", shape=box, color=red, style=dashed, tooltip="x.A"]' in text
     assert '"t t" -> "s b" [headlabel="in"]' in text
     assert text.count("{") == text.count("}") == 1
+
+
+def test_graphml_is_read_by_networkx() -> None:
+    """The graph has all nodes and parallel edges with their attributes, whatever characters names have."""
+    odd = Node("s c", "streamlet", "c\x00\x1b\ud800é")
+    parallel = (*PICTURE.edges, Edge("t t", "s b", "again"))
+    graph: nx.MultiDiGraph[Any] = nx.parse_graphml(graphml(Picture("app", (*PICTURE.nodes, odd), parallel)))
+    assert graph.graph["name"] == "app"
+    assert graph.nodes["s a"] == {"kind": "streamlet", "name": 'say "hi" <b>', "detail": "x.A", "faulty": "true"}
+    assert graph.nodes["s c"]["name"] == "c\ufffd\ufffd\ufffdé"
+    edges = [(source, target, data["port"]) for source, target, data in graph.edges(data=True)]
+    assert edges == [("s a", "t t", "out"), ("t t", "s b", "in"), ("t t", "s b", "again")]
 
 
 def test_json_holds_the_whole_picture() -> None:
