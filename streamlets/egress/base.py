@@ -7,12 +7,12 @@ An author of a sink implements `SinkType`; the streamlet `Sink`, verification, t
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from blueprint.catalog import OutputMode, SinkTraits
+from blueprint.catalog import OutputMode, ParameterProblem, SinkTraits
 from streamlets.batches import BatchRecord, BatchWritten
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class SinkQuery:
         options: the typed values of the sink's options by name, with defaults; paths are absolute.
         partition_by: the partition columns.
         output_mode: the output mode of the query.
+        folder: the directory of the blueprint, in which a path that is part of another option starts.
         application: the absolute path of the state directory, which distinguishes the application from others.
         on_batch: takes what a batch has written; None if nobody counts.
         report: shows a message to the people who watch the run; may be called from any thread.
@@ -43,6 +44,7 @@ class SinkQuery:
     options: Mapping[str, object]
     partition_by: tuple[str, ...] = ()
     output_mode: OutputMode = "append"
+    folder: Path = Path()
     application: str = ""
     on_batch: Callable[[BatchWritten], None] | None = None
     report: Callable[[str], None] = print
@@ -127,6 +129,14 @@ class SinkType(abc.ABC):
             options: the typed values of its options.
         """
         return None
+
+    def option_problems(self, options: Mapping[str, object]) -> Iterable[ParameterProblem]:
+        """Return the problems of options that the traits cannot express; the path of a problem is `options` and a name.
+
+        Arguments:
+            options: the typed values of its options, which agree with the traits.
+        """
+        return ()
 
     def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
         """Yield why the sink cannot write columns.

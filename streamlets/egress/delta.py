@@ -9,7 +9,6 @@ sink keeps the name of the application that writes, and the staged files.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from blueprint.catalog import ParameterType, SinkOption, SinkTraits
 from streamlets.batches import execute, query_id
 from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter, column_names
-from streamlets.egress.errors import DuplicateKeysError, ExistingFilesError, SinkError, TableMismatchError
+from streamlets.egress.errors import ExistingFilesError, SinkError, TableMismatchError
+from streamlets.egress.staging import (
+    EXISTING,
+    KEYS,
+    SEQUENCE_BY,
+    check_unique,
+    last_of_each_key,
+    missing_columns,
+    staged,
+)
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
     from deltalake import DeltaTable, Schema
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 _RECORD = "_streamlets"
@@ -46,24 +54,9 @@ class DeltaSink(SinkType):
                 type=ParameterType.PATH,
                 required=True,
             ),
-            SinkOption(
-                name="existing",
-                description="whether to append to a table that this sink wrote with an earlier checkpoint",
-                default="fail",
-                choices=("fail", "append"),
-            ),
-            SinkOption(
-                name="keys",
-                description="the columns, separated by commas, whose values identify the row that a record replaces",
-                required_for=("update",),
-                output_modes=("append", "update"),
-            ),
-            SinkOption(
-                name="sequence-by",
-                description="the column that orders the records of a row; a record with a smaller value is ignored",
-                needs="keys",
-                output_modes=("append", "update"),
-            ),
+            EXISTING,
+            KEYS,
+            SEQUENCE_BY,
         ),
         output_modes=("append", "update", "complete"),
         partitioning=True,
@@ -83,10 +76,7 @@ class DeltaSink(SinkType):
     def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
         """Yield why the table cannot have these columns, keys and partitions."""
         yield from super().column_problems(columns, query)
-        for option in ("keys", "sequence-by"):
-            for name in column_names(str(query.options.get(option, ""))):
-                if name not in columns.names:
-                    yield f"`{option}` has `{name}`, which is not a column of the schema"
+        yield from missing_columns(columns.names, query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +108,7 @@ class DeltaBatches:
             SinkError: the table cannot be written, or the directory has other files; nothing was written.
             ExistingFilesError: the sink wrote to the table with an earlier checkpoint.
             TableMismatchError: the table has other columns than the records.
-            DuplicateKeysError: records of the batch have the same keys, and nothing orders them.
+            KeysError: records of the batch have the same keys, and nothing orders them.
         """
         from deltalake.exceptions import DeltaError
 
@@ -177,19 +167,12 @@ class DeltaBatches:
         self._claimed = id
 
     def _write(self, rows: DataFrame, id: str, batch: int) -> None:
-        import pyarrow.dataset as ds
-
-        staged = self.root / _RECORD / self.query.name / id / "staged"
-        shutil.rmtree(staged, ignore_errors=True)  # of an attempt that was not committed
-        rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        self._latest(rows).write.parquet(f"file:{staged}")
-        crash_point("after-data-files")
-        records = ds.dataset(sorted(map(str, staged.glob("part-*"))), format="parquet")
-        count = records.count_rows()
-        if count or self.query.output_mode == "complete":
-            self.commit(records, id, batch)
-        crash_point("after-topic-commit")
-        shutil.rmtree(staged, ignore_errors=True)
+        latest = last_of_each_key(rows, self.keys, self._sequence)
+        with staged(latest, self.root / _RECORD / self.query.name / id / "staged") as records:
+            count = records.count_rows()
+            if count or self.query.output_mode == "complete":
+                self.commit(records, id, batch)
+            crash_point("after-topic-commit")
         self.query.written(batch, count)
 
     def commit(self, records: ds.Dataset, id: str, batch: int) -> None:
@@ -202,7 +185,7 @@ class DeltaBatches:
 
         Raises:
             TableMismatchError: as for a call.
-            DuplicateKeysError: as for a call.
+            KeysError: as for a call.
         """
         from deltalake import CommitProperties, Transaction, write_deltalake
 
@@ -216,7 +199,8 @@ class DeltaBatches:
             mode: Literal["append", "overwrite"] = "overwrite" if self.query.output_mode == "complete" else "append"
             write_deltalake(table, reader, mode=mode, commit_properties=commit)
             return
-        self._check_keys(records)
+        if not self._sequence:
+            check_unique(self.query.name, records, self.keys)
         same = " AND ".join(f"(new.`{key}` IS NOT DISTINCT FROM old.`{key}`)" for key in self.keys)
         merge = table.merge(reader, same, source_alias="new", target_alias="old", commit_properties=commit)
         order = self._sequence
@@ -249,37 +233,9 @@ class DeltaBatches:
         if problems:
             raise TableMismatchError(f"{self.query.name}: the table `{self.root}` {'; it '.join(problems)}")
 
-    def _check_keys(self, records: ds.Dataset) -> None:
-        if self._sequence:
-            return
-        keys = records.to_table(columns=list(self.keys))
-        repeated = keys.num_rows - keys.group_by(list(self.keys)).aggregate([]).num_rows
-        if repeated:
-            raise DuplicateKeysError(
-                f"{self.query.name}: {repeated:,} records of the batch have the keys of another one; set "
-                "`options.sequence-by` to the column that orders them"
-            )
-
     @property
     def _sequence(self) -> str:
         return str(self.query.options.get("sequence-by", ""))
-
-    def _latest(self, rows: DataFrame) -> DataFrame:
-        """Return the record with the largest value of `sequence-by` for each key."""
-        if not self._sequence:
-            return rows
-        from pyspark.sql import Window
-        from pyspark.sql import functions as F
-
-        of_key = Window.partitionBy(*map(_column, self.keys)).orderBy(_column(self._sequence).desc_nulls_last())
-        number = "_number_of_record"
-        return rows.withColumn(number, F.row_number().over(of_key)).where(f"{number} = 1").drop(number)
-
-
-def _column(name: str) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.col(f"`{name}`")
 
 
 def _types(schema: Schema) -> dict[str, str]:

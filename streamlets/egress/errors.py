@@ -18,5 +18,5 @@ class TableMismatchError(SinkError):
     """The columns or partitions of a table are not those of the records."""
 
 
-class DuplicateKeysError(SinkError):
-    """Several records of a batch have the same keys, and no column orders them."""
+class KeysError(SinkError):
+    """The keys of the records in a batch do not identify rows."""

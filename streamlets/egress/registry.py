@@ -20,6 +20,7 @@ SINKS: Mapping[str, SinkType] = Plugins(
         "json": "streamlets.egress.files.type:JsonSink",
         "csv": "streamlets.egress.files.type:CsvSink",
         "delta": "streamlets.egress.delta:DeltaSink",
+        "jdbc": "streamlets.egress.jdbc.type:JdbcSink",
         "terminal": "streamlets.egress.terminal:TerminalSink",
     },
     requires=("traits", "open", "files"),

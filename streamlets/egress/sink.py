@@ -57,7 +57,9 @@ class Sink(SparkStreamlet):
             message = f"the sink `{traits.name}` requires the package `{traits.package}`, which is not installed"
             yield ParameterProblem((self.to.key,), message, (f"run `pip install '{traits.install}'`",))
         columns = column_names(values[self.partition_by.key])
-        yield from sink_problems(traits, values[self.options.key], partition_by=columns)
+        options = values[self.options.key]
+        problems = list(sink_problems(traits, options, partition_by=columns))
+        yield from problems or sink.option_problems(sink_options(traits, options))
 
     def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
         """Return the directories that the sink writes."""
@@ -82,6 +84,7 @@ class Sink(SparkStreamlet):
                 query="sink",
                 options=sink_options(sink.traits, self.value(me.options), context.folder),
                 partition_by=column_names(self.value(me.partition_by)),
+                folder=context.folder,
                 application=str(context.state),
                 on_batch=context.on_batch,
                 report=context.print_line,

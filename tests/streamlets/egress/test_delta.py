@@ -20,10 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from blueprint.settings.sinks import sink_problems
 from streamlets import Sink
-from streamlets.egress import SINKS, SinkQuery
-from streamlets.egress import delta as module
+from streamlets.egress import SINKS, SinkQuery, delta, staging
 from streamlets.egress.delta import DeltaBatches
-from streamlets.egress.errors import DuplicateKeysError, SinkError, TableMismatchError
+from streamlets.egress.errors import KeysError, SinkError, TableMismatchError
 from streamlets.storage.crash import VARIABLE
 from streamlets.testkit import Testkit
 from tests.streamlets.egress.applications import numbers_application
@@ -91,7 +90,7 @@ def test_repeated_keys_without_an_order_are_rejected(table: Path) -> None:
     """Nothing is written, because it is not known which of the records is the last."""
     writer = batches(table, keys="id, value")
     writer.commit(records((1, 1, "a"), (1, 1, "b")), "q", 0)
-    with pytest.raises(DuplicateKeysError, match=r"2 records of the batch have the keys of another one"):
+    with pytest.raises(KeysError, match=r"2 records of the batch have the keys of another one"):
         writer.commit(records((1, 2, "a"), (1, 3, "a"), (1, 4, "a"), (2, 1, "a")), "q", 1)
     assert rows_of(table) == [(1, 1, "a"), (1, 1, "b")]
 
@@ -230,7 +229,8 @@ def test_a_power_cut_at_any_point(bench: Bench, point: str, monkeypatch: pytest.
 
     bench.put(*range(50))
     with monkeypatch.context() as patch:
-        patch.setattr(module, "crash_point", cut)
+        patch.setattr(delta, "crash_point", cut)
+        patch.setattr(staging, "crash_point", cut)
         with pytest.raises(StreamingQueryException, match=point):
             bench.run(lambda rows: rows.repartition(3), partition_by=("odd",))
     committed = point != "after-data-files"
@@ -257,7 +257,7 @@ def test_counts_by_key_are_updated_once(bench: Bench, monkeypatch: pytest.Monkey
     bench.run(count, "update", keys="odd")
     bench.put(5)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "crash_point", cut)
+        patch.setattr(delta, "crash_point", cut)
         with pytest.raises(StreamingQueryException):
             bench.run(count, "update", keys="odd")
     assert rows_of(bench.table) == [(0, 1), (1, 3)]

@@ -1,0 +1,1 @@
+"""The sink `jdbc`: a table of a database, which each batch changes once, in one transaction."""

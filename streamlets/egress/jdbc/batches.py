@@ -1,0 +1,200 @@
+"""The batches of the sink `jdbc`: rows to a temporary table, then changes of the target and the number of the batch in
+one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamlets.batches import execute, query_id
+from streamlets.egress.base import SinkQuery, column_names
+from streamlets.egress.errors import ExistingFilesError, KeysError, SinkError
+from streamlets.egress.jdbc.databases import Database, listed, quoted, quoted_column
+from streamlets.egress.staging import check_unique, last_of_each_key, staged
+from streamlets.storage.crash import crash_point
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    from pyspark.sql import DataFrame
+
+DELETED = "_streamlets_deleted"
+"""The column of the staged records that is true if the row with their keys is deleted."""
+
+LOG = "streamlets_batches"
+"""The table with the last batch of each query, in the same database."""
+
+_STAGED = "streamlets_batch"
+
+
+@dataclass(frozen=True, slots=True)
+class JdbcBatches:
+    """The function of the sink's `foreachBatch`, and the record of its batches.
+
+    Arguments:
+        query: the query and its options.
+        database: the database.
+    """
+
+    query: SinkQuery
+    database: Database
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Write a batch in one transaction, unless the database has it.
+
+        Raises:
+            SinkError: the database does not accept the batch; nothing was written.
+            ExistingFilesError: the sink wrote to the table with an earlier checkpoint.
+            KeysError: records have null as a key, or have the same keys and nothing orders them.
+        """
+        id = query_id(rows)
+        if self.may_have_written(id, batch):
+            execute(rows)
+        else:
+            latest = last_of_each_key(rows, self._keys, self._sequence)
+            directory = Path(self.query.application) / "staging" / self.query.name / id
+            with staged(latest, directory) as records:
+                self.commit(records, id, batch)
+                crash_point("after-topic-commit")
+                self.query.written(batch, records.count_rows())
+        crash_point("before-spark-commit")
+
+    def may_have_written(self, id: str, batch: int) -> bool:
+        """Return whether the database has a batch; True if it cannot be asked."""
+        mark = self.database.mark
+        try:
+            with self.database.transaction() as cursor:
+                self._create_log(cursor)
+                cursor.execute(f"SELECT 1 FROM {LOG} WHERE query = {mark} AND batch >= {mark}", (id, batch))
+                return cursor.fetchone() is not None
+        except self.database.errors:
+            return True
+
+    def commit(self, records: ds.Dataset, id: str, batch: int) -> None:
+        """Write records in one transaction, unless the database has the batch.
+
+        Arguments:
+            records: the records of the batch, with the column `DELETED` if the sink deletes rows.
+            id: the id of the query.
+            batch: the number of the batch.
+
+        Raises:
+            SinkError, ExistingFilesError, KeysError: as for a call.
+        """
+        self._check_keys(records)
+        try:
+            with self.database.transaction() as cursor:
+                self._create_log(cursor)
+                if self._takes(cursor, id, batch):
+                    self._change(cursor, records)
+        except self.database.errors as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise SinkError(
+                f"{self.query.name}: cannot write to the table `{self._table}`: {reason}; no data of this batch was "
+                "written"
+            ) from error
+
+    @property
+    def _table(self) -> str:
+        return str(self.query.options["table"])
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        return column_names(str(self.query.options.get("keys", "")))
+
+    @property
+    def _sequence(self) -> str:
+        return str(self.query.options.get("sequence-by", ""))
+
+    def _create_log(self, cursor: Any) -> None:
+        columns = "query TEXT PRIMARY KEY, sink TEXT, target TEXT, application TEXT, batch BIGINT"
+        cursor.execute(f"CREATE TABLE IF NOT EXISTS {LOG} ({columns})")
+
+    def _takes(self, cursor: Any, id: str, batch: int) -> bool:
+        """Record the batch, and return whether it was not recorded before.
+
+        The row of the query stays locked until the transaction ends, so of two processes only one writes the batch.
+        """
+        mark, name = self.database.mark, self.query.name
+        cursor.execute(f"SELECT 1 FROM {LOG} WHERE query = {mark}", (id,))
+        if cursor.fetchone() is None:
+            self._check_earlier(cursor)
+            values = (id, name, self._table, self.query.application, -1)
+            marks = ", ".join([mark] * len(values))
+            cursor.execute(f"INSERT INTO {LOG} VALUES ({marks}) ON CONFLICT DO NOTHING", values)
+        cursor.execute(
+            f"UPDATE {LOG} SET batch = {mark} WHERE query = {mark} AND batch < {mark} RETURNING batch",
+            (batch, id, batch),
+        )
+        return cursor.fetchone() is not None
+
+    def _check_earlier(self, cursor: Any) -> None:
+        """Refuse to append again what an earlier checkpoint appended; other changes replace their rows."""
+        replaces = bool(self._keys) or self.query.output_mode == "complete"
+        if replaces or self.query.options["existing"] == "append":
+            return
+        mark = self.database.mark
+        cursor.execute(
+            f"SELECT application FROM {LOG} WHERE sink = {mark} AND target = {mark}", (self.query.name, self._table)
+        )
+        earlier = cursor.fetchone()
+        if earlier is not None:
+            other = earlier[0] != self.query.application
+            by = f" in another application (its state directory: `{earlier[0]}`)" if other else ""
+            raise ExistingFilesError(
+                f"{self.query.name}: this sink wrote to the table `{self._table}` with an earlier checkpoint{by}, so "
+                "records would be duplicated; set `options.existing` to `append`, or set another `table`"
+            )
+
+    def _check_keys(self, records: ds.Dataset) -> None:
+        import pyarrow.dataset as ds
+
+        for key in self._keys:
+            if records.count_rows(filter=ds.field(key).is_null()):
+                raise KeysError(f"{self.query.name}: the key `{key}` is null in records of the batch")
+        if self._keys and not self._sequence:
+            check_unique(self.query.name, records, self._keys)
+
+    def _change(self, cursor: Any, records: ds.Dataset) -> None:
+        """Change the table in the running transaction."""
+        table, columns = quoted(self._table), [name for name in records.schema.names if name != DELETED]
+        names = listed(columns)
+        definition = self._definition(records.schema, columns)
+        keys = f", PRIMARY KEY ({listed(self._keys)})" if self._keys else ""
+        cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({definition}{keys})")
+        cursor.execute(f"CREATE TEMPORARY TABLE {_STAGED} ({self._definition(records.schema, records.schema.names)})")
+        self.database.load(cursor, _STAGED, records)
+        if self.query.output_mode == "complete":
+            cursor.execute(f"DELETE FROM {table}")
+        deletes = "delete-when" in self.query.options
+        if deletes:
+            same = " AND ".join(f"new.{key} = old.{key}" for key in map(quoted_column, self._keys))
+            newer = f" AND ({self._newer('new', 'old')})" if self._sequence else ""
+            cursor.execute(
+                f"DELETE FROM {table} AS old WHERE EXISTS "
+                f"(SELECT 1 FROM {_STAGED} AS new WHERE new.{DELETED} AND {same}{newer})"
+            )
+        kept = f"NOT {DELETED}" if deletes else "1 = 1"  # SQLite needs a condition before ON CONFLICT
+        insert = f"INSERT INTO {table} AS old ({names}) SELECT {names} FROM {_STAGED} WHERE {kept}"
+        cursor.execute(insert + self._on_conflict(columns))
+        cursor.execute(f"DROP TABLE {_STAGED}")
+
+    def _on_conflict(self, columns: list[str]) -> str:
+        if not self._keys:
+            return ""
+        values = [quoted_column(name) for name in columns if name not in self._keys]
+        if not values:
+            return f" ON CONFLICT ({listed(self._keys)}) DO NOTHING"
+        changes = ", ".join(f"{name} = excluded.{name}" for name in values)
+        newer = f" WHERE {self._newer('excluded', 'old')}" if self._sequence else ""
+        return f" ON CONFLICT ({listed(self._keys)}) DO UPDATE SET {changes}{newer}"
+
+    def _newer(self, new: str, old: str) -> str:
+        order = quoted_column(self._sequence)
+        return f"{old}.{order} IS NULL OR {new}.{order} >= {old}.{order}"
+
+    def _definition(self, schema: pa.Schema, columns: list[str]) -> str:
+        return ", ".join(
+            f"{quoted_column(name)} {self.database.column_type(schema.field(name).type)}" for name in columns
+        )

@@ -1,0 +1,267 @@
+"""The databases of the sink `jdbc`, each with its own Python driver."""
+
+from __future__ import annotations
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+
+class UrlError(ValueError):
+    """The URL of a database is invalid; the message does not have its secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database(ABC):
+    """A database.
+
+    Arguments:
+        location: what follows the scheme in its URL.
+        user: the name of the user; "" if the URL has it, or none is needed.
+        password: the password; "" likewise.
+        folder: the directory in which the path of a file starts.
+
+    Attributes:
+        package: the Python package of its driver.
+        install: the argument of `pip install` that installs the package.
+        mark: the placeholder of a parameter in SQL.
+        types: the type of a column for a type of Arrow, of which the first that matches is used.
+    """
+
+    location: str
+    user: str = ""
+    password: str = ""
+    folder: Path = Path()
+
+    package: ClassVar[str]
+    install: ClassVar[str] = ""
+    mark: ClassVar[str] = "?"
+    types: ClassVar[dict[str, str]]
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """Connect, begin a transaction, and provide its cursor; commit it unless there is an exception."""
+        with closing(self._connect()) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(self._begin)
+            try:
+                yield cursor
+            except BaseException:
+                cursor.execute("ROLLBACK")
+                raise
+            cursor.execute("COMMIT")
+
+    @property
+    @abstractmethod
+    def errors(self) -> type[Exception]:
+        """The base class of the driver's errors."""
+
+    @property
+    def path(self) -> str:
+        """The path of the file that stores the database."""
+        return str(self.folder.absolute() / Path(self.location.removeprefix("//")).expanduser())
+
+    @abstractmethod
+    def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
+        """Load records into a table with the same columns, in bulk.
+
+        Arguments:
+            cursor: a cursor of the transaction.
+            table: the name of the table.
+            records: the records.
+        """
+
+    def column_type(self, type: pa.DataType) -> str:
+        """Return the type of a column for values of a type of Arrow."""
+        import pyarrow as pa
+
+        if pa.types.is_decimal(type):
+            return self.types["decimal"].format(precision=type.precision, scale=type.scale)
+        if pa.types.is_timestamp(type):
+            return self.types["timestamp" if type.tz is None else "timestamp with zone"]
+        return self.types[str(type)]
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """Return a connection in which each statement is its own transaction unless one was begun."""
+
+    @property
+    def _begin(self) -> str:
+        return "BEGIN"
+
+
+class SQLite(Database):
+    """SQLite; it has no types for dates, times and decimals, which become strings."""
+
+    __slots__ = ()
+    package = "sqlite3"
+    types: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("int8", "int16", "int32", "int64", "bool"), "INTEGER"),
+        **dict.fromkeys(("float", "double"), "REAL"),
+        **dict.fromkeys(("string", "date32[day]", "decimal", "timestamp", "timestamp with zone"), "TEXT"),
+    }
+
+    @property
+    def errors(self) -> type[Exception]:
+        """The base class of the driver's errors."""
+        import sqlite3
+
+        return sqlite3.Error
+
+    def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
+        """Insert the records by one prepared statement."""
+        import pyarrow as pa
+
+        def values(column: pa.Array) -> list[object]:
+            native = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+            native = native or pa.types.is_boolean(column.type) or pa.types.is_string(column.type)
+            return (column if native else column.cast(pa.string())).to_pylist()  # type: ignore[no-any-return]
+
+        marks = ", ".join("?" * len(records.schema))
+        for batch in records.to_batches():
+            rows = zip(*map(values, batch.columns), strict=True)
+            cursor.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    def _connect(self) -> Any:
+        import sqlite3
+
+        return sqlite3.connect(self.path, isolation_level=None, timeout=60.0)
+
+    @property
+    def _begin(self) -> str:
+        return "BEGIN IMMEDIATE"  # a transaction that writes later fails if another has written meanwhile
+
+
+class DuckDB(Database):
+    """DuckDB; only one process can write a file at a time, so the connection is closed after each batch."""
+
+    __slots__ = ()
+    package = "duckdb"
+    install = "streamlets[duckdb]"
+    types: ClassVar[dict[str, str]] = {
+        "int8": "SMALLINT",
+        "int16": "SMALLINT",
+        "int32": "INTEGER",
+        "int64": "BIGINT",
+        "bool": "BOOLEAN",
+        "float": "REAL",
+        "double": "DOUBLE",
+        "string": "VARCHAR",
+        "date32[day]": "DATE",
+        "decimal": "DECIMAL({precision}, {scale})",
+        "timestamp": "TIMESTAMP",
+        "timestamp with zone": "TIMESTAMPTZ",
+    }
+
+    @property
+    def errors(self) -> type[Exception]:
+        """The base class of the driver's errors."""
+        import duckdb
+
+        base: type[Exception] = duckdb.Error
+        return base
+
+    def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
+        """Let DuckDB read the records from Arrow."""
+        cursor.register("streamlets_records", records.scanner().to_reader())
+        cursor.execute(f"INSERT INTO {table} SELECT * FROM streamlets_records")
+        cursor.unregister("streamlets_records")
+
+    def _connect(self) -> Any:
+        import duckdb
+
+        return duckdb.connect(self.path)
+
+
+class PostgreSQL(Database):
+    """PostgreSQL."""
+
+    __slots__ = ()
+    package = "psycopg"
+    install = "streamlets[postgresql]"
+    mark = "%s"
+    types: ClassVar[dict[str, str]] = {
+        "int8": "SMALLINT",
+        "int16": "SMALLINT",
+        "int32": "INTEGER",
+        "int64": "BIGINT",
+        "bool": "BOOLEAN",
+        "float": "REAL",
+        "double": "DOUBLE PRECISION",
+        "string": "TEXT",
+        "date32[day]": "DATE",
+        "decimal": "NUMERIC({precision}, {scale})",
+        "timestamp": "TIMESTAMP",
+        "timestamp with zone": "TIMESTAMPTZ",
+    }
+
+    @property
+    def errors(self) -> type[Exception]:
+        """The base class of the driver's errors."""
+        import psycopg
+
+        base: type[Exception] = psycopg.Error
+        return base
+
+    def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
+        """Copy the records as CSV, in which a string has quotes and null has none."""
+        from pyarrow import csv
+
+        options = csv.WriteOptions(include_header=False, quoting_style="needed")
+        with cursor.copy(f"COPY {table} FROM STDIN (FORMAT csv)") as copy:
+            for batch in records.to_batches():
+                if batch.num_rows:
+                    text = io.BytesIO()
+                    csv.write_csv(batch, text, options)
+                    copy.write(text.getvalue())
+
+    def _connect(self) -> Any:
+        import psycopg
+
+        secrets = {name: value for name, value in (("user", self.user), ("password", self.password)) if value}
+        return psycopg.connect(f"postgresql:{self.location}", autocommit=True, **secrets)
+
+
+_DATABASES: dict[str, Callable[..., Database]] = {"sqlite": SQLite, "duckdb": DuckDB, "postgresql": PostgreSQL}
+
+
+def database(url: str, user: str = "", password: str = "", folder: Path = Path()) -> Database:
+    """Return the database at a URL, such as `postgresql://host/name`, with or without `jdbc:` before it.
+
+    Arguments:
+        url: the URL.
+        user: the name of the user, if the URL does not have it.
+        password: the password, if the URL does not have it.
+        folder: the directory in which the path of a file starts.
+
+    Raises:
+        UrlError: the URL has no scheme, or not that of a known database.
+    """
+    scheme, colon, location = url.removeprefix("jdbc:").partition(":")
+    if not colon or not location:
+        raise UrlError("the URL of a database must have a scheme and a location, such as `postgresql://host/name`")
+    if scheme not in _DATABASES:
+        raise UrlError(f"the URL has the scheme `{scheme}`; use `sqlite`, `duckdb` or `postgresql`")
+    return _DATABASES[scheme](location, user, password, folder)
+
+
+def quoted(name: str) -> str:
+    """Return a name, which may have a schema and a dot before it, as SQL."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the names of columns as a list in SQL."""
+    return ", ".join(map(quoted_column, names))
+
+
+def quoted_column(name: str) -> str:
+    """Return the name of a column as SQL."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,104 @@
+"""Batches as Parquet files of Spark, which the driver of a query writes elsewhere, and the keys of their records."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.catalog import SinkOption
+from streamlets.egress.base import SinkQuery, column_names
+from streamlets.egress.errors import KeysError
+from streamlets.storage.crash import crash_point
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+    from pyspark.sql import Column, DataFrame
+
+
+EXISTING = SinkOption(
+    name="existing",
+    description="whether to append to a table that this sink wrote with an earlier checkpoint",
+    default="fail",
+    choices=("fail", "append"),
+)
+KEYS = SinkOption(
+    name="keys",
+    description="the columns, separated by commas, whose values identify the row that a record replaces",
+    required_for=("update",),
+    output_modes=("append", "update"),
+)
+SEQUENCE_BY = SinkOption(
+    name="sequence-by",
+    description="the column that orders the records of a row; a record with a smaller value is ignored",
+    needs="keys",
+    output_modes=("append", "update"),
+)
+
+
+@contextmanager
+def staged(rows: DataFrame, directory: Path) -> Iterator[ds.Dataset]:
+    """Write the rows of a batch to a directory, provide them, and delete the directory.
+
+    Arguments:
+        rows: the rows.
+        directory: a directory of the query on a file system that all of Spark's machines share. What an earlier attempt
+            left in it is deleted.
+    """
+    import pyarrow.dataset as ds
+
+    shutil.rmtree(directory, ignore_errors=True)
+    rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    rows.write.parquet(f"file:{directory.absolute()}")
+    crash_point("after-data-files")
+    yield ds.dataset(sorted(map(str, directory.glob("part-*"))), format="parquet")
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def missing_columns(columns: Sequence[str], query: SinkQuery) -> Iterator[str]:
+    """Yield which columns in the options `keys` and `sequence-by` of a query do not exist."""
+    for option in ("keys", "sequence-by"):
+        for name in column_names(str(query.options.get(option, ""))):
+            if name not in columns:
+                yield f"`{option}` has `{name}`, which is not a column of the schema"
+
+
+def last_of_each_key(rows: DataFrame, keys: tuple[str, ...], sequence: str) -> DataFrame:
+    """Return the rows with one row for each key: that with the largest value of a column.
+
+    Arguments:
+        rows: the rows of a batch.
+        keys: the columns that identify a row.
+        sequence: the column; "" returns all rows.
+    """
+    if not sequence:
+        return rows
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    of_key = Window.partitionBy(*map(_column, keys)).orderBy(_column(sequence).desc_nulls_last())
+    number = "_streamlets_number"
+    return rows.withColumn(number, F.row_number().over(of_key)).where(f"{number} = 1").drop(number)
+
+
+def check_unique(sink: str, records: ds.Dataset, keys: tuple[str, ...]) -> None:
+    """Check that the records of a batch have different keys; their keys are read into memory.
+
+    Raises:
+        KeysError: several have the same, so it is not known which of them is the last.
+    """
+    values = records.to_table(columns=list(keys))
+    repeated = values.num_rows - values.group_by(list(keys)).aggregate([]).num_rows
+    if repeated:
+        raise KeysError(
+            f"{sink}: {repeated:,} records of the batch have the keys of another one; set `options.sequence-by` to the "
+            "column that orders them"
+        )
+
+
+def _column(name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.col(f"`{name}`")

@@ -1,0 +1,55 @@
+"""What `flow verify` reports about the parameters of `streamlets.Sink`, beyond the options of a sink."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from blueprint.catalog import ParameterProblem
+from streamlets import Sink
+from streamlets.egress import SINKS
+
+
+def problems(to: str, partition_by: str = "", **options: Any) -> list[ParameterProblem]:
+    """Return the problems of parameters."""
+    return list(Sink().check_parameters({"to": to, "partition-by": partition_by, "options": options}))
+
+
+def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The help has the command that installs it. Other packages are not needed."""
+    assert problems("delta", path="out") == []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    (problem,) = problems("delta", path="out")
+    assert problem.path == ("to",)
+    assert problem.message == "the sink `delta` requires the package `deltalake`, which is not installed"
+    assert problem.help == ("run `pip install 'streamlets[delta]'`",)
+    (problem,) = problems("jdbc", url="duckdb:file", table="t")
+    assert problem.path == ("options", "url") and "requires the package `duckdb`" in problem.message
+    assert problems("parquet", path="out") == []
+
+
+def test_the_options_of_a_sink_are_checked_together() -> None:
+    """The sink itself checks its options only when each of them is valid."""
+    (problem,) = problems("jdbc", url="oracle:x", table="t")
+    assert problem.message == "the URL has the scheme `oracle`; use `sqlite`, `duckdb` or `postgresql`"
+    (problem,) = problems("jdbc", url="oracle:x")
+    assert "requires the option `table`" in problem.message
+
+
+def test_a_sink_that_does_not_append_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query of `streamlets.Sink` has the output mode `append`."""
+    sink = SINKS["terminal"]
+    monkeypatch.setattr(type(sink), "traits", replace(sink.traits, output_modes=("complete",)))
+    (problem,) = problems("terminal")
+    assert problem.message == "the sink `terminal` does not accept output mode `append`"
+
+
+@pytest.mark.parametrize("to", ["parquet", "delta"])
+def test_written_directories_are_those_of_paths(to: str) -> None:
+    """A sink without a directory of its own has none."""
+    values = {"to": to, "partition-by": "", "options": {"path": "out"}}
+    assert Sink().written_folders(values) == {("options", "path"): "out"}
+    assert Sink().written_folders({"to": "jdbc", "options": {"url": "sqlite:x"}}) == {}
