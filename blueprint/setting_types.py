@@ -25,10 +25,12 @@ class Codec(Generic[_T_co]):
         expected: what the value must be; completes "must be ...".
         read: returns the value of a text. It raises `ValueError` for any other text; the message is the cause that a
             finding shows, empty where `expected` explains it.
+        choices: all texts that it accepts, if these are few; editors propose them.
     """
 
     expected: str
     read: Callable[[str], _T_co]
+    choices: tuple[str, ...] = ()
 
     def value(self, value: Value | None) -> _T_co | None:
         """Return the value of a setting; None when it is not set, or is invalid, which is reported by the checks."""
@@ -53,6 +55,11 @@ class Structure(enum.Enum):
     def expected(self) -> str:
         """What the value must be."""
         return self.value
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts that it accepts besides objects."""
+        return ("available-now",) if self is Structure.TRIGGER else ()
 
 
 SettingType = Codec[object] | Structure
@@ -110,7 +117,7 @@ def choice(*choices: T) -> Codec[T]:
             raise ValueError
         return by_text[text]
 
-    return Codec(alternatives(by_text), read)
+    return Codec(alternatives(by_text), read, tuple(by_text))
 
 
 STRING = Codec("a string", _read_string)
@@ -118,7 +125,7 @@ LABEL = Codec("a name of up to 63 lower-case letters, digits and `-` inside", _r
 WHOLE = Codec("a whole number from 0", _read_whole)
 POSITIVE = Codec("a whole number from 1", _read_positive)
 NUMBER = Codec("a number from 0", _read_number)
-BOOLEAN = Codec("`true` or `false`", _read_boolean)
+BOOLEAN = Codec("`true` or `false`", _read_boolean, ("true", "false"))
 DURATION = Codec("a duration such as `5 seconds`", duration)
 BACKOFF = Codec("a duration of 10 ms or more, such as `1 second`", backoff)
 SIZE = Codec("a size such as `10 GiB`", memory_size)

@@ -24,6 +24,7 @@ _COMMANDS = {
     "describe": "Write a JSON descriptor of an application, for later comparison.",
     "explain": "Explain a code that `flow verify` reports.",
     "graph": "Draw the graph of an application.",
+    "lsp": "Answer an editor about blueprints (Language Server Protocol).",
     "new": "Create a project that verifies, runs and passes its tests.",
     "pause": "Pause streamlets of a running application.",
     "restart": "Restart streamlets of a running application.",
@@ -42,7 +43,8 @@ _SHARED_MODULES = {"pause": "steering", "restart": "steering", "resume": "steeri
 """The modules of commands that share one; the module of any other command has the command's name."""
 
 _IMPORTING = (
-    "config", "dead-letters replay", "describe", "graph", "run", "streamlets", "topics purge", "upgrade", "verify",
+    "config", "dead-letters replay", "describe", "graph", "lsp", "run", "streamlets", "topics purge", "upgrade",
+    "verify",
 )  # fmt: skip
 """The commands that import the modules of an application."""
 

@@ -60,6 +60,7 @@ class Verification:
         known: the settings that the application may have, as a tree.
         queries: the queries of the streamlets' logic, where it was built.
         changes: the changes against an older descriptor, if the application was compared with one.
+        draft: the application as the rules have checked it; None when a text cannot be read.
     """
 
     blueprint: str
@@ -72,6 +73,7 @@ class Verification:
     known: SettingNode = field(default_factory=SettingNode)
     queries: Queries = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
+    draft: Draft | None = None
 
     @property
     def ok(self) -> bool:
@@ -170,6 +172,7 @@ def verify(
         draft.known,
         built.queries,
         changes,
+        draft,
     )
 
 

@@ -1,0 +1,161 @@
+"""Completion in a blueprint: keys, classes, ports, topics, parameters, settings and their values, with their docs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from lsprotocol import types
+
+from blueprint.catalog import ParameterDescriptor, ParameterType, StreamletDescriptor
+from blueprint.diagnostics.codes import CODES
+from blueprint.model.blueprint import Role
+from blueprint.model.draft import Draft
+from blueprint.setting import Setting, SettingNode
+from blueprint.settings.table import LEVELS
+from cli.lsp.cursor import Cursor
+from cli.lsp.schemas import title
+
+_Kind = types.CompletionItemKind
+_SINK = "streamlets.Sink"
+_BLUEPRINT_KEYS = {
+    "streamlets": "The streamlets by name, each with its class.",
+    "topics": "The topics by id, each with the ports that it joins.",
+    "allow-cycles": "Streamlets that stop cycles, and how.",
+}
+_STREAMLET_KEYS = {"class": "The class of the streamlet, as `module.Class`."}
+_TOPIC_KEYS = {
+    "producers": "The outlets that write the topic, as `streamlet.port`.",
+    "consumers": "The inlets that read the topic, as `streamlet.port`.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A text that can be written at the cursor.
+
+    Arguments:
+        text: what is inserted.
+        kind: what it is.
+        detail: a few words next to it.
+        doc: its documentation, as Markdown.
+        first: whether it is probably meant, so that it is shown before the others.
+    """
+
+    text: str
+    kind: types.CompletionItemKind
+    detail: str = ""
+    doc: str = ""
+    first: bool = False
+
+
+def proposals(cursor: Cursor, draft: Draft, classes: Callable[[], Iterable[str]]) -> Iterator[Proposal]:
+    """Yield what can be written at a cursor, whether or not it begins with what is typed.
+
+    Arguments:
+        cursor: the cursor in the blueprint, or in a file of settings.
+        draft: the application as it was read last.
+        classes: returns the class paths of the project.
+    """
+    match cursor.path, cursor.kind:
+        case (), "key":
+            yield Proposal("blueprint", _Kind.Module, doc="Which streamlets run, and which topics join their ports.")
+            yield Proposal("flow", _Kind.Module, doc="Settings of the application, its streamlets and its topics.")
+        case ("blueprint",), "key":
+            yield from (Proposal(key, _Kind.Module, doc=doc) for key, doc in _BLUEPRINT_KEYS.items())
+        case ("blueprint", "allow-cycles"), "key":
+            yield from _streamlets(draft)
+        case ("blueprint", "streamlets", _) | ("blueprint", "streamlets", _, "class"), "value":
+            yield from (Proposal(path, _Kind.Class) for path in sorted({*classes(), _SINK}))
+        case ("blueprint", "topics", _, "producers"), "item" | "value":
+            yield from _ports(draft, "producer")
+        case ("blueprint", "topics", _, "consumers"), "item" | "value":
+            yield from _ports(draft, "consumer")
+        case ("blueprint", ("streamlets" | "topics") as section, name, *rest), kind:
+            if kind == "key" and not rest:
+                keys = _STREAMLET_KEYS if section == "streamlets" else _TOPIC_KEYS
+                yield from (Proposal(key, _Kind.Property, doc=doc) for key, doc in keys.items())
+            yield from _settings(draft, (section, name, *rest), values=kind != "key")
+        case ("flow", *rest), kind:
+            yield from _settings(draft, tuple(rest), values=kind != "key")
+
+
+def _streamlets(draft: Draft) -> Iterator[Proposal]:
+    for entry in draft.blueprint.streamlets.values():
+        yield Proposal(entry.ref, _Kind.Variable, entry.class_name)
+
+
+def _ports(draft: Draft, role: Role) -> Iterator[Proposal]:
+    unconnected = set(draft.wiring.unconnected)
+    for key, port in draft.wiring.ports.items():
+        if key.role == role:
+            yield Proposal(key.path, _Kind.Interface, title(port.contract), first=key in unconnected)
+
+
+def _settings(draft: Draft, path: tuple[str, ...], *, values: bool) -> Iterator[Proposal]:
+    """Yield the keys below a path of `flow`, or the values of the setting at the path."""
+    match path:
+        case "streamlets", ref, "parameters", *rest:
+            descriptor = draft.descriptor(ref)
+            parameters = descriptor.parameters if descriptor is not None else ()
+            if not rest:
+                yield from map(_parameter, parameters)
+            elif values:
+                yield from (value for each in parameters if [each.key] == rest for value in _parameter_values(each))
+            return
+        case "streamlets", ref, ("inlets" | "outlets") as side if not values:
+            yield from _port_names(draft.descriptor(ref), side)
+            return
+        case "streamlets", ref, "volume-mounts" if not values:
+            descriptor = draft.descriptor(ref)
+            mounts = descriptor.volume_mounts if descriptor is not None else ()
+            yield from (Proposal(mount.name, _Kind.Property, mount.access_mode) for mount in mounts)
+            return
+        case ("streamlets",):
+            yield from _streamlets(draft)
+            return
+        case ("topics",):
+            yield from (Proposal(id, _Kind.Variable) for id in draft.blueprint.topics)
+            return
+        case "verify", "rules":
+            yield from (Proposal(code, _Kind.EnumMember, doc=meaning.meaning) for code, meaning in CODES.items())
+            return
+    node = draft.known.inner(*path)
+    if node is None:
+        return
+    if values:
+        yield from _values(path, node.setting)
+    else:
+        yield from (_setting(key, child) for key, child in node.children.items())
+
+
+def _setting(key: str, node: SettingNode) -> Proposal:
+    if node.setting is None:
+        return Proposal(key, _Kind.Module)
+    default = f"default: {node.setting.default}" if node.setting.default else ""
+    return Proposal(key, _Kind.Property, default, f"{node.setting.doc}\n\nIt must be {node.setting.type.expected}.")
+
+
+def _values(path: tuple[str, ...], setting: Setting | None) -> Iterator[Proposal]:
+    if path[:2] == ("verify", "rules"):
+        yield from (Proposal(level, _Kind.EnumMember) for level in LEVELS)
+    elif setting is not None:
+        yield from (Proposal(choice, _Kind.EnumMember) for choice in setting.type.choices)
+
+
+def _port_names(descriptor: StreamletDescriptor | None, side: str) -> Iterator[Proposal]:
+    if descriptor is not None:
+        for port in descriptor.inlets if side == "inlets" else descriptor.outlets:
+            yield Proposal(port.name, _Kind.Property, title(port.contract))
+
+
+def _parameter(parameter: ParameterDescriptor) -> Proposal:
+    default = f", default: {parameter.default}" if parameter.default is not None else ""
+    return Proposal(
+        parameter.key, _Kind.Property, f"{parameter.type}{default}", parameter.description, parameter.default is None
+    )
+
+
+def _parameter_values(parameter: ParameterDescriptor) -> Iterator[Proposal]:
+    values = ("true", "false") if parameter.type is ParameterType.BOOLEAN else parameter.choices
+    yield from (Proposal(value, _Kind.EnumMember, first=value == parameter.default) for value in values)

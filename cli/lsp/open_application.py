@@ -1,0 +1,92 @@
+"""An application whose files are open in an editor: its latest verification, with the unsaved texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.catalog import LoadFailure, StreamletRequest
+from blueprint.model.blueprint_files import BLUEPRINT_NAMES
+from cli.application import SUFFIXES, Application
+from cli.lsp.schemas import title
+from streamlets.project.catalog import ProjectCatalog
+from streamlets.project.modules import project_at
+
+if TYPE_CHECKING:
+    from blueprint.model.draft import Draft
+    from blueprint.verification.verify import Verification
+
+
+class OpenApplication:
+    """An application in an editor.
+
+    Modules are imported once, and again after a file of the project was saved.
+
+    Attributes:
+        blueprint: the absolute path of the blueprint.
+        verification: the latest one; None before the first.
+        draft: what was read last; the texts may have errors since then.
+        catalog: describes the classes of the project.
+        stale: whether the modules have to be imported again.
+    """
+
+    def __init__(self, blueprint: Path) -> None:
+        """Create an application that is not verified yet.
+
+        Arguments:
+            blueprint: the absolute path of the blueprint.
+        """
+        self.blueprint = blueprint
+        self.verification: Verification | None = None
+        self.draft: Draft | None = None
+        self.catalog = ProjectCatalog()
+        self.stale = False
+
+    def verify(self, texts: Mapping[Path, str]) -> Verification:
+        """Verify the application.
+
+        Arguments:
+            texts: the texts of open files by resolved path.
+        """
+        if self.stale:
+            self.stale = False
+            project_at(self.blueprint.parent).forget_modules()
+            self.catalog = ProjectCatalog()
+        verification = self.trial(texts)
+        self.verification = verification
+        self.draft = verification.draft or self.draft
+        return verification
+
+    def trial(self, texts: Mapping[Path, str]) -> Verification:
+        """Verify other texts, and forget the result."""
+        return Application(self.blueprint, (), ()).verify(self.catalog, texts=texts)
+
+    def class_doc(self, class_name: str) -> str:
+        """Return the description of a class and its ports as Markdown; the problem if it cannot be described.
+
+        Arguments:
+            class_name: the class path.
+        """
+        described = self.catalog.describe(StreamletRequest("", class_name, str(self.blueprint.parent)))
+        if isinstance(described, LoadFailure):
+            return described.message
+        ports = [("inlet", port) for port in described.inlets] + [("outlet", port) for port in described.outlets]
+        lines = [f"* {noun} `{port.name}`: {title(port.contract) or 'no schema'}" for noun, port in ports]
+        return "\n".join((described.description, "", *lines))
+
+
+def blueprint_of(file: Path, text: str = "") -> Path | None:
+    """Return the blueprint that a file belongs to: the file itself, or the one in the nearest directory above it.
+
+    Arguments:
+        file: an absolute path.
+        text: its content.
+    """
+    if file.name in BLUEPRINT_NAMES or (file.suffix in SUFFIXES and text.lstrip().startswith("blueprint")):
+        return file
+    for directory in file.parents:
+        for name in BLUEPRINT_NAMES:
+            if (directory / name).is_file():
+                return directory / name
+    return None
