@@ -22,6 +22,7 @@ _COMMANDS = {
     "config": "Show the effective settings and where they were set.",
     "dead-letters": "List, show and replay records that broke a contract.",
     "describe": "Write a JSON descriptor of an application, for later comparison.",
+    "doctor": "Check what a run needs on this machine.",
     "explain": "Explain a code that `flow verify` reports.",
     "graph": "Draw the graph of an application.",
     "lsp": "Answer an editor about blueprints (Language Server Protocol).",
@@ -43,8 +44,8 @@ _SHARED_MODULES = {"pause": "steering", "restart": "steering", "resume": "steeri
 """The modules of commands that share one; the module of any other command has the command's name."""
 
 _IMPORTING = (
-    "config", "dead-letters replay", "describe", "graph", "lsp", "run", "streamlets", "topics purge", "upgrade",
-    "verify",
+    "config", "dead-letters replay", "describe", "doctor", "graph", "lsp", "run", "streamlets", "topics purge",
+    "upgrade", "verify",
 )  # fmt: skip
 """The commands that import the modules of an application."""
 

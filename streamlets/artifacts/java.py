@@ -1,9 +1,11 @@
-"""Where Java is."""
+"""Where Java is, and its version."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 INSTALL_JAVA = (
@@ -11,6 +13,12 @@ INSTALL_JAVA = (
     "`brew install openjdk@17` (macOS), or https://adoptium.net; then set JAVA_HOME or put `java` on PATH"
 )
 """What to do without Java, or with one that is too old."""
+
+
+OLDEST_JAVA = 17
+"""The oldest version of Java that Spark runs on."""
+
+_PATIENCE = 30.0
 
 
 class NoJavaError(Exception):
@@ -30,3 +38,16 @@ def java_command() -> str:
     if not Path(java).is_file():
         raise NoJavaError(f"JAVA_HOME is {home}, but {java} does not exist")
     return java
+
+
+def java_version() -> int | None:
+    """Return the major version of Java; None if it shows none.
+
+    Raises:
+        NoJavaError: there is no Java.
+        OSError: it cannot be executed.
+        subprocess.TimeoutExpired: it does not end.
+    """
+    output = subprocess.run([java_command(), "-version"], capture_output=True, text=True, timeout=_PATIENCE).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(version[1]) if version else None

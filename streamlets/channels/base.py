@@ -6,7 +6,7 @@ use them. `streamlets.channels.registry` shows how a package registers its chann
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from blueprint.plan import InletPlan, OutletPlan, TopicPlan
     from streamlets.batches import BatchWritten
     from streamlets.channels.replays import Replays
+    from streamlets.checks import Check
 
 
 METADATA = "_meta"
@@ -475,6 +476,13 @@ class ChannelType(Protocol):
     """A kind of channel, as it is registered."""
 
     traits: ChannelTraits
+
+    def check(self, topics: Sequence[TopicPlan]) -> Iterable[Check]:
+        """Check whether the servers of topics answer; a channel without servers has nothing to check.
+
+        Arguments:
+            topics: topics on this channel.
+        """
 
     def open(self, directory: Path) -> Channel:
         """Return the channel of an application.

@@ -7,10 +7,9 @@ import signal
 import subprocess
 from pathlib import Path
 
-from streamlets.artifacts.java import INSTALL_JAVA, NoJavaError, java_command
+from streamlets.artifacts.java import INSTALL_JAVA, OLDEST_JAVA, NoJavaError, java_command, java_version
 from streamlets.spark.session import SessionError
 
-_OLDEST_JAVA = 17
 _SHELL = 128
 _ERROR = re.compile(r"(Exception|Error|Invalid)\b.*:|\b(Error|Invalid|Unrecognized|Caused by)\b")
 _NOISE = re.compile(
@@ -38,12 +37,11 @@ def launch_failure(code: int, log: Path) -> SessionError:
         log: the file with its standard error.
     """
     try:
-        output = subprocess.run([java_command(), "-version"], capture_output=True, text=True, timeout=30).stderr
+        version = java_version()
     except (NoJavaError, OSError, subprocess.TimeoutExpired) as error:
         return SessionError(f"Spark needs Java, and `java -version` fails: {error}", INSTALL_JAVA)
-    version = re.search(r'version "(?:1\.)?(\d+)', output)
-    if version and int(version[1]) < _OLDEST_JAVA:
-        return SessionError(f"Spark needs Java {_OLDEST_JAVA} or newer, found Java {version[1]}", INSTALL_JAVA)
+    if version is not None and version < OLDEST_JAVA:
+        return SessionError(f"Spark needs Java {OLDEST_JAVA} or newer, found Java {version}", INSTALL_JAVA)
     return start_failure(code, log)
 
 

@@ -297,3 +297,30 @@ def test_flow_list_2(flow: Flow, app: Path) -> None:
     """There is no such directory or code."""
     assert flow("streamlets", "nowhere").code == 2
     assert flow("explain", "sintax-of-nothing").code == 2
+
+
+def test_flow_doctor_0(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing prevents a run."""
+    _java(app, "17")
+    monkeypatch.setenv("JAVA_HOME", str(app / "java"))
+    assert flow("doctor").code == 0
+
+
+def test_flow_doctor_1(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java is too old."""
+    _java(app, "1.8")
+    monkeypatch.setenv("JAVA_HOME", str(app / "java"))
+    assert flow("doctor").code == 1
+
+
+def test_flow_doctor_2(flow: Flow, app: Path) -> None:
+    """There is no such blueprint."""
+    assert flow("doctor", "lost.conf").code == 2
+
+
+def _java(app: Path, version: str) -> None:
+    """Create a Java that shows a version."""
+    java = app / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(0o755)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +12,7 @@ from blueprint.catalog import ChannelTraits
 from blueprint.plan import TopicPlan
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Branch, TopicResource
+from streamlets.checks import Check
 from tests.toy_channel.appender import has_written
 from tests.toy_channel.batch import ToyBatchWriter, writer_id
 from tests.toy_channel.commits import MARKER
@@ -22,6 +23,10 @@ class ToyChannelType:
     """The registration of the channel."""
 
     traits = ChannelTraits(name="toy", real_time=False, reserved=("_",))
+
+    def check(self, topics: Sequence[TopicPlan]) -> tuple[Check, ...]:
+        """Check nothing: the channel has no servers."""
+        return ()
 
     def open(self, directory: Path) -> ToyChannel:
         """Return the channel of an application; see `ChannelType.open`."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blueprint.catalog import ChannelTraits
 from streamlets.channels.base import Channel
 from streamlets.channels.delta.settings import SETTINGS
 from streamlets.channels.kafka.settings import SETTINGS as KAFKA_SETTINGS
+
+if TYPE_CHECKING:
+    from blueprint.plan import TopicPlan
+    from streamlets.checks import Check
 
 
 class DeltaChannelType:
@@ -17,6 +23,10 @@ class DeltaChannelType:
         name="delta", real_time=False, reserved=(".", "_"),
         settings=(*SETTINGS, *KAFKA_SETTINGS),  # the latter have no effect: blueprints for Kafka run on this channel
     )  # fmt: skip
+
+    def check(self, topics: Sequence[TopicPlan]) -> Iterable[Check]:
+        """Check nothing: the channel has no servers."""
+        return ()
 
     def open(self, directory: Path) -> Channel:
         """Return the channel of an application; see `ChannelType.open`."""

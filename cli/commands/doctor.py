@@ -1,0 +1,92 @@
+"""`flow doctor`: check what a run needs on this machine, and say what to do about what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.application import application, application_arguments
+from cli.options import format_option
+from cli.output.quantities import count
+
+if TYPE_CHECKING:
+    from cli.application import Application
+    from streamlets.checks import Check
+
+VERSION = 1
+_COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
+
+
+@click.command()
+@application_arguments
+@click.option(
+    "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+    help="The parent directory of the application's topics and checkpoints (default: .flow next to the blueprint).",
+)  # fmt: skip
+@click.option("--fetch", is_flag=True, help="Fetch the jars that channels need into the cache, if they are missing.")
+@format_option("text")
+def doctor(arguments: Sequence[str], conf: Sequence[str], state_dir: Path | None, fetch: bool, form: str) -> None:
+    """Check what a run needs: Java, Python, packages, jars, servers, disk and clock.
+
+    PATH is a blueprint or its directory (default: the working directory). Without a blueprint there, only the machine
+    is checked. Otherwise the streamlets' modules are imported, and the servers of the topics are asked for an answer.
+    Nothing is started or changed.
+
+    The exit code is 0 if a run can start (warnings do not prevent it), 1 if an error would prevent it, and 2 if the
+    arguments are wrong.
+    """
+    app = application(arguments, conf)
+    if not app.exists and (arguments or conf):
+        raise click.UsageError(f"there is no blueprint or settings file to check: {app.blueprint}")
+    checks = []
+    for check in _checks(app, state_dir, fetch=fetch):
+        checks.append(check)
+        if form == "text":
+            _show(check)
+    if form == "json":
+        data = [
+            {"subject": check.subject, "state": check.state.value, "detail": check.detail, "help": check.help}
+            for check in checks
+        ]
+        click.echo(json.dumps({"version": VERSION, "checks": data}, ensure_ascii=False, indent=2))
+    raise SystemExit(1 if any(check.state == "error" for check in checks) else 0)
+
+
+def _checks(app: Application, state_dir: Path | None, *, fetch: bool) -> Iterator[Check]:
+    from blueprint.diagnostics.model import Severity
+    from streamlets.checks import Check, State
+    from streamlets.doctor import application as of_application
+    from streamlets.doctor import machine
+    from streamlets.runner.state_directory.directory import STATE_DIRECTORY
+
+    yield machine.java()
+    yield from machine.packages()
+    verification = app.verify() if app.exists else None
+    plan = verification.plan if verification is not None else None
+    yield machine.python(plan.spark.get("spark.pyspark.python") if plan is not None else None)
+    yield from of_application.state_directory(state_dir or app.folder / STATE_DIRECTORY)
+    if verification is not None and plan is None:
+        errors = sum(finding.severity is Severity.ERROR for finding in verification.diagnostics)
+        yield Check(
+            "blueprint",
+            State.ERROR,
+            f"`flow verify` reports {count(errors, 'error')}",
+            "run `flow verify`, and fix them",
+        )
+    if plan is not None:
+        yield Check(
+            "blueprint", State.OK, f"{count(len(plan.streamlets), 'streamlet')}, {count(len(plan.topics), 'topic')}"
+        )
+        yield from of_application.jars(plan, may_fetch=fetch)
+        yield from of_application.servers(plan)
+
+
+def _show(check: Check) -> None:
+    state = click.style(f"{check.state.value:<8}", fg=_COLOURS[check.state.value])
+    click.echo(f"{state} {check.subject}: {check.detail}")
+    if check.help:
+        click.echo(f"         help: {check.help}")
