@@ -107,6 +107,6 @@ def open_sink(sink: SinkType, rows: DataFrame, query: SinkQuery, place: SourceLo
     """
     problems = list(sink.column_problems(rows.schema, query))
     if problems:
-        raise StreamletError(f"`{query.name}`: " + "; ".join(problems), place)
+        raise StreamletError("; ".join(problems), place)
     opened = sink.open(rows, query)
     return SinkWriter(opened.writer.outputMode(query.output_mode), opened.record)

@@ -100,14 +100,16 @@ class StreamletCheck:
         yield from self._rebuilt(built)
 
     def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
-        """Return the finding for an error; one without a place, such as a wrong result, gets that of the method."""
+        """Return the finding for an error; one without a place, such as a wrong result, gets that of the method, or that
+        of the streamlet in the blueprint if the method is not the author's."""
         raised = build_error_finding(error, self._places)
-        method = getattr(getattr(streamlet, "Logic", None), "build_streaming_queries", None)
-        if raised.primary is not None or not isinstance(method, FunctionType):
+        if raised.primary is not None:
             return raised
-        code = method.__code__
-        place = syntax.definition(code.co_filename, code.co_firstlineno, code.co_name)
-        return replace(raised, primary=Label(place.span)) if self._places.own(place) and place else raised
+        method, place = getattr(getattr(streamlet, "Logic", None), "build_streaming_queries", None), None
+        if isinstance(method, FunctionType):
+            code = method.__code__
+            place = self._places.own(syntax.definition(code.co_filename, code.co_firstlineno, code.co_name))
+        return replace(raised, primary=Label(place.span if place else self._streamlet.place))
 
     def _built(self, query: CheckedQuery) -> BuiltQuery:
         mode = query.facts.mode

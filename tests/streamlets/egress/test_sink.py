@@ -84,8 +84,8 @@ def test_records_are_shown(spark: SparkSession, tmp_path: Path, capsys: pytest.C
 def test_unsupported_columns_are_reported_before_the_start(
     spark: SparkSession, tmp_path: Path, parameters: dict[str, Any], problem: str
 ) -> None:
-    """Each mistake in the configuration is reported with the name of the sink."""
-    with pytest.raises(StreamletError, match="`archive`: ") as caught:
+    """Each mistake in the configuration is reported."""
+    with pytest.raises(StreamletError) as caught:
         sink(spark, tmp_path, **parameters).step()
     assert problem in caught.value.message
 
