@@ -22,7 +22,7 @@ STREAMLET = "job"
 """The name of a job's streamlet."""
 
 CLASS = "streamlets.Sql"
-"""The class of a job's streamlet. It has the config parameters `statements` and `variables`."""
+"""The class of a job's streamlet. It has the config parameters `statements`, `variables` and `file`."""
 
 
 def job_layer(path: Path, texts: Mapping[Path, str]) -> Layer:
@@ -45,6 +45,7 @@ def job_layer(path: Path, texts: Mapping[Path, str]) -> Layer:
     if not text.strip():
         findings = (finding("file-empty", f"`{name}` is empty", start),)
     parameters = _object(start, {
+        "file": _string(path.name, start),
         "statements": ScalarNode(text, text, False, whole),
         "variables": _variables(source, script.variables, start),
     })  # fmt: skip

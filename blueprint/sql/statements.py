@@ -161,5 +161,12 @@ class SparkSql:
     replaces: bool = field(default=False, compare=False)
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
+    def offset(self, at: int) -> int:
+        """Return the offset in the job of an offset in `text`; inside the value of a variable, that of its end."""
+        parts = [*self.places, (len(self.text) + 1, 0)]
+        index = next(index for index, (start, _) in enumerate(parts) if start > at) - 1
+        start, origin = parts[index]
+        return origin + at - start
+
 
 Statement = CreateStream | SaveStream | StopStream | ShowStreams | SparkSql

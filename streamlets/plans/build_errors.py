@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from blueprint.diagnostics import Diagnostic, Label, finding
@@ -34,6 +35,10 @@ def build_error_finding(error: BaseException, places: Places) -> Diagnostic:
     from pyspark.errors import PySparkException
 
     frames = places.of(error)
+    if isinstance(error, StreamletError) and isinstance(error.__cause__, PySparkException):
+        # A statement of a job: the error has its place, and its cause is what Spark reports.
+        found = _spark_finding(error.__cause__, places, ())
+        return replace(found, primary=Label(error.place.span) if error.place is not None else None)
     if isinstance(error, StreamletError):
         return misuse_finding(error, places, frames)
     if isinstance(error, PySparkException):

@@ -10,10 +10,12 @@ from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.source import Source
 from blueprint.hocon.values import ObjectValue, Scalar, Value
+from streamlets.api.building import SOURCE_EVOLUTION, check_streaming
 from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import ObjectParameter, StringParameter
+from streamlets.api.retry_options import take_retry_options
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.plugins import PluginError
 
@@ -34,6 +36,7 @@ class Sql(SparkStreamlet):
     """
 
     statements = StringParameter("The statements, each of which ends with `;`")
+    file = StringParameter("The file that has the statements, for the places of errors", default="")
     variables = ObjectParameter("The values of `${...}` in the statements", default={})
 
     def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
@@ -55,29 +58,29 @@ class Sql(SparkStreamlet):
             Raises:
                 StreamletError: a statement is not valid, or saves a table that is not a stream.
             """
-            job = self._job()
-            for definition in job.definitions:
-                self._define(definition)
-            return [self._query(query) for query in job.queries]
+            from streamlets.sql.statement_places import StatementPlaces
 
-        def _job(self) -> Job:
-            values = {key: _text(value) for key, value in self.value(self.streamlet.variables).items()}
-            job, findings = read_job(Source("statements", self.value(self.streamlet.statements)), _by_path(values))
+            source = Source(self.value(self.streamlet.file) or "statements", self.value(self.streamlet.statements))
+            job, findings = read_job(source, text_values(self.value(self.streamlet.variables)))
+            file = self.context.path(source.file) if self.value(self.streamlet.file) else None
+            self._places = StatementPlaces(source, file)
             for mistake in findings:
-                raise StreamletError(mistake.headline, code=mistake.code)
-            return job
+                place = self._places.location(mistake.primary.span) if mistake.primary is not None else None
+                raise StreamletError(mistake.headline, place, code=mistake.code)
+            for definition in job.definitions:
+                with self._places.errors(definition):
+                    self._define(definition)
+            return [self._query(query) for query in job.queries]
 
         def _define(self, definition: CreateStream | SparkSql) -> None:
             from blueprint.sql.literals import name_text
             from blueprint.sql.statements import CreateStream
+            from streamlets.sql.statement_places import executed
 
             if isinstance(definition, CreateStream):
                 self._stream(definition).createOrReplaceTempView(name_text(definition.name.text))
                 return
-            text = definition.text
-            if (definition.defines or definition.function) and not definition.replaces:
-                text = f"CREATE OR REPLACE{text[len('CREATE') :]}"  # it runs again at each restart of a query
-            self.session.sql(text)
+            self.session.sql(executed(definition))
 
         def _stream(self, stream: CreateStream) -> DataFrame:
             from blueprint.sql.literals import name_text
@@ -113,10 +116,22 @@ class Sql(SparkStreamlet):
                 on_batch=context.on_batch,
                 report=context.print_line,
             )
-            opened = open_sink(sink, self._rows(query), sink_query)
-            for option in query.retry:
-                opened.writer.option(option.key.text, option.value.text)
-            return self.query(query.name, opened.writer, query.trigger, record=opened.record)
+            with self._places.errors(query.statement):
+                rows = self._rows(query)
+                if not rows.isStreaming:
+                    raise StreamletError(
+                        f"`SAVE STREAM` expects a stream, but `{query.statement.table.plain}` is not one: "
+                        "select from a stream of `CREATE STREAM`",
+                        code="not-a-stream",
+                    )
+                check_streaming(rows, "SAVE STREAM")
+                opened = open_sink(sink, rows, sink_query)
+                for option in query.retry:
+                    opened.writer.option(option.key.text, option.value.text)
+                retry = take_retry_options(opened.writer, query.name)
+            place = self._places.location(query.statement.span)
+            write = StreamingWrite(query.name, opened.writer, (), query.trigger, place, retry, opened.record)
+            return self._build.add(write)
 
         def _rows(self, query: Query) -> DataFrame:
             """Return the rows of the table that a statement saves, with the columns that it lists."""
@@ -129,8 +144,6 @@ class Sql(SparkStreamlet):
 
         def _catalog_table(self, query: Query) -> DataFrame:
             """Return a table of the catalog as a stream, whose source has a name as those of streams have."""
-            from streamlets.api.building import SOURCE_EVOLUTION
-
             table, reader = query.statement.table, self.session.readStream
             if self.session.conf.get(SOURCE_EVOLUTION, "false") == "true":
                 reader = reader.name(_source_name(table.plain))
@@ -188,8 +201,10 @@ def _paths(values: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
             yield tuple(segment.key for segment in path[0]), value
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def text_values(values: Mapping[str, object]) -> Variables:
+    """Return the values of the config parameter `variables` as texts, by the paths of the variables."""
+    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()}
+    return _by_path(texts)
 
 
 def _source_name(name: str) -> str:

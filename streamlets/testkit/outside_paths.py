@@ -9,13 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from blueprint.catalog import ParameterType
 from blueprint.plan import StreamletPlan
 from blueprint.settings.sinks import sink_options
 from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.egress.registry import SINKS
 from streamlets.egress.sink import Sink
+from streamlets.sql import Sql
+from streamlets.sql.providers import sink_of
+from streamlets.sql.testing import with_sinks
 from streamlets.testkit.failures import TestkitError
 
 MAX_COPIED_BYTES = 256 * 1024**2
@@ -57,6 +60,8 @@ class OutsidePaths:
         values = dict(plan.parameters)
         if isinstance(streamlet, Sink):
             values |= self._sink_parameters(plan)
+        if isinstance(streamlet, Sql):
+            values |= self._sql_parameters(plan)
         for keys, directory in streamlet.written_folders(values).items():
             values = _with(values, keys, self.place(Path(plan.folder, directory)))
         for parameter in plan.descriptor.parameters:
@@ -68,14 +73,39 @@ class OutsidePaths:
         return values
 
     def _sink_parameters(self, plan: StreamletPlan) -> dict[str, object]:
-        """Return the parameters of a `Sink` that differ in tests: of a sink whose output is not files in a directory,
-        the records are written to Parquet files instead."""
-        sink, options = SINKS[str(plan.parameters["to"])], plan.parameters["options"]
+        """Return the parameters of a `Sink` that differ in tests."""
+        options = plan.parameters["options"]
         assert isinstance(options, Mapping)  # the type of the parameter
-        if sink.files(sink_options(sink.traits, options, Path(plan.folder))) is None:
-            return {"to": "parquet", "options": {"path": str(self.home.absolute() / "sinks" / plan.ref)}}
+        name, options = self._sink(str(plan.parameters["to"]), options, Path(plan.folder), plan.ref)
+        return {"to": name, "options": options}
+
+    def _sql_parameters(self, plan: StreamletPlan) -> dict[str, object]:
+        """Return the parameters of a `Sql` that differ in tests: its queries write to directories in the kit."""
+        variables = plan.parameters["variables"]
+        assert isinstance(variables, Mapping)  # the type of the parameter
+
+        def sink_in_tests(query: str, name: str, options: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+            name, kept = self._sink(name, options, Path(plan.folder), f"{plan.ref}.{query}")
+            paths = [o.name for o in sink_of(name).traits.options if o.type is ParameterType.PATH and o.name in kept]
+            return name, {**kept, **{key: str(self.place(Path(plan.folder, str(kept[key])))) for key in paths}}
+
+        return {"statements": with_sinks(str(plan.parameters["statements"]), variables, sink_in_tests), "file": ""}
+
+    def _sink(self, name: str, options: Mapping[str, Any], folder: Path, output: str) -> tuple[str, dict[str, Any]]:
+        """Return a sink and its options as they are in tests: of a sink whose output is not files in a directory, the
+        records are written to Parquet files instead.
+
+        Arguments:
+            name: the name of the sink.
+            options: its options.
+            folder: the directory in which relative paths start.
+            output: the name of the directory of these Parquet files.
+        """
+        sink = sink_of(name)
+        if sink.files(sink_options(sink.traits, options, folder)) is None:
+            return "parquet", {"path": str(self.home.absolute() / "sinks" / output)}
         omitted = {option.name for option in sink.traits.options if not option.in_tests}
-        return {"options": {name: value for name, value in options.items() if name not in omitted}}
+        return name, {key: value for key, value in options.items() if key not in omitted}
 
     def _mounts(self, streamlet: SparkStreamlet, plan: StreamletPlan) -> Iterator[tuple[str, str]]:
         writable = {

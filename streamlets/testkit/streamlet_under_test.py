@@ -16,11 +16,15 @@ from streamlets.api.streamlet import SparkStreamlet
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.egress.base import SinkFiles
 from streamlets.egress.registry import SINKS
 from streamlets.egress.sink import Sink
 from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.record_counts import rows_read
 from streamlets.spark.session import active
+from streamlets.sql import Sql
+from streamlets.sql.providers import sink_of
+from streamlets.sql.testing import queries_of
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.guard import Guard
 from streamlets.testkit.outside_paths import OutsidePaths
@@ -108,7 +112,10 @@ class StreamletUnderTest:
         """
         if isinstance(self._streamlet, Sink):
             return self._taps.setdefault("sink", self._sink())  # type: ignore[return-value]
-        sinks = self._guard.sinks if self._guard is not None else {}
+        if isinstance(self._streamlet, Sql):
+            sinks = self._sql_sinks()
+        else:
+            sinks = self._guard.sinks if self._guard is not None else {}
         if query is None and len(sinks) == 1:
             (query,) = sinks
         if query not in sinks:
@@ -210,6 +217,17 @@ class StreamletUnderTest:
                 f"files that a test can read"
             )
         return SinkTap(lambda: self.context.session, files, self.plan.inlets[0].contract)
+
+    def _sql_sinks(self) -> dict[str, SinkFiles]:
+        """Return the files of each query of a `streamlets.Sql` that writes files."""
+        sinks = {}
+        parameters: Any = self.plan.parameters
+        for query in queries_of(parameters["statements"], parameters["variables"]):
+            sink, written = sink_of(query.sink), {name: option.value.text for name, option in query.options.items()}
+            files = sink.files(sink_options(sink.traits, written, self.context.folder))
+            if files is not None:
+                sinks[query.name] = files
+        return sinks
 
     def _rows_read(self, report: Mapping[str, Any]) -> int:
         query = str(report.get("name")).removeprefix(f"{self.plan.ref}.")

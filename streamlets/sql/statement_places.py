@@ -1,0 +1,108 @@
+"""Places of statements in a job file, for errors that Spark raises when a statement is executed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.diagnostics import Span
+from blueprint.hocon.source import Source
+from blueprint.sql.statements import SparkSql, Statement
+from streamlets.api.errors import StreamletError
+from streamlets.api.source_location import SourceLocation
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
+
+REPLACE = "CREATE OR REPLACE"
+"""The beginning of a definition as it is executed, because it runs again at each restart of a query."""
+
+_POSITION = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\]\s*")
+_STATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
+
+
+class StatementPlaces:
+    """The places of the statements of a text.
+
+    Arguments:
+        source: the statements.
+        file: the file that has them; None if they are in a blueprint.
+    """
+
+    def __init__(self, source: Source, file: Path | None) -> None:
+        self._source = source
+        self._file = file
+        self._lines = source.text.split("\n")
+
+    def location(self, span: Span) -> SourceLocation | None:
+        """Return a place in the text as the location in its file; None if there is no file."""
+        if self._file is None:
+            return None
+        start, end = self._bytes(span.line, span.column), self._bytes(span.end_line, span.end_column)
+        return SourceLocation(str(self._file), span.line, start, span.end_line, end)
+
+    @contextmanager
+    def errors(self, statement: Statement) -> Iterator[None]:
+        """Give errors in the context the place of a statement, or of the part of it that Spark reports.
+
+        Raises:
+            StreamletError: instead of an error of Spark, or of an error without a place.
+        """
+        from pyspark.errors import PySparkException
+
+        whole = self.location(statement.span)
+        try:
+            yield
+        except StreamletError as error:
+            raise StreamletError(error.message, whole, code=error.code) from error
+        except PySparkException as error:
+            span = self._part(statement, error) if isinstance(statement, SparkSql) else None
+            place = self.location(span) if span is not None else whole
+            raise StreamletError(f"Spark rejects a statement: {_message(error)}", place, code="plan-refused") from error
+
+    def _part(self, statement: SparkSql, error: PySparkException) -> Span | None:
+        """Return the part of a statement that an error is about; None if Spark does not report it."""
+        for context in error.getQueryContext() or ():
+            try:
+                start, end = context.startIndex(), context.stopIndex()
+            except Exception:  # noqa: BLE001 - there are several errors for contexts without a text
+                continue
+            return self._span(statement, start, end + 1)
+        position = _POSITION.search(str(error))
+        if position is None:
+            return None
+        lines = executed(statement).split("\n")
+        line, column = int(position[1]), int(position[2])
+        start = sum(len(text) + 1 for text in lines[: line - 1]) + column
+        return self._span(statement, start, start + 1)
+
+    def _span(self, statement: SparkSql, start: int, end: int) -> Span | None:
+        """Return the place of a part of the executed text."""
+        shift = len(executed(statement)) - len(statement.text)
+        if not 0 <= start < end <= len(statement.text) + shift:
+            return None
+        start, end = max(start - shift, 0), max(end - shift, 1)
+        first, last = statement.offset(start), statement.offset(end - 1)
+        return self._source.span(first, max(last, first) + 1)
+
+    def _bytes(self, line: int, column: int) -> int:
+        """Return the column, from 0, in bytes of UTF-8."""
+        return len(self._lines[line - 1][: column - 1].encode())
+
+
+def executed(statement: SparkSql) -> str:
+    """Return the text of a statement for Spark."""
+    if (statement.defines or statement.function) and not statement.replaces:
+        return f"{REPLACE}{statement.text[len('CREATE') :]}"
+    return statement.text
+
+
+def _message(error: PySparkException) -> str:
+    """Return the first line of Spark's message, without the error condition and the SQL state."""
+    lines = str(error).strip().splitlines()
+    first = next((line for line in lines if _CONDITION.match(line)), lines[0] if lines else type(error).__name__)
+    return _STATE.sub("", _CONDITION.sub("", first, count=1)).strip().rstrip(".;")

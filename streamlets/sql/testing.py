@@ -1,0 +1,51 @@
+"""The statements of a job with other sinks, so that a test does not write where the application does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from blueprint.diagnostics import Span
+from blueprint.hocon.source import Source
+from blueprint.sql.job import Query
+from blueprint.sql.rendering import render
+from blueprint.sql.statements import Name, Option, SaveStream, Word
+from streamlets.sql.streamlet import read_job, text_values
+
+SinkInTests = Callable[[str, str, Mapping[str, str]], tuple[str, Mapping[str, str]]]
+"""A function of a query, the name of its sink, and the options of the sink, which returns the sink and the options of
+the query in a test."""
+
+
+def with_sinks(statements: str, variables: Mapping[str, object], sink_in_tests: SinkInTests) -> str:
+    """Return statements whose queries write to other sinks, with the values of their variables.
+
+    Arguments:
+        statements: a valid job.
+        variables: the values of its variables.
+        sink_in_tests: returns the sink of a query in a test.
+    """
+    job, _ = read_job(Source("statements", statements), text_values(variables))
+    saves = [_saved_elsewhere(query, sink_in_tests) for query in job.queries]
+    return render((*job.definitions, *saves))
+
+
+def queries_of(statements: str, variables: Mapping[str, object]) -> tuple[Query, ...]:
+    """Return the queries of a valid job."""
+    return read_job(Source("statements", statements), text_values(variables))[0].queries
+
+
+def _saved_elsewhere(query: Query, sink_in_tests: SinkInTests) -> SaveStream:
+    statement, span = query.statement, query.statement.span
+    written = {name: option.value.text for name, option in query.options.items()}
+    sink, options = sink_in_tests(query.name, query.sink, written)
+    return replace(
+        statement,
+        provider=Name((Word(sink, span),), span),
+        query=Name((Word(query.name, span),), span),
+        options=tuple(_option(key, value, span) for key, value in options.items()) + query.retry,
+    )
+
+
+def _option(key: str, value: str, span: Span) -> Option:
+    return Option(Word(key, span), Word(value, span))

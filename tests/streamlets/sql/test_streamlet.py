@@ -1,0 +1,116 @@
+"""`streamlets.Sql`: jobs run in the testkit, and `--plans` reports the mistakes that only Spark finds in their text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from blueprint.diagnostics import Diagnostic, Severity
+from blueprint.verification.verify import verify
+from streamlets.plans import LogicChecker
+from streamlets.project.catalog import ProjectCatalog
+from streamlets.testkit import Testkit
+
+JOB = """\
+-- Readings above a limit, and the number of readings by station.
+CREATE STREAM readings (station string, celsius double, `the day` date)
+FROM json OPTIONS ('path' = 'in', 'maxFilesPerTrigger' = 1);
+CREATE TEMPORARY FUNCTION fahrenheit(x DOUBLE) RETURNS DOUBLE RETURN x * 9 / 5 + 32;
+CREATE TEMPORARY VIEW hot AS
+SELECT station, fahrenheit(celsius) AS degrees, `the day`, '${label};' AS label FROM readings WHERE celsius > ${limit};
+CREATE TEMPORARY VIEW counts AS SELECT station, count(*) AS n FROM readings GROUP BY station;
+SAVE STREAM hot (station, degrees, label) TO json PARTITIONED ON (station)
+OPTIONS ('path' = 'out/hot', 'pstl.retry.max.attempts' = 3);
+SAVE STREAM counts TO console IDENTIFIED BY `counts.by-station` OUTPUT MODE UPDATE TRIGGER ONCE;
+"""
+ARGUMENTS = ["label = it's", "limit = 20"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working directory, with a job and its input."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.sql").write_text(JOB, encoding="utf-8")
+    (tmp_path / "in").mkdir()
+    add(tmp_path, "first", ("bergen", 21.0), ("bergen", 4.0))
+    add(tmp_path, "second", ("oslo", 30.0), ("bergen", 5.0))
+    return tmp_path
+
+
+def add(project: Path, name: str, *readings: tuple[str, float]) -> None:
+    """Write readings to a file of the job's input."""
+    rows = [json.dumps({"station": s, "celsius": c, "the day": "2024-05-01"}) for s, c in readings]
+    (project / "in" / f"{name}.json").write_text("\n".join(rows), encoding="utf-8")
+
+
+def check(spark: SparkSession, project: Path, scratch: Path, *arguments: str) -> tuple[Diagnostic, ...]:
+    """Return the findings of `flow verify --plans` about the job."""
+    return verify(
+        project / "job.sql", catalog=ProjectCatalog(), arguments=arguments or ARGUMENTS, environment={},
+        working_directory=project, logic=LogicChecker(spark, scratch),
+    ).diagnostics  # fmt: skip
+
+
+@pytest.mark.spark
+def test_a_job_saves_its_streams_and_continues_after_a_restart(kit: Testkit, project: Path) -> None:
+    """Streams, functions, views, variables and columns work; a restart defines them again, and reads only new files."""
+    app = kit.application(project / "job.sql", arguments=ARGUMENTS)
+    app.step()
+    rows = sorted(app.sink("job", "hot").take(), key=lambda row: str(row["station"]))
+    assert rows == [
+        {"degrees": 69.8, "label": "it's;", "station": "bergen"},
+        {"degrees": 86.0, "label": "it's;", "station": "oslo"},
+    ]
+    counts = {row["station"]: row["n"] for row in app.sink("job", "counts.by-station").take()}
+    assert counts == {"bergen": 3, "oslo": 1}
+    app.restart()
+    add(project, "third", ("oslo", 40.0))
+    app.step()
+    assert [row["degrees"] for row in app.sink("job", "hot").take()] == [104.0]
+    assert not (project / "out").exists(), "tests write to the directory of the kit only"
+
+
+@pytest.mark.spark
+def test_spark_accepts_a_job_without_mistakes(spark: SparkSession, project: Path, tmp_path: Path) -> None:
+    """Only the state of its aggregation is reported, at the statement; nothing is written while it is checked."""
+    (found,) = check(spark, project, tmp_path / "scratch")
+    assert (found.code, found.severity, found.primary and found.primary.span.file) == (
+        "unbounded-state", Severity.WARNING, "job.sql",
+    )  # fmt: skip
+    assert not (project / "out").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("text", "replacement", "code", "place", "help"),
+    [
+        ("fahrenheit(celsius)", "fahrenheit(celcius)", "unknown-column", (6, 28), "did you mean `celsius`?"),
+        ("AND '${label}' = 'é' AND celcius > 0", "", "unknown-column", (6, 0), "did you mean `celsius`?"),
+        ("SELECT station, count", "SELECT station count", "plan-refused", (7, 0), ""),
+        ("FROM readings GROUP", "FROM reading GROUP", "plan-refused", (7, 0), ""),
+        ("OUTPUT MODE UPDATE", "OUTPUT MODE APPEND", "output-mode", (10, 1), ""),
+        ("(station, degrees, label)", "(station, degree)", "unknown-column", (8, 1), "did you mean `degrees`?"),
+        ("SELECT station, count(*) AS n FROM readings GROUP BY station", "SELECT 1 AS station", "not-a-stream",
+         (10, 1), ""),
+    ],
+)  # fmt: skip
+def test_mistakes_that_spark_finds_have_their_place_in_the_job(
+    spark: SparkSession, project: Path, tmp_path: Path, text: str, replacement: str, code: str,
+    place: tuple[int, int], help: str,
+) -> None:  # fmt: skip
+    """A misspelt column, view or keyword is reported once, at its line and column of the job."""
+    job = JOB.replace(text, replacement) if replacement else JOB.replace("> ${limit}", "> ${limit} " + text)
+    assert job != JOB
+    (project / "job.sql").write_text(job, encoding="utf-8")
+    (found,) = check(spark, project, tmp_path / "scratch")
+    assert found.primary is not None
+    span = found.primary.span
+    line = job.split("\n")[span.line - 1]
+    assert (found.code, span.file, span.line) == (code, "job.sql", place[0]), found
+    assert span.column == (place[1] or span.column)
+    if "celcius" in job:
+        assert line[span.column - 1 : span.end_column - 1] == "celcius"
+    assert help in found.help or not help
