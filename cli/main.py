@@ -31,6 +31,7 @@ _COMMANDS = {
     "restart": "Restart streamlets of a running application.",
     "resume": "Resume paused streamlets.",
     "run": "Verify and run an application.",
+    "schema": "Write the JSON Schema of blueprints in YAML and JSON.",
     "status": "Show the status of an application, running or not.",
     "stop": "Stop a running application gracefully.",
     "streamlets": "List the streamlet classes of a project.",

@@ -47,15 +47,21 @@ def channel_settings(traits: ChannelTraits | None, scope: Scope) -> tuple[Settin
     return tuple(setting for setting in traits.settings if setting.scope is scope) if traits is not None else ()
 
 
-@cache
-def _of_channel(*channels: ChannelTraits) -> SettingNode:
-    """Return the table and the settings of channels as a tree; of settings with the same path, the last one counts."""
+def every_setting(channels: Iterable[ChannelTraits]) -> tuple[Setting, ...]:
+    """Return the settings of every application, and then those of channels, whose keys begin with the channel's name
+    where they are settings of the application."""
     own = (
         replace(setting, key=f"{traits.name}.{setting.key}") if setting.scope is Scope.APPLICATION else setting
         for traits in channels
         for setting in traits.settings
     )
-    return tree_of((*SETTINGS, *own))
+    return (*SETTINGS, *own)
+
+
+@cache
+def _of_channel(*channels: ChannelTraits) -> SettingNode:
+    """Return the table and the settings of channels as a tree; of settings with the same path, the last one counts."""
+    return tree_of(every_setting(channels))
 
 
 def _topic(block: object, channel: str, channels: Mapping[str, ChannelTraits]) -> SettingNode:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from cli.application import Application, application, application_arguments
+from cli.options import format_option
 
 if TYPE_CHECKING:
     from blueprint.diagnostics import Span
@@ -18,31 +20,86 @@ if TYPE_CHECKING:
 @click.command()
 @application_arguments
 @click.option("--explain", metavar="KEY", help="Show every place that set KEY or a key below it; the last place wins.")
-def config(arguments: Sequence[str], conf: Sequence[str], explain: str | None) -> None:
+@click.option("--list", "every", is_flag=True, help="List every setting that exists, with its type and default.")
+@format_option("text", help="The output format: for people, or a JSON list of settings.")
+def config(arguments: Sequence[str], conf: Sequence[str], explain: str | None, every: bool, form: str) -> None:
     """Show the effective settings of an application.
 
     Later layers win: defaults of parameters, the blueprint, --conf files in order, KEY=VALUE arguments. With --explain,
-    show every place that set a key, such as `flow.streamlets.<name>.parameters.<key>`.
+    show every place that set a key, such as `flow.streamlets.<name>.parameters.<key>`. With --list, show the settings
+    of every application and of all installed channels, which needs no blueprint.
 
     PATH is a blueprint or its directory (default: the working directory). Settings that cannot be read are reported as
     by `flow verify`.
     """
+    if every:
+        if arguments or conf or explain is not None:
+            raise click.UsageError("--list shows the settings of every application: it has no other arguments")
+        _list(form)
+        return
     verification, settings = _verified(application(arguments, conf))
-    if explain is None:
+    known = list(settings)
+    if explain is not None:
+        from blueprint.settings.setting_sources import setting_defaults
+
+        prefix = explain if explain.startswith("flow.") or explain == "flow" else f"flow.{explain}"
+        selected = {key: sources for key, sources in settings.items() if key == prefix or key.startswith(f"{prefix}.")}
+        settings = selected or setting_defaults(prefix, verification.known)
+        if not settings:
+            from blueprint.spelling import suggestion
+
+            hint = suggestion(prefix, known, "run `flow config --list` to list all settings")
+            raise click.UsageError(f"there is no setting `{prefix}`; {hint}")
+    if form == "json":
+        click.echo(json.dumps([_document(key, sources) for key, sources in settings.items()], indent=2))
+    elif explain is None:
         for key, sources in settings.items():
             click.echo(f"{key} = {sources[-1].text}")
+    else:
+        click.echo("\n\n".join("\n".join(_explanation(key, sources)) for key, sources in settings.items()))
+
+
+def _list(form: str) -> None:
+    """Print every setting of the framework and of the installed channels, sorted by key."""
+    from blueprint.settings.known_settings import every_setting
+    from streamlets.project.catalog import ProjectCatalog
+
+    settings = sorted(every_setting(ProjectCatalog().channels().values()), key=lambda setting: setting.path)
+    if form == "json":
+        documents = [
+            {
+                "key": f"flow.{setting.path}",
+                "type": setting.type.expected,
+                "choices": list(setting.type.choices),
+                "default": setting.default or None,
+                "description": setting.doc,
+                "secret": setting.secret,
+            }
+            for setting in settings
+        ]
+        click.echo(json.dumps(documents, indent=2))
         return
-    from blueprint.settings.setting_sources import setting_defaults
+    for setting in settings:
+        click.echo(f"flow.{setting.path}")
+        click.echo(f"    {setting.doc}")
+        click.echo(f"    type: {setting.type.expected}")
+        if setting.default:
+            click.echo(f"    default: {setting.default}")
 
-    prefix = explain if explain.startswith("flow.") or explain == "flow" else f"flow.{explain}"
-    selected = {key: sources for key, sources in settings.items() if key == prefix or key.startswith(f"{prefix}.")}
-    selected = selected or setting_defaults(prefix, verification.known)
-    if not selected:
-        from blueprint.spelling import suggestion
 
-        hint = suggestion(prefix, settings, "run `flow config` to list all settings")
-        raise click.UsageError(f"there is no setting `{prefix}`; {hint}")
-    click.echo("\n\n".join("\n".join(_explanation(key, sources)) for key, sources in selected.items()))
+def _document(key: str, sources: Sequence[SettingSource]) -> dict[str, object]:
+    """Return a setting for programs; its last source is effective."""
+    places = [
+        {
+            "value": source.text,
+            "file": source.span.file if source.span is not None else None,
+            "line": source.span.line if source.span is not None else None,
+            "column": source.span.column if source.span is not None else None,
+            "note": source.note or None,
+        }
+        for source in sources
+    ]
+    return {"key": key, "value": sources[-1].text, "sources": places}
 
 
 def _explanation(key: str, sources: Sequence[SettingSource]) -> Iterator[str]:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
+
+from blueprint.settings.known_settings import every_setting
+from streamlets.channels.registry import CHANNEL_TYPES
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
@@ -68,3 +74,36 @@ def test_a_setting_that_is_not_set_is_shown_with_its_default(flow: Flow) -> None
     assert (result.code, result.out.split("\n")[0]) == (
         0, "flow.streamlets.average.inlets.readings.max-records = (not set)",
     )  # fmt: skip
+
+
+def test_every_setting_is_listed(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its description, type and default, also where there is no blueprint."""
+    monkeypatch.chdir(tmp_path)
+    listed = flow("config", "--list")
+    assert listed.code == 0
+    assert "flow.isolation\n    Whether streamlets share one Spark" in listed.out
+    documents = json.loads(flow("config", "--list", "--format", "json").out)
+    settings = every_setting(CHANNEL_TYPES[name].traits for name in CHANNEL_TYPES)
+    assert [document["key"] for document in documents] == sorted(f"flow.{setting.path}" for setting in settings)
+    isolation = next(document for document in documents if document["key"] == "flow.isolation")
+    assert (isolation["choices"], isolation["default"]) == (["none", "process"], "none")
+    assert all(document["key"] in listed.out and document["description"] in listed.out for document in documents)
+
+
+def test_list_takes_no_application(flow: Flow) -> None:
+    """It would be ignored, so it is refused."""
+    result = flow("config", "--list", "examples/sensors")
+    assert (result.code, "it has no other arguments" in result.err) == (2, True)
+
+
+def test_settings_as_json_have_their_sources(flow: Flow) -> None:
+    """The effective value and every place that set it, the same as --explain shows."""
+    key = "flow.streamlets.average.parameters.window"
+    documents = json.loads(flow("config", str(EXAMPLES / "sensors"), f"{key}=3 s", "--format", "json").out)
+    window = next(document for document in documents if document["key"] == key)
+    assert (window["value"], [place["value"] for place in window["sources"]][-2:]) == ("3 s", ["10 seconds", "3 s"])
+    assert window["sources"][-1]["file"] == "<arguments>"
+    explained = json.loads(
+        flow("config", str(EXAMPLES / "sensors"), f"{key}=3 s", "--explain", key, "--format", "json").out
+    )
+    assert explained == [window]
