@@ -21,7 +21,7 @@ setup: $(READY)  ## Make .venv with all that is needed, and see to Java 17 or ne
 demo: $(READY)  ## Verify and run the flights example on 336,776 real flights
 	@$(RUN) examples/flights/demo
 
-kafka: $(READY)  ## Start a Kafka broker on port 9092 of this machine; its topics are in .kafka (ARGS=PORT for another port)
+kafka: $(READY)  ## Start a Kafka broker on port 9092 of this machine, with its topics in .kafka (ARGS=PORT for another)
 	@$(RUN) python -m tests.kafka.broker start $(ARGS)
 
 kafka-stop: $(READY)  ## Stop the broker of `make kafka`

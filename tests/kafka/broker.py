@@ -64,7 +64,8 @@ class Broker:
         Arguments:
             directory: its directory, which a later broker with the same directory continues.
             port: its port; None for a free one, which it keeps when it is started again.
-            properties: further settings of the server, which override those chosen here.
+            properties: further settings of the server, which override those chosen here; `{host}`, `{port}` and
+                `{controller}` in them are replaced.
         """
         self.directory = directory
         self._port = port
@@ -150,7 +151,10 @@ class Broker:
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(self.directory / "data"),
             **_SMALL,
-            **{key: value.format(port=port, host=_HOST) for key, value in self._properties.items()},
+            **{
+                key: value.format(port=port, controller=controller, host=_HOST)
+                for key, value in self._properties.items()
+            },
         }
         (self.directory / "servers").write_text(f"{_HOST}:{port}", encoding="utf-8")
         self._settings.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
@@ -276,7 +280,8 @@ def main(arguments: list[str]) -> int:
             case ["start", *port]:
                 broker = Broker(local, port=int(port[0]) if port else _PORT)
                 broker.start()
-                print(f"Kafka answers on {broker.servers}; stop it with `make kafka-stop`. Its topics are in {local}")
+                print(f"Kafka answers on {broker.servers}; its topics are in {local}. `make kafka-stop` stops it.")
+                print(f"Use it with: flow.channel=kafka flow.kafka.clusters.default.bootstrap.servers={broker.servers}")
             case ["stop"]:
                 Broker(local).stop()
             case ["keep", directory]:
