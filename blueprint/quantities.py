@@ -79,7 +79,8 @@ class Duration:
         return f"{micros} microseconds"
 
     def __str__(self) -> str:
-        return self.sql
+        number, _, unit = self.sql.partition(" ")
+        return f"1 {unit.removesuffix('s')}" if number == "1" else self.sql
 
 
 @dataclass(frozen=True, slots=True, order=True)

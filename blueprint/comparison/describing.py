@@ -88,9 +88,9 @@ def _relative(value: object, folder: str) -> object:
 def _trigger(trigger: Trigger) -> str:
     match trigger:
         case ProcessingTime(interval=interval):
-            return f"processing-time = {interval}"
+            return f"processing-time = {interval.sql}"
         case RealTime(interval=interval):
-            return f"real-time = {interval}"
+            return f"real-time = {interval.sql}"
         case _:
             return "available-now"
 

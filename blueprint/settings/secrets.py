@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value
+from blueprint.quantities import Duration
 
 if TYPE_CHECKING:
     from blueprint.hocon.values import Json
@@ -91,6 +92,8 @@ def as_json(value: object) -> Json:
             return {str(key): as_json(value[key]) for key in sorted(value, key=str)}
         case list() | tuple():
             return [as_json(item) for item in value]
+        case Duration():
+            return value.sql  # the same in every release: descriptors are compared
         case _:
             return str(value)
 

@@ -87,7 +87,12 @@ def _steer(
     """
     from streamlets.runner.state_directory.control import request
 
-    state = running_application(*location)
+    try:
+        state = running_application(*location)
+    except click.UsageError as error:
+        if location[0] != Path():
+            raise
+        raise click.UsageError(f"{error.message}; name the application's directory with `--path`") from None
     follower = Follower(state, frozenset(refs))
     _check_refs(refs, follower.status(), state.application)
     before = {streamlet.ref: streamlet.since for streamlet in follower.status().streamlets}
@@ -124,4 +129,6 @@ def _check_refs(refs: Sequence[str], status: RunStatus, application: str) -> Non
     for ref in refs if known else ():
         if ref not in known:
             hint = suggestion(ref, known, f"its streamlets are {', '.join(known)}")
+            if Path(ref).exists():
+                hint = f"name the application's directory with `--path {ref}`"
             raise click.UsageError(f"{application} has no streamlet `{ref}`; {hint}")

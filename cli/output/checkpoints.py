@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -57,7 +57,7 @@ def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint) -> None:
     if positions:
         click.echo()
         rows = [
-            (position.source, position.topic or "-", _offset(position.position), _number(position.backlog))
+            (position.source, position.topic or "-", position.shown or "nothing yet", _number(position.backlog))
             for position in positions
         ]
         print_table(("source", "topic", "committed up to", "backlog"), rows, right=("backlog",))
@@ -147,17 +147,6 @@ def _state_rows(checkpoint: Checkpoint, state: StateDirectory) -> int | None:
     written = read_status(state.status_file)
     unit = written.status.units.get(UnitId(checkpoint.streamlet, checkpoint.query)) if written is not None else None
     return unit.state_rows if unit is not None and unit.batch is not None else None
-
-
-def _offset(position: str | None) -> str:
-    """Return a position for a table: short for a topic of the delta channel, unchanged for other sources."""
-    if position is None:
-        return "nothing yet"
-    offset = json.loads(position)
-    tables = offset.get("tables") if isinstance(offset, Mapping) else None
-    if not isinstance(tables, Mapping):
-        return position
-    return ", ".join(f"{name}/{version}#{number}" for name, (_, version, number) in tables.items()) or "the beginning"
 
 
 def _number(value: int | None) -> str:

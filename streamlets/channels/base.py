@@ -330,6 +330,9 @@ class TopicResource(Protocol):
     def owns(self, position: Position) -> bool:
         """Return whether a position belongs to this topic; False for other topics and other channels."""
 
+    def shown(self, position: Position) -> str:
+        """Return one of its positions for people, on one line."""
+
     def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
         """Keep reading and committing fast, and apply the retention of the topic. The runner calls this periodically.
 

@@ -82,6 +82,15 @@ def test_spark_s_spelling(text: str, sql: str) -> None:
     assert duration(text).sql == str(duration(text)) == sql
 
 
+def test_one_unit_is_singular_in_messages() -> None:
+    """Spark, and descriptors, have the plural."""
+    assert (str(duration("60 s")), duration("60 s").sql, str(duration("1 us"))) == (
+        "1 minute",
+        "1 minutes",
+        "1 microsecond",
+    )
+
+
 def test_as_python_types() -> None:
     """Seconds and `timedelta`."""
     assert duration("1500 ms").seconds == 1.5

@@ -116,6 +116,19 @@ def test_pause_resume_and_restart_show_the_changes(flow: Flow, runner: Runner, t
     assert (result.code, "has no streamlet `maen`; did you mean `mean`?" in result.err) == (2, True)
 
 
+def test_a_path_is_an_option(
+    flow: Flow, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Arguments are streamlets, unlike for other commands. A path among them, or no application here, has a hint."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    result = flow("pause", "mean")
+    assert (result.code, "; name the application's directory with `--path`" in result.err) == (2, True)
+    monkeypatch.chdir(tmp_path)
+    result = flow("pause", "elsewhere", "mean")
+    assert (result.code, "; name the application's directory with `--path elsewhere`" in result.err) == (2, True)
+
+
 @pytest.mark.parametrize("more", [(), ("--now",), ("--timeout", "30s")])
 def test_stop_waits_for_the_end(flow: Flow, runner: Runner, tmp_path: Path, more: tuple[str, ...]) -> None:
     """`flow stop` prints how the run ended; then `flow status` has exit code 3, and a second stop does nothing."""

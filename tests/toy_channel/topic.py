@@ -104,6 +104,10 @@ class ToyTopic:
         except (TopicLostError, ValueError, KeyError, TypeError):
             return False
 
+    def shown(self, position: Position) -> str:
+        """Return the number of the next commit."""
+        return f"commit {json.loads(position.json)['next']}"
+
     def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
         """Do nothing: the channel has no retention."""
         return Dropped()

@@ -165,6 +165,12 @@ class DeltaTopic:
         except (TopicLostError, ValueError, KeyError, TypeError, AttributeError):
             return False
 
+    def shown(self, position: Position) -> str:
+        """Return the places in the tables of the topic, such as `a1b2/3#0`: version 3, number 0."""
+        tables = Offset.from_position(position).tables
+        places = (f"{name}/{place.version}#{place.number}" for name, (_, place) in tables.items())
+        return ", ".join(places) or "the beginning"
+
     def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
         """Maintain the tables and drop what exceeds the retention; see `TopicResource.maintain` and `maintenance`."""
         from streamlets.channels.delta.maintenance import Upkeep, maintain_topic

@@ -17,12 +17,14 @@ class SourcePosition:
         source: the name of the source in the checkpoint.
         topic: the name of the topic that it reads; None for a source of the author's own, or a topic that was deleted.
         position: the end of the last committed batch, as JSON text; None when no batch was committed.
+        shown: the position for people; None when no batch was committed.
         backlog: the number of records of the topic after the position; None without a topic.
     """
 
     source: str
     topic: str | None
     position: str | None
+    shown: str | None
     backlog: int | None
 
 
@@ -38,10 +40,12 @@ def source_positions(checkpoint: Checkpoint, topics: Iterable[TopicResource]) ->
 
 def _source_position(source: str, begun: str, committed: str | None, topics: Iterable[TopicResource]) -> SourcePosition:
     topic = next((topic for topic in topics if topic.owns(Position(begun))), None)
+    unknown = SourcePosition(source, None, committed, committed, None)
     if topic is None:
-        return SourcePosition(source, None, committed, None)
+        return unknown
+    position = Position(committed) if committed else None
     try:
-        backlog = topic.lag(Position(committed) if committed else None).records
+        backlog = topic.lag(position).records
     except TopicLostError:
-        return SourcePosition(source, None, committed, None)
-    return SourcePosition(source, topic.plan.name, committed, backlog)
+        return unknown
+    return SourcePosition(source, topic.plan.name, committed, topic.shown(position) if position else None, backlog)

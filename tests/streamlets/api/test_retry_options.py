@@ -46,6 +46,6 @@ def test_settings_override_options_and_options_override_defaults() -> None:
 def test_the_minimum_back_off_cannot_exceed_the_maximum() -> None:
     """The message has both values."""
     with pytest.raises(
-        StreamletError, match=r"minimum back-off \(2 hours\) is longer than the maximum back-off \(1 hours\)"
+        StreamletError, match=r"minimum back-off \(2 hours\) is longer than the maximum back-off \(1 hour\)"
     ):
         retry_of(Retry(), frozenset(), {"min_backoff": Duration(7200 * SECOND)}, "q")

@@ -174,6 +174,8 @@ def test_a_topic_knows_its_positions(channel_bench: ChannelBench) -> None:
     fill(first, [1])
     assert first.owns(first.end())
     assert not second.owns(first.end())
+    assert first.shown(first.end()).isprintable()
+    assert first.shown(first.end())
     assert not any(first.owns(Position(text)) for text in ("", "7", "{}", "[]", '{"topic": "another"}', '"x"', "null"))
 
 
