@@ -31,7 +31,10 @@ def option_findings(job: Job, sinks: Mapping[str, SinkTraits]) -> Iterator[Diagn
 
 def _sink_findings(query: Query, sink: SinkTraits) -> Iterator[Diagnostic]:
     values = {name: option.value.text for name, option in query.options.items()}
-    for problem in sink_problems(sink, values, output_mode=sink.output_modes[0]):
+    mode = (
+        query.output_mode if query.output_mode in sink.output_modes else sink.output_modes[0]
+    )  # a clause, not an option
+    for problem in sink_problems(sink, values, output_mode=mode):
         section, name = problem.path
         assert section == OPTIONS  # the other settings of a query are clauses
         written = query.options.get(name)

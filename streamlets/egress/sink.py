@@ -103,9 +103,11 @@ def open_sink(sink: SinkType, rows: DataFrame, query: SinkQuery, place: SourceLo
         place: the place of errors; default: that of the author's call.
 
     Raises:
-        StreamletError: the sink does not support the columns of the rows, or their partitioning.
+        StreamletError: the sink does not support the query, its options or its columns.
     """
-    problems = list(sink.column_problems(rows.schema, query))
+    settings = sink_problems(sink.traits, query.options, partition_by=query.partition_by, output_mode=query.output_mode)
+    problems = [problem.message for problem in (*settings, *sink.option_problems(query.options))]
+    problems += sink.column_problems(rows.schema, query) if not problems else ()
     if problems:
         raise StreamletError("; ".join(problems), place)
     opened = sink.open(rows, query)

@@ -100,8 +100,11 @@ class StreamletCheck:
         yield from self._rebuilt(built)
 
     def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
-        """Return the finding for an error; one without a place, such as a wrong result, gets that of the method, or that
-        of the streamlet in the blueprint if the method is not the author's."""
+        """Return the finding for an error.
+
+        One without a place, such as a wrong result, gets that of the method, or that of the streamlet in the blueprint
+        if the method is not the author's.
+        """
         raised = build_error_finding(error, self._places)
         if raised.primary is not None:
             return raised

@@ -112,6 +112,7 @@ class Sql(SparkStreamlet):
                 options=sink_options(sink.traits, written, context.folder),
                 partition_by=tuple(column.text for column in query.statement.partitioned_on),
                 output_mode=query.output_mode,
+                folder=context.folder,
                 application=str(context.state),
                 on_batch=context.on_batch,
                 report=context.print_line,

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from blueprint.catalog import ParameterProblem
-from streamlets import Sink
-from streamlets.egress import SINKS
+from blueprint.settings.sinks import sink_options
+from streamlets import Sink, StreamletError
+from streamlets.egress import SINKS, SinkQuery
+from streamlets.egress.sink import open_sink
 
 
 def problems(to: str, partition_by: str = "", **options: Any) -> list[ParameterProblem]:
@@ -53,3 +55,19 @@ def test_written_directories_are_those_of_paths(to: str) -> None:
     values = {"to": to, "partition-by": "", "options": {"path": "out"}}
     assert Sink().written_folders(values) == {("options", "path"): "out"}
     assert Sink().written_folders({"to": "jdbc", "options": {"url": "sqlite:x"}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("to", "options", "mode", "problem"),
+    [
+        ("delta", {"path": "out"}, "update", "requires the option `keys` in output mode `update`"),
+        ("jdbc", {"url": "oracle:x", "table": "t"}, "append", "the URL has the scheme `oracle`"),
+    ],
+)
+def test_a_query_is_checked_before_it_is_built(to: str, options: dict[str, object], mode: Any, problem: str) -> None:
+    """Whoever requests a query, an output mode that a sink cannot write is never started."""
+    rows: Any = None  # the columns are not read
+    sink = SINKS[to]
+    query = SinkQuery(name="s", streamlet="s", query="q", options=sink_options(sink.traits, options), output_mode=mode)
+    with pytest.raises(StreamletError, match=problem):
+        open_sink(sink, rows, query)
