@@ -36,7 +36,8 @@ def server() -> Iterator[str]:
     """Return the URL of a PostgreSQL server."""
     bin = programs()
     if bin is None:
-        pytest.skip("PostgreSQL is not installed")
+        assert not os.environ.get("CI"), "PostgreSQL is not installed: .ci/postgresql installs it"
+        pytest.skip("PostgreSQL is not installed: .ci/postgresql installs it")
     with running(bin) as url:
         yield url
 
