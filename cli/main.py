@@ -19,6 +19,7 @@ import click
 
 _COMMANDS = {
     "checkpoints": "List, show and reset the checkpoints of an application.",
+    "completion": "Write the script that completes `flow` in a shell.",
     "config": "Show the effective settings and where they were set.",
     "dead-letters": "List, show and replay records that broke a contract.",
     "describe": "Write a JSON descriptor of an application, for later comparison.",
@@ -40,6 +41,9 @@ _COMMANDS = {
     "upgrade": "Upgrade a running application to a new version.",
     "verify": "Check a blueprint, its streamlets, contracts and settings.",
 }
+
+COMPLETION = "_FLOW_COMPLETE"
+"""The environment variable with which the script of a shell asks for completions."""
 
 _SHARED_MODULES = {"pause": "steering", "restart": "steering", "resume": "steering"}
 """The modules of commands that share one; the module of any other command has the command's name."""
@@ -63,6 +67,10 @@ class _Flow(click.Group):
         name = cmd_name.replace("-", "_")
         command = getattr(importlib.import_module(f"cli.commands.{_SHARED_MODULES.get(name, name)}"), name)
         assert isinstance(command, click.Command)
+        if COMPLETION in os.environ:
+            from cli.completion import attach
+
+            attach(command)
         return command
 
     def resolve_command(
@@ -105,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if show_traceback:  # It is accepted at any position.
         arguments = ["--traceback", *(argument for argument in arguments if argument != "--traceback")]
     try:
-        code = flow.main(arguments, prog_name="flow", standalone_mode=False)
+        code = flow.main(arguments, prog_name="flow", complete_var=COMPLETION, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
