@@ -25,11 +25,11 @@ class _OwnPackages:
 
 def _is_of_a_project(entry: str) -> bool:
     """Whether an entry of the path is the working directory, or a project's, or the `src` of either."""
-    folder = os.path.realpath(entry)
-    if os.path.basename(folder) == "src":
-        folder = os.path.dirname(folder)
-    return folder == os.path.realpath("") or any(
-        os.path.exists(os.path.join(folder, f"blueprint.{suffix}")) for suffix in ("conf", "yaml", "yml", "json")
+    directory = os.path.realpath(entry)
+    if os.path.basename(directory) == "src":
+        directory = os.path.dirname(directory)
+    return directory == os.path.realpath("") or any(
+        os.path.exists(os.path.join(directory, f"blueprint.{suffix}")) for suffix in ("conf", "yaml", "yml", "json")
     )
 
 

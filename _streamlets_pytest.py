@@ -23,7 +23,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Start the Spark session of a test run, which takes seconds; use it only for tests that run a query."""
     from streamlets.testkit import start_session
 
-    session = start_session(folder=tmp_path_factory.mktemp("spark"))
+    session = start_session(directory=tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
 

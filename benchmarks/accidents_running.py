@@ -84,7 +84,7 @@ class Running:
     def _archived(self) -> int:
         """Return how many records the egress has written, according to the status."""
         with contextlib.suppress(OSError, ValueError):  # A file may be deleted or incomplete.
-            return int(ds.dataset(self.ledger.folder / "out", format="parquet").count_rows())
+            return int(ds.dataset(self.ledger.directory / "out", format="parquet").count_rows())
         return 0
 
     def workers(self) -> list[tuple[str, psutil.Process]]:
@@ -96,7 +96,7 @@ class Running:
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 command = command_line(process)
-                if "pyspark." in command and "python" in process.name() and process.cwd() == str(self.ledger.folder):
+                if "pyspark." in command and "python" in process.name() and process.cwd() == str(self.ledger.directory):
                     workers.append((_role(process, command), process))
         return workers
 
@@ -158,15 +158,15 @@ def full_disk(running: Running) -> Iterator[None]:
 @contextlib.contextmanager
 def read_only(running: Running) -> Iterator[None]:
     """Make topics and checkpoints read-only; open files stay writable."""
-    folders = [running.ledger.home / name for name in ("topics", "checkpoints")]
-    for folder in folders:
-        subprocess.run(["mount", "--bind", folder, folder], check=True)
-        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+    directories = [running.ledger.home / name for name in ("topics", "checkpoints")]
+    for directory in directories:
+        subprocess.run(["mount", "--bind", directory, directory], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", directory], check=True)
     try:
         yield
     finally:
-        for folder in folders:
-            subprocess.run(["umount", "--lazy", folder], check=True)
+        for directory in directories:
+            subprocess.run(["umount", "--lazy", directory], check=True)
 
 
 def outage(running: Running, accident: Callable[[Running], Any], seconds: float) -> Counter[str]:
@@ -194,10 +194,10 @@ def deleted_topic(running: Running) -> dict[str, str]:
     return running.states()
 
 
-def _disk(folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", folder], check=True)
-    return folder
+def _disk(directory: Path) -> Path:
+    directory.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", directory], check=True)
+    return directory
 
 
 def main() -> None:
@@ -208,9 +208,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
-    folder = Path(tempfile.mkdtemp(prefix="accidents-"))
-    ledger = Ledger(folder, batch=50 * BATCH)
-    disk = _disk(folder / "state")
+    directory = Path(tempfile.mkdtemp(prefix="accidents-"))
+    ledger = Ledger(directory, batch=50 * BATCH)
+    disk = _disk(directory / "state")
     try:
         ledger.feed(2)
         running = Running(ledger, disk, ledger.start(bounded=False, more=_MORE))
@@ -220,7 +220,7 @@ def main() -> None:
             running.process.kill()
             running.process.wait()
         subprocess.run(["umount", "--lazy", disk], check=False)
-    shutil.rmtree(folder)
+    shutil.rmtree(directory)
     raise SystemExit(wrong)
 
 

@@ -52,10 +52,10 @@ def main() -> None:
     session = spark()
     best: dict[str, float] = {}
     least: dict[str, float] = {}
-    with tempfile.TemporaryDirectory(prefix="chain-") as folder:
+    with tempfile.TemporaryDirectory(prefix="chain-") as directory:
         for round_ in range(options.rounds):
             for name, chain in (("files", files_chain), ("delta", delta_chain)):
-                root = Path(folder) / f"{name}-{round_}"
+                root = Path(directory) / f"{name}-{round_}"
                 started, worked = time.perf_counter(), processor_time()
                 stages = chain(session.newSession(), root, options.rows)
                 took, worked = time.perf_counter() - started, processor_time() - worked

@@ -96,10 +96,10 @@ def main() -> None:
     """Measure, and print seconds and ratios."""
     session = start_session("local[2]")
     session.sparkContext.setLogLevel("ERROR")
-    folder = Path(tempfile.mkdtemp(prefix="streamlets-conform-"))
+    directory = Path(tempfile.mkdtemp(prefix="streamlets-conform-"))
     print(f"{ROWS:,} rows, best of {BEST_OF}; seconds for plain casts, for conform, and their ratio")
     for name, (contract, expressions, deep) in CASES.items():
-        path = str(folder / f"{len(list(folder.iterdir()))}")
+        path = str(directory / f"{len(list(directory.iterdir()))}")
         session.range(ROWS, numPartitions=2).selectExpr(*expressions).write.parquet(path)
         rows = session.read.parquet(path)  # all columns are nullable, as in most sources
         casts = rows.select(*(F.col(f.name).cast(f.dataType.simpleString()) for f in spark_schema(contract).fields))
@@ -108,7 +108,7 @@ def main() -> None:
         plain, conformed = _best(casts, kept.select(*conversion.columns))  # as a channel writes a batch
         checks = "no check" if conversion.reason is None else "checked"
         print(f"  {name:30} {plain:6.2f} {conformed:6.2f}   {conformed / plain:5.2f} ({checks})")
-    shutil.rmtree(folder)
+    shutil.rmtree(directory)
     session.stop()
 
 

@@ -99,8 +99,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
-    folder = Path(tempfile.mkdtemp(prefix="drains-"))
-    ledger = Ledger(folder, options=("--isolation", options.isolation))
+    directory = Path(tempfile.mkdtemp(prefix="drains-"))
+    ledger = Ledger(directory, options=("--isolation", options.isolation))
     drains = []
     for number in range(options.drains):
         result = drain(ledger, dice, backlog=number % 2 == 0)
@@ -124,7 +124,7 @@ def main() -> None:
     print(f"processes left: {sum(result.left for result in drains)}; exit codes {codes}")
     print(f"runner killed {len(kills)} times: all its processes exited within {max(kills, default=0):.2f} s")
     print(f"ledger of {ledger.files} files, exit code {code}: lost and doubled {wrong}")
-    shutil.rmtree(folder)
+    shutil.rmtree(directory)
     failed = (
         uncommitted or any(result.left or result.code for result in drains) or code or any(map(any, wrong.values()))
     )

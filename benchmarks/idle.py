@@ -43,11 +43,11 @@ class Next(SparkStreamlet):
 '''
 
 
-def application(folder: Path, count: int = STREAMLETS) -> None:
+def application(directory: Path, count: int = STREAMLETS) -> None:
     """Write an application: a chain of `count` streamlets without input."""
-    (folder / "empty").mkdir(parents=True)
-    (folder / "idle.py").write_text(_MODULE.replace("FOLDER", str(folder / "empty")))
-    (folder / "blueprint.conf").write_text(chain("idle", count))
+    (directory / "empty").mkdir(parents=True)
+    (directory / "idle.py").write_text(_MODULE.replace("FOLDER", str(directory / "empty")))
+    (directory / "blueprint.conf").write_text(chain("idle", count))
 
 
 def chain(module: str, count: int) -> str:
@@ -61,20 +61,20 @@ def chain(module: str, count: int) -> str:
     return text % ("\n  ".join(streamlets), "\n  ".join(topics))
 
 
-def start(folder: Path, *options: str, count: int = STREAMLETS) -> subprocess.Popen[bytes]:
+def start(directory: Path, *options: str, count: int = STREAMLETS) -> subprocess.Popen[bytes]:
     """Run an application with `options`, and wait until its `count` streamlets are running."""
-    out = (folder / "run.out").open("wb")
+    out = (directory / "run.out").open("wb")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from cli.main import main; main()", "run", str(folder), "--format", "json", *options],
+        [sys.executable, "-c", "from cli.main import main; main()", "run", directory, "--format", "json", *options],
         stdout=out, stderr=out, cwd=Path(__file__).resolve().parent.parent,
     )  # fmt: skip
-    wait_until(process, folder / "run.out", lambda: len(ups(folder)) >= count)
+    wait_until(process, directory / "run.out", lambda: len(ups(directory)) >= count)
     return process
 
 
-def ups(folder: Path) -> list[float]:
+def ups(directory: Path) -> list[float]:
     """Return the times at which streamlets started to run."""
-    return [event["time"] for event in events(folder / "run.out") if event.get("state") == "running"]
+    return [event["time"] for event in events(directory / "run.out") if event.get("state") == "running"]
 
 
 def stop(process: subprocess.Popen[bytes]) -> float:
@@ -95,9 +95,9 @@ def main() -> None:
     parser.add_argument("--measure", type=float, default=60.0, help="seconds to measure over")
     parser.add_argument("--cycles", type=int, default=20, help="starts and stops afterwards")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="idle-"))
-    application(folder)
-    process = start(folder)
+    directory = Path(tempfile.mkdtemp(prefix="idle-"))
+    application(directory)
+    process = start(directory)
     time.sleep(options.settle)
     cores = cores_used(process.pid, options.measure)
     members = family(process.pid)
@@ -105,15 +105,15 @@ def main() -> None:
     print(f"{STREAMLETS} idle streamlets: {cores:.3f} cores, {len(members)} processes, {memory:,.0f} MiB", flush=True)
     print(f"stopped in {stop(process):.1f} s", flush=True)
     for cycle in range(options.cycles):
-        process = start(folder)
+        process = start(directory)
         time.sleep(2)
         members = family(process.pid)
         memory = sum(member.memory_info().rss for member in members) / 2**20
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
+        size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()) / 2**20
         count, took = len(members), stop(process)
         print(f"cycle {cycle + 1:2}: {count} processes, {memory:,.0f} MiB, state {size:.1f} MiB, stop {took:.1f} s",
               flush=True)  # fmt: skip
-    shutil.rmtree(folder)
+    shutil.rmtree(directory)
 
 
 if __name__ == "__main__":

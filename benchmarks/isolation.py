@@ -26,30 +26,30 @@ def memory(processes: list[psutil.Process]) -> float:
     return sum(process.memory_full_info().pss for process in processes) / 2**20
 
 
-def heal(folder: Path, process: subprocess.Popen[bytes]) -> tuple[int, float]:
+def heal(directory: Path, process: subprocess.Popen[bytes]) -> tuple[int, float]:
     """Kill the last Java process; return how many streamlets failed, and the seconds until all were running again."""
-    out, seen = folder / "run.out", len(ups(folder))
+    out, seen = directory / "run.out", len(ups(directory))
     java_processes(family(process.pid))[-1].kill()
     killed = time.time()
-    wait_until(process, out, lambda: failures(folder) > 0)
+    wait_until(process, out, lambda: failures(directory) > 0)
     time.sleep(1.0)  # the others' failures follow at once
-    failed = failures(folder)
-    wait_until(process, out, lambda: len(ups(folder)) >= seen + failed)
-    return failed, ups(folder)[-1] - killed
+    failed = failures(directory)
+    wait_until(process, out, lambda: len(ups(directory)) >= seen + failed)
+    return failed, ups(directory)[-1] - killed
 
 
-def failures(folder: Path) -> int:
+def failures(directory: Path) -> int:
     """Return how often streamlets have failed."""
-    return sum(event.get("state") == "backing-off" for event in events(folder / "run.out"))
+    return sum(event.get("state") == "backing-off" for event in events(directory / "run.out"))
 
 
 def measure(what: str, options: list[str], count: int, settle: float, seconds: float) -> None:
     """Run the application in one way and print the measurements."""
-    folder = Path(tempfile.mkdtemp(prefix="isolation-"))
-    application(folder, count)
+    directory = Path(tempfile.mkdtemp(prefix="isolation-"))
+    application(directory, count)
     begun = time.time()
-    process = start(folder, *options, count=count)
-    used, came = cpu_seconds(family(process.pid), ended=True), ups(folder)
+    process = start(directory, *options, count=count)
+    used, came = cpu_seconds(family(process.pid), ended=True), ups(directory)
     time.sleep(settle)
     cores = cores_used(process.pid, seconds)
     members = family(process.pid)
@@ -57,10 +57,10 @@ def measure(what: str, options: list[str], count: int, settle: float, seconds: f
     print(f"{what}: first up {came[0] - begun:.1f} s, all up {came[-1] - begun:.1f} s, {used:.0f} s of CPU time")
     print(f"  {memory(members):,.0f} MiB, the largest Java process {memory([largest]):,.0f}; {len(members)} processes, "
           f"{len(java_processes(members))} of them Java; {cores:.3f} cores when idle")  # fmt: skip
-    failed, took = heal(folder, process)
+    failed, took = heal(directory, process)
     print(f"  a Java process killed: {failed} of {count} streamlets failed, all up again after {took:.1f} s")
     print(f"  stopped in {stop(process):.1f} s", flush=True)
-    shutil.rmtree(folder)
+    shutil.rmtree(directory)
 
 
 def main() -> None:

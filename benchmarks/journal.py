@@ -54,11 +54,11 @@ def main() -> None:
         rates: dict[str, list[float]] = {"held": [], "opened": [], "files": []}
         for _ in range(arguments.rounds):
             for way, samples in rates.items():
-                folder = Path(tempfile.mkdtemp(prefix="journal-", dir=Path.cwd()))
+                directory = Path(tempfile.mkdtemp(prefix="journal-", dir=Path.cwd()))
                 try:
-                    samples.append(measure(WAYS[way](folder, batch(records)), arguments.seconds) * records)
+                    samples.append(measure(WAYS[way](directory, batch(records)), arguments.seconds) * records)
                 finally:
-                    shutil.rmtree(folder)
+                    shutil.rmtree(directory)
         held, opened, files = (statistics.median(samples) for samples in rates.values())
         print(f"{name:28}{held:14,.0f}{opened:16,.0f}{held / opened:8.2f}{files:16,.0f}")
 
@@ -73,9 +73,9 @@ def measure(append: Callable[[int], object], seconds: float) -> float:
     return number / (time.perf_counter() - started)
 
 
-def held(folder: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
+def held(directory: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
     """Append with one appender."""
-    topic = new_topic(folder)
+    topic = new_topic(directory)
     appender = topic.appender(CONTRACT, writer="w", epoch=1)
 
     def append(number: int) -> None:
@@ -85,9 +85,9 @@ def held(folder: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
     return append
 
 
-def opened(folder: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
+def opened(directory: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
     """Append with a new appender each time."""
-    topic = new_topic(folder)
+    topic = new_topic(directory)
 
     def append(number: int) -> None:
         with topic.appender(CONTRACT, writer="w", epoch=1) as appender:
@@ -97,17 +97,17 @@ def opened(folder: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
     return append
 
 
-def files(folder: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
+def files(directory: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
     """Write the records as they are in memory, and sync the file and its directory: the disk's share."""
     data = rows.serialize().to_pybytes()
 
     def write(number: int) -> None:
-        path = folder / str(number)
+        path = directory / str(number)
         with path.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(directory, os.O_RDONLY)
         os.fsync(handle)
         os.close(handle)
 
@@ -117,9 +117,9 @@ def files(folder: Path, rows: pa.RecordBatch) -> Callable[[int], object]:
 WAYS = {"held": held, "opened": opened, "files": files}
 
 
-def new_topic(folder: Path) -> TopicResource:
+def new_topic(directory: Path) -> TopicResource:
     """Return a new topic."""
-    topic = DeltaChannel(folder).topic(TopicPlan("journal", "journal", "delta", True, (), (), {}))
+    topic = DeltaChannel(directory).topic(TopicPlan("journal", "journal", "delta", True, (), (), {}))
     topic.create()
     return topic
 

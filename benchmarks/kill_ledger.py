@@ -46,14 +46,14 @@ class Ledger:
     """The application of the tests, in its own directory. As a context manager, it leaves no run behind.
 
     Arguments:
-        folder: the directory.
+        directory: the directory.
         files: the number of files with records that were fed.
         batch: the maximum number of records per batch.
         options: additional options of `flow run`, for every run.
         since: where the output of the current run starts in `run.out`, in bytes.
     """
 
-    folder: Path
+    directory: Path
     files: int = 0
     batch: int = BATCH
     options: Sequence[str] = ()
@@ -84,11 +84,11 @@ class Ledger:
     @property
     def out(self) -> Path:
         """The file with the events of all runs."""
-        return self.folder / "run.out"
+        return self.directory / "run.out"
 
     @property
     def _state_dir(self) -> Path:
-        return self.folder / "state"
+        return self.directory / "state"
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -96,23 +96,23 @@ class Ledger:
 
     def feed(self, files: int) -> None:
         """Add files with numbers, each file atomically."""
-        (self.folder / "in").mkdir(parents=True, exist_ok=True)
+        (self.directory / "in").mkdir(parents=True, exist_ok=True)
         for _ in range(files):
             text = "".join(json.dumps({"n": n}) + "\n" for n in range(self.files * BATCH, (self.files + 1) * BATCH))
-            draft = self.folder / f"{self.files:06}.json"
+            draft = self.directory / f"{self.files:06}.json"
             draft.write_text(text)
             os.utime(
                 draft, (1_600_000_000 + self.files, 1_600_000_000 + self.files)
             )  # The source reads files in the order of their age.
-            draft.rename(self.folder / "in" / draft.name)
+            draft.rename(self.directory / "in" / draft.name)
             self.files += 1
 
     @property
     def settings(self) -> dict[str, object]:
         """Settings of streamlets."""
         return {
-            "numbers.parameters.folder": self.folder / "in",
-            "archive.parameters.options.path": self.folder / "out",
+            "numbers.parameters.folder": self.directory / "in",
+            "archive.parameters.options.path": self.directory / "out",
             "double.inlets.in.max-records": self.batch,
             "sums.inlets.in.max-records": self.batch,
         }
@@ -133,7 +133,7 @@ class Ledger:
         environment = self._environment | {VARIABLE: crash_at}
         with self.out.open("ab") as out:
             self.since = out.tell()
-            process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.folder)
+            process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.directory)
         return self._runs.enter_context(killed_at_end(process))
 
     def run(self, crash_at: str = "") -> int:
@@ -144,7 +144,7 @@ class Ledger:
         """Run another command about the application to its end."""
         command = [*_FLOW, *arguments, "--state-dir", str(self._state_dir)]
         return subprocess.run(
-            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
+            command, cwd=self.directory, env=self._environment, capture_output=True, text=True, check=False
         )
 
     def run_events(self) -> list[dict[str, Any]]:
@@ -182,7 +182,7 @@ class Ledger:
         for topic in self.topics:
             resource = channel.topic(TopicPlan(topic, topic, "delta", True, (), (), {}))
             counts[topic] = Counter(as_text(row) for batch in resource.scan() for row in batch.to_pylist())
-        rows = ds.dataset(self.folder / "out", format="parquet").to_table().to_pylist()
+        rows = ds.dataset(self.directory / "out", format="parquet").to_table().to_pylist()
         counts["parquet"] = Counter(map(as_text, rows))
         return counts
 
@@ -213,9 +213,9 @@ def as_text(row: object) -> str:
     return json.dumps(row, sort_keys=True, default=str)
 
 
-def _last(folder: Path) -> int:
+def _last(directory: Path) -> int:
     try:
-        return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=-1)
+        return max((int(file.name) for file in directory.iterdir() if file.name.isdigit()), default=-1)
     except FileNotFoundError:
         return -1
 
@@ -309,8 +309,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="keep the directory")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="ledger-"))
-    disturbed, undisturbed = Ledger(folder / "disturbed"), Ledger(folder / "undisturbed")
+    directory = Path(tempfile.mkdtemp(prefix="ledger-"))
+    disturbed, undisturbed = Ledger(directory / "disturbed"), Ledger(directory / "undisturbed")
     begun = time.monotonic()
     for number, description in enumerate(
         rounds(disturbed, list(POINTS) * options.each, options.kills, random.Random(options.seed)), start=1
@@ -324,7 +324,7 @@ def main() -> None:
     for name, (lost, doubled) in wrong.items():
         print(f"{name:8} {lost} lost, {doubled} doubled")
     if not options.keep:
-        shutil.rmtree(folder)
+        shutil.rmtree(directory)
     raise SystemExit(any(codes) or any(any(counts) for counts in wrong.values()))
 
 

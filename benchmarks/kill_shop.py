@@ -57,7 +57,7 @@ class Shop(Ledger):
     @property
     def blueprint(self) -> Path:
         """The example's modules in a blueprint of their own."""
-        return self.folder
+        return self.directory
 
     @property
     def settings(self) -> dict[str, object]:
@@ -71,8 +71,8 @@ class Shop(Ledger):
 
     def feed(self, files: int) -> None:
         """Add hundreds of orders."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "blueprint.conf").write_text(BLUEPRINT)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        (self.directory / "blueprint.conf").write_text(BLUEPRINT)
         self.files += files
 
     def state(self, session: Any) -> dict[str, Counter[str]]:
@@ -150,23 +150,23 @@ class Journal:
         files: the number of files that were fed.
     """
 
-    folder: Path
+    directory: Path
     todo: list[str]
     hits: list[str] = field(default_factory=list)
     files: int = 0
 
     @classmethod
-    def at(cls, folder: Path, todo: list[str]) -> Journal:
+    def at(cls, directory: Path, todo: list[str]) -> Journal:
         """Return the journal of a directory, or a new one with the rounds `todo`."""
-        file = folder / "journal.json"
-        return cls(folder, **json.loads(file.read_text())) if file.exists() else cls(folder, todo)
+        file = directory / "journal.json"
+        return cls(directory, **json.loads(file.read_text())) if file.exists() else cls(directory, todo)
 
     def keep(self) -> None:
         """Write the journal to its file."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        draft = self.folder / "journal.json.draft"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        draft = self.directory / "journal.json.draft"
         draft.write_text(json.dumps({"todo": self.todo, "hits": self.hits, "files": self.files}))
-        draft.replace(self.folder / "journal.json")
+        draft.replace(self.directory / "journal.json")
 
 
 def do_rounds(shop: Shop, journal: Journal, dice: random.Random, most: int) -> None:
@@ -199,13 +199,13 @@ def main() -> None:
     parser.add_argument("--compare", action="store_true", help="compare now, even if rounds remain")
     parser.add_argument("--folder", type=Path, help="directory of the state, to continue an earlier call")
     options = parser.parse_args()
-    folder = options.folder or Path(tempfile.mkdtemp(prefix="shop-"))
+    directory = options.directory or Path(tempfile.mkdtemp(prefix="shop-"))
     todo = [*POINTS] * options.each + [""] * options.kills
     random.Random(options.seed).shuffle(todo)
-    journal = Journal.at(folder, todo)
+    journal = Journal.at(directory, todo)
     # Only the output of the undisturbed run matters, so its batches may be larger.
-    disturbed = Shop(folder / "disturbed", files=journal.files)
-    undisturbed = Shop(folder / "undisturbed", batch=20 * BATCH)
+    disturbed = Shop(directory / "disturbed", files=journal.files)
+    undisturbed = Shop(directory / "undisturbed", batch=20 * BATCH)
     do_rounds(disturbed, journal, random.Random(options.seed * 1000 + len(journal.hits)), options.rounds)
     if journal.todo:
         print(f"{len(journal.todo)} rounds remain")
@@ -215,8 +215,8 @@ def main() -> None:
     journal.files = disturbed.files
     journal.keep()
     print("hit:", dict(sorted(Counter(map(_kind, journal.hits)).items())))
-    if options.folder is None:
-        shutil.rmtree(folder)
+    if options.directory is None:
+        shutil.rmtree(directory)
     raise SystemExit(not clean)
 
 

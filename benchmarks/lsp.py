@@ -30,9 +30,9 @@ def main() -> int:
     parser.add_argument("--streamlets", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="flow-bench-") as folder:
-        file = Path(folder, "blueprint.conf")
-        Path(folder, "big.py").write_text(MODULE, encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="flow-bench-") as directory:
+        file = Path(directory, "blueprint.conf")
+        Path(directory, "big.py").write_text(MODULE, encoding="utf-8")
         file.write_text(chain(options.streamlets), encoding="utf-8")
         times = measured(file, options.rounds)
     met = True

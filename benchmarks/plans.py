@@ -22,8 +22,8 @@ import psutil
 from benchmarks.processes import cpu_seconds
 from blueprint.logic import BuildableApplication, BuiltLogic
 from blueprint.verification.verify import verify
-from streamlets.plans.check import spark_for_checks
-from streamlets.plans.checker import LogicChecker
+from streamlets.plans.logic_checker import LogicChecker
+from streamlets.plans.temporary_session import spark_for_checks
 from streamlets.project.catalog import ProjectCatalog
 
 SHOP = Path(__file__).resolve().parent.parent / "tests" / "streamlets" / "plans" / "shop"
@@ -54,13 +54,13 @@ def measure_round() -> dict[str, tuple[float, float]]:
         nonlocal built
         assert len(application.streamlets) == 12
         start = time.perf_counter()
-        with spark_for_checks(application) as (spark, folder):
+        with spark_for_checks(application) as (spark, directory):
             jvm = psutil.Process(spark.process.pid)
             parts["start of the session"] = (time.perf_counter() - start, cpu_seconds([jvm]))
             with measured(parts, "building, first time", jvm.pid):
-                built = LogicChecker(spark.session, folder)(application)
+                built = LogicChecker(spark.session, directory)(application)
             with measured(parts, "building, once more", jvm.pid):
-                LogicChecker(spark.session, folder / "again")(application)
+                LogicChecker(spark.session, directory / "again")(application)
             start = time.perf_counter()
         parts["end of the session"] = (time.perf_counter() - start, 0.0)
         return built

@@ -40,18 +40,18 @@ def main() -> None:
     batches = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     rows = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
     session = spark()
-    folder = Path(tempfile.mkdtemp(prefix="small-"))
+    directory = Path(tempfile.mkdtemp(prefix="small-"))
     try:
         medians: dict[str, float] = {}
         for turn, name in enumerate(("files", "delta", "checked") * 2):
-            root = folder / f"{name}-{turn}"
+            root = directory / f"{name}-{turn}"
             took = measure(writer(session.newSession(), name, root, rows), root, batches)
             medians[name] = min(took, medians.get(name, took))
             print(f"{name:8}{took:8.0f} ms per batch", flush=True)
         print(f"\n{rows:,} rows per batch: delta / files {medians['delta'] / medians['files']:.2f}")
     finally:
         session.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def writer(session: SparkSession, name: str, root: Path, rows: int) -> Any:

@@ -36,9 +36,9 @@ class Hand:
 def main() -> None:
     """Print the number of files after each hour."""
     hours = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    with tempfile.TemporaryDirectory(prefix="small-files-") as folder:
+    with tempfile.TemporaryDirectory(prefix="small-files-") as directory:
         clock = Hand()
-        topic = DeltaChannel(Path(folder), clock=clock).topic(TopicPlan("busy", "busy", "delta", True, (), (), {}))
+        topic = DeltaChannel(Path(directory), clock=clock).topic(TopicPlan("busy", "busy", "delta", True, (), (), {}))
         topic.create()
         path = topic.path / CONTRACT.fingerprint
         create_table(path, CONTRACT, (), clock)

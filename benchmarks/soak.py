@@ -71,12 +71,12 @@ flow.runtimes.spark.driver.memory = 1536m
 """
 
 
-def application(folder: Path, trigger: str) -> None:
+def application(directory: Path, trigger: str) -> None:
     """Write the application; `trigger` is the time between batches, as in settings."""
-    (folder / "stones").mkdir(parents=True)
-    (folder / "chain.py").write_text(_MODULE.replace("FOLDER", str(folder)))
+    (directory / "stones").mkdir(parents=True)
+    (directory / "chain.py").write_text(_MODULE.replace("FOLDER", str(directory)))
     settings = _SETTINGS.replace("TRIGGER", trigger)
-    (folder / "blueprint.conf").write_text(chain("chain", STREAMLETS) + settings)
+    (directory / "blueprint.conf").write_text(chain("chain", STREAMLETS) + settings)
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,12 @@ def sample(runner: psutil.Process, members: list[psutil.Process], minute: float)
     )
 
 
-def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psutil.Process]], str]]:
+def failures(directory: Path, dice: random.Random) -> dict[str, Callable[[list[psutil.Process]], str]]:
     """Return the failures that can be injected, by name; each returns what it hit."""
 
     def stone(_: list[psutil.Process]) -> str:
         ref = f"s{dice.randrange(1, STREAMLETS)}"
-        (folder / "stones" / ref).touch()
+        (directory / "stones" / ref).touch()
         return ref
 
     def kill(word: str) -> Callable[[list[psutil.Process]], str]:
@@ -136,9 +136,9 @@ def failures(folder: Path, dice: random.Random) -> dict[str, Callable[[list[psut
     }
 
 
-def ledger(folder: Path) -> str:
+def ledger(directory: Path) -> str:
     """Describe the numbers in the last topic: count, lost, doubled."""
-    state = next((folder / ".flow").iterdir())
+    state = next((directory / ".flow").iterdir())
     topic = DeltaChannel(state / "topics").topic(TopicPlan("last", "last", "delta", True, (), (), {}))
     numbers: Counter[int] = Counter()
     for batch in topic.scan():
@@ -164,11 +164,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
-    folder = Path(tempfile.mkdtemp(prefix="soak-"))
-    application(folder, options.trigger)
-    process = start(folder)
+    directory = Path(tempfile.mkdtemp(prefix="soak-"))
+    application(directory, options.trigger)
+    process = start(directory)
     runner, begun = psutil.Process(process.pid), time.monotonic()
-    kinds, done, samples = failures(folder, dice), Counter[str](), list[Sample]()
+    kinds, done, samples = failures(directory, dice), Counter[str](), list[Sample]()
     try:
         while (minute := (time.monotonic() - begun) / 60) < options.minutes and process.poll() is None:
             members = family(process.pid)
@@ -181,7 +181,7 @@ def main() -> None:
                   f"processes  {kind}: {hit}", flush=True)  # fmt: skip
             time.sleep(options.every)
         if process.poll() is not None:
-            print(f"THE RUNNER ENDED with {process.returncode}: see {folder}")
+            print(f"THE RUNNER ENDED with {process.returncode}: see {directory}")
             return
         time.sleep(3 * options.every)  # The last failure is repaired, and the chain catches up.
     finally:
@@ -190,8 +190,8 @@ def main() -> None:
     for what in Sample.__dataclass_fields__:
         if what != "minute":
             print(slope(samples, what))
-    print(f"stopped in {took:.1f} s; exit code {process.returncode}; {ledger(folder)}")
-    shutil.rmtree(folder)
+    print(f"stopped in {took:.1f} s; exit code {process.returncode}; {ledger(directory)}")
+    shutil.rmtree(directory)
 
 
 if __name__ == "__main__":

@@ -223,25 +223,25 @@ def _count_only(rows: DataFrame) -> DataFrame:
     return _late(rows).groupBy(F.window("at", "10 seconds")).count()
 
 
-def outcomes(spark: SparkSession, folder: Path, selected: Iterable[Case]) -> Iterator[Outcome]:
+def outcomes(spark: SparkSession, directory: Path, selected: Iterable[Case]) -> Iterator[Outcome]:
     """Compare and run each change; yield the results."""
     applications: dict[str, Application] = {}
     for number, case in enumerate(selected):
         if case.old not in applications:
-            applications[case.old] = Application(spark, folder / case.old, queries()[case.old])
+            applications[case.old] = Application(spark, directory / case.old, queries()[case.old])
         yield Outcome(case, *applications[case.old].change(case.new, str(number)))
 
 
 class Application:
     """An application whose only query has run; further records are in files for versions that continue."""
 
-    def __init__(self, spark: SparkSession, folder: Path, version: Version) -> None:
+    def __init__(self, spark: SparkSession, directory: Path, version: Version) -> None:
         self._spark = spark
-        self._folder = folder
+        self._directory = directory
         verification = self._verified(version, "old")
         assert verification.plan is not None, verification.diagnostics
         self._plan = verification.plan
-        state = StateDirectory(folder / "old", _APP)
+        state = StateDirectory(directory / "old", _APP)
         for batch in (0, 1):
             self._feed(batch)
             refused = self._run(version, state)
@@ -262,17 +262,17 @@ class Application:
         Returns:
             The worst class of the changes, empty for none, and why Spark refuses the version, empty if it does not.
         """
-        shutil.copytree(self._folder / "old", self._folder / name)
-        state = StateDirectory(self._folder / name, _APP)
+        shutil.copytree(self._directory / "old", self._directory / name)
+        state = StateDirectory(self._directory / name, _APP)
         older = deployed(state)
         assert older is not None
         changes = self._verified(version, name, Against(older, "old", ChangeClass.BREAKING)).changes
         return worst(changes).value if changes else "", self._run(version, state)
 
     def _verified(self, version: Version, name: str, against: Against | None = None) -> Verification:
-        logic = LogicChecker(self._spark, self._folder / f"logic-{name}")
+        logic = LogicChecker(self._spark, self._directory / f"logic-{name}")
         return verify(
-            _blueprint(self._folder, version), catalog=ProjectCatalog(), logic=logic, against=against,
+            _blueprint(self._directory, version), catalog=ProjectCatalog(), logic=logic, against=against,
             environment=os.environ, working_directory=Path.cwd(),
         )  # fmt: skip
 
@@ -281,7 +281,7 @@ class Application:
         import pyarrow.parquet as pq
 
         for inlet in ("events", "others"):
-            file = self._folder / "ports" / "inlets" / inlet / f"{batch}.parquet"
+            file = self._directory / "ports" / "inlets" / inlet / f"{batch}.parquet"
             file.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.Table.from_pylist(_events(batch)), file)
 
@@ -292,9 +292,9 @@ class Application:
         session = child_session(self._spark, SETTINGS)
         (plan,) = self._plan.streamlets
         with active(session):
-            places = Places(project_at(self._plan.folder))
-            ports = EmptyPorts(plan, session, self._folder / "ports", Watch(places), places)
-            context = SparkStreamletContext(session, "s", {}, {}, ports, self._folder)
+            places = Places(project_at(self._plan.directory))
+            ports = EmptyPorts(plan, session, self._directory / "ports", Watch(places), places)
+            context = SparkStreamletContext(session, "s", {}, {}, ports, self._directory)
             (write,) = _class(version)().create_logic(context).build()
             assert isinstance(write, StreamingWrite)
             writer = write.writer.option("checkpointLocation", str(state.checkpoints / "s" / version.name))
@@ -306,7 +306,7 @@ class Application:
         return ""
 
 
-def _blueprint(folder: Path, version: Version) -> Path:
+def _blueprint(directory: Path, version: Version) -> Path:
     """Write the blueprint of a version, and create its class."""
     globals()["Changing"] = _class(version)
     text = f"""
@@ -319,7 +319,7 @@ blueprint {{
 }}
 flow.application = {_APP}
 """
-    path = folder / "blueprint.conf"
+    path = directory / "blueprint.conf"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
@@ -352,20 +352,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="changes of this query")
     only = parser.parse_args().only
-    folder = Path(tempfile.mkdtemp(prefix="state-changes-"))
+    directory = Path(tempfile.mkdtemp(prefix="state-changes-"))
     spark = start_session()
     wrong = 0
     count = 0
     try:
         selected = [case for case in state_changes.cases() if only in (None, case.old)]
-        for outcome in state_changes.outcomes(spark, folder, selected):
+        for outcome in state_changes.outcomes(spark, directory, selected):
             case = outcome.case
             count, wrong = count + 1, wrong + bool(outcome.wrong)
             print(f"| {case.old} | {case.what} | {case.kind} | {outcome.change_class or 'no change'} | "
                   f"{outcome.refused or 'runs'} | {outcome.wrong} |", flush=True)  # fmt: skip
     finally:
         spark.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
     print(f"{count} changes, {wrong} classed wrongly")
     raise SystemExit(bool(wrong))
 

@@ -39,9 +39,9 @@ SAMPLES = 200
 def main() -> None:
     """Grow a topic, measure on the way, print the ratios."""
     goal = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    folder = Path(tempfile.mkdtemp(prefix="growth-"))
+    directory = Path(tempfile.mkdtemp(prefix="growth-"))
     try:
-        topic = DeltaChannel(folder).topic(TopicPlan("grows", "grows", "delta", True, (), (), {}))
+        topic = DeltaChannel(directory).topic(TopicPlan("grows", "grows", "delta", True, (), (), {}))
         topic.create()
         path = topic.path / CONTRACT.fingerprint
         create_table(path, CONTRACT, (), time.time)
@@ -59,7 +59,7 @@ def main() -> None:
         together = [sum(m[k] for k in ("poll, nothing new", "commit", "poll, one new commit")) for m in (early, late)]
         print(f"ratio {together[1] / together[0]:.2f} (looking for news and committing)")
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(directory)
 
 
 def grow(topic: DeltaTopic, table: Table, number: int, until: int) -> int:

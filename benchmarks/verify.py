@@ -24,7 +24,7 @@ BAR = 20
 
 SPEC = """\
 name: flights
-storage: file://{folder}/storage
+storage: file://{directory}/storage
 libraries:
   - glob:
       include: transformations/**
@@ -119,19 +119,19 @@ def main() -> None:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    folder = Path(tempfile.mkdtemp(prefix="flow-bench-"))
+    directory = Path(tempfile.mkdtemp(prefix="flow-bench-"))
     try:
-        (folder / "transformations").mkdir()
-        (folder / "spark-pipeline.yml").write_text(SPEC.format(folder=folder))
-        (folder / "transformations" / "flights.py").write_text(STAGES)
+        (directory / "transformations").mkdir()
+        (directory / "spark-pipeline.yml").write_text(SPEC.format(directory=directory))
+        (directory / "transformations" / "flights.py").write_text(STAGES)
         ours, theirs = [], []
         for _ in range(rounds):
             ours += [
                 timed([str(scripts / "flow"), "verify", "examples/flights"], REPOSITORY, environment) for _ in range(5)
             ]
-            theirs.append(timed([str(scripts / "spark-pipelines"), "dry-run"], folder, environment))
+            theirs.append(timed([str(scripts / "spark-pipelines"), "dry-run"], directory, environment))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
     print(f"{'':28}{'best wall':>12}{'best CPU':>12}{'runs':>6}")
     for name, runs in (("flow verify", ours), ("spark-pipelines dry-run", theirs)):

@@ -125,10 +125,10 @@ print(json.dumps([took, memory, codes, verification.checked.streamlets, verifica
 """
 
 
-def measured(folder: Path) -> tuple[float, int, list[str], int, int]:
+def measured(directory: Path) -> tuple[float, int, list[str], int, int]:
     """Verify in a separate process; return seconds, maximum memory in KiB, error codes, streamlets and pairs."""
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(REPOSITORY)], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-c", MEASURE, str(REPOSITORY)], cwd=directory, capture_output=True, text=True, check=True
     )
     took, memory, codes, streamlets, pairs = json.loads(done.stdout)
     return took, memory, codes, streamlets, pairs
@@ -141,10 +141,10 @@ def grow(rounds: int) -> bool:
     for name, text in SHAPES.items():
         before = None
         for count in SIZES:
-            with tempfile.TemporaryDirectory(prefix="flow-bench-") as folder:
-                Path(folder, "big.py").write_text(MODULE)
-                Path(folder, "blueprint.conf").write_text(text(count))
-                runs = [measured(Path(folder)) for _ in range(rounds)]
+            with tempfile.TemporaryDirectory(prefix="flow-bench-") as directory:
+                Path(directory, "big.py").write_text(MODULE)
+                Path(directory, "blueprint.conf").write_text(text(count))
+                runs = [measured(Path(directory)) for _ in range(rounds)]
             took, memory, codes, streamlets, pairs = min(runs)
             assert streamlets == count, f"{streamlets} of {count} streamlets were read"
             assert codes == (["cycle"] if name == "dense" else []), codes

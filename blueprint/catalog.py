@@ -114,11 +114,11 @@ class ParameterProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenFolder:
+class WrittenDirectory:
     """An absolute directory outside of topics that a streamlet writes, and the keys of the parameter that sets it."""
 
     parameter: tuple[str, ...]
-    folder: str
+    directory: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +135,8 @@ class VolumeMountDescriptor:
 class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
-    `parameter_problems` are the problems that the streamlet reports about the values of the request. `folders` are the
-    directories that it writes with these values, if there are no problems.
+    `parameter_problems` are the problems that the streamlet reports about the values of the request. `directories` are
+    those that it writes with these values, if there are no problems.
     """
 
     class_name: str
@@ -149,7 +149,7 @@ class StreamletDescriptor:
     declared: Span
     problems: tuple[Diagnostic, ...] = ()
     parameter_problems: tuple[ParameterProblem, ...] = ()
-    folders: tuple[WrittenFolder, ...] = ()
+    directories: tuple[WrittenDirectory, ...] = ()
 
 
 class LoadFailureKind(enum.StrEnum):
@@ -201,7 +201,7 @@ class StreamletRequest:
 
     ref: str
     class_name: str
-    folder: str
+    directory: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
     inlets: Mapping[str, PortSetting] = field(default_factory=dict)
     outlets: Mapping[str, PortSetting] = field(default_factory=dict)
@@ -411,10 +411,10 @@ class Catalog(Protocol):
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """Describe a streamlet as configured. Mistakes of the user never raise."""
 
-    def classes(self, folder: str) -> tuple[str, ...]:
+    def classes(self, directory: str) -> tuple[str, ...]:
         """Return the class paths of all streamlets in the directory of a project, sorted."""
 
-    def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
+    def unused(self, directory: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
         """Return the class paths of unused streamlets of a project, with the places of their names.
 
         Streamlets in `used` or in another blueprint of the directory are used. A directory that would take long to

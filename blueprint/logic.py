@@ -38,14 +38,14 @@ class BuildableApplication:
 
     Arguments:
         name: the name of the application.
-        folder: the absolute directory from which its modules are imported.
+        directory: the absolute directory from which its modules are imported.
         streamlets: its streamlets in the order of the blueprint.
         spark: the Spark settings of the whole application.
         isolation: whether streamlets share the process to which these settings apply.
     """
 
     name: str
-    folder: str
+    directory: str
     streamlets: tuple[Buildable, ...]
     spark: Mapping[str, str]
     isolation: Isolation = "none"

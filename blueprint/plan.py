@@ -129,7 +129,7 @@ class StreamletPlan:
         volume_mounts: the directory of each mount by name.
         queries: the triggers that the settings define, by query name.
         dead_letters: the id of the topic for rows that violate a contract; None when no port needs it.
-        folder: the directory of the blueprint, from which relative paths in the settings start.
+        directory: the directory of the blueprint, from which relative paths in the settings start.
         source_evolution: whether sources are named in the checkpoint (the default), so that inlets may change.
         stuck_after: the time after which a running batch is reported as stuck.
     """
@@ -148,7 +148,7 @@ class StreamletPlan:
     dead_letters: str | None = None
     group: str | None = None
     source_evolution: bool = True
-    folder: str = "."
+    directory: str = "."
     retry_set: frozenset[str] = frozenset()
     stuck_after: Duration = STUCK_AFTER
 
@@ -168,7 +168,7 @@ class ApplicationPlan:
     Arguments:
         name: the name of the application.
         blueprint: the path of the blueprint.
-        folder: the directory from which modules are imported and relative paths start.
+        directory: the directory from which modules are imported and relative paths start.
         streamlets: the streamlets in topological order (producers first), ties by name.
         topics: the topics sorted by id.
         spark: the Spark settings of the whole application (`flow.runtimes.spark`).
@@ -179,7 +179,7 @@ class ApplicationPlan:
 
     name: str
     blueprint: str
-    folder: str
+    directory: str
     streamlets: tuple[StreamletPlan, ...]
     topics: tuple[TopicPlan, ...]
     spark: Mapping[str, str]

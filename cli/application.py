@@ -36,7 +36,7 @@ class Application:
     settings: tuple[str, ...]
 
     @property
-    def folder(self) -> Path:
+    def directory(self) -> Path:
         """The directory of the blueprint."""
         return self.blueprint.parent
 

@@ -128,7 +128,7 @@ class _Schema:
             raise invalid(value, f"`{key}` of the descriptor has no `schema`")
         text = json.dumps(plain(schema))
         if text not in contracts:
-            loaded = load_contract(text, base_folder=".", declared=span_of(value))
+            loaded = load_contract(text, base_directory=".", declared=span_of(value))
             if loaded.contract is None:
                 reason = loaded.problems[0].headline if loaded.problems else "it is not a record"
                 raise invalid(schema, f"a schema of the descriptor cannot be read: {reason}")

@@ -29,7 +29,7 @@ def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> Appl
     return ApplicationDescriptor(
         application=plan.name,
         streamlets={
-            streamlet.ref: _streamlet(streamlet, plan.folder, (queries or {}).get(streamlet.ref))
+            streamlet.ref: _streamlet(streamlet, plan.directory, (queries or {}).get(streamlet.ref))
             for streamlet in streamlets
         },
         topics={topic.id: _topic(topic) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
@@ -37,7 +37,7 @@ def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> Appl
     )
 
 
-def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuery] | None) -> DescribedStreamlet:
+def _streamlet(plan: StreamletPlan, directory: str, queries: Mapping[str, BuiltQuery] | None) -> DescribedStreamlet:
     inlets = {
         inlet.name: DescribedInlet(inlet.topic, inlet.contract, inlet.starting, inlet.max_records)
         for inlet in sorted(plan.inlets, key=lambda inlet: inlet.name)
@@ -52,12 +52,12 @@ def _streamlet(plan: StreamletPlan, folder: str, queries: Mapping[str, BuiltQuer
         class_name=plan.class_name,
         inlets=inlets,
         outlets=outlets,
-        parameters=hidden({key: _relative(value, folder) for key, value in plan.parameters.items()}),
+        parameters=hidden({key: _relative(value, directory) for key, value in plan.parameters.items()}),
         trigger=_trigger(plan.trigger) if plan.trigger is not None else None,
         triggers={name: _trigger(plan.queries[name]) for name in sorted(plan.queries)},
         retry=retry_json(plan.retry),
         spark=hidden(plan.spark),
-        volume_mounts={name: _below(plan.volume_mounts[name], folder) for name in sorted(plan.volume_mounts)},
+        volume_mounts={name: _below(plan.volume_mounts[name], directory) for name in sorted(plan.volume_mounts)},
         source_evolution=plan.source_evolution,
         queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
     )
@@ -68,19 +68,19 @@ def retry_json(retry: Retry) -> dict[str, Json]:
     return {field.name.replace("_", "-"): as_json(getattr(retry, field.name)) for field in fields(Retry)}
 
 
-def _below(path: str, folder: str) -> str:
+def _below(path: str, directory: str) -> str:
     """Return a path relative to the directory of the blueprint if below it: descriptors are used on other machines."""
     place = PurePath(path)
-    return str(place.relative_to(folder)) if place.is_relative_to(folder) else path
+    return str(place.relative_to(directory)) if place.is_relative_to(directory) else path
 
 
-def _relative(value: object, folder: str) -> object:
+def _relative(value: object, directory: str) -> object:
     """Return the value of a parameter with its paths made relative by `_below`."""
     match value:
         case PurePath():
-            return _below(str(value), folder)
+            return _below(str(value), directory)
         case Mapping():
-            return {key: _relative(inner, folder) for key, inner in value.items()}
+            return {key: _relative(inner, directory) for key, inner in value.items()}
         case _:
             return value
 

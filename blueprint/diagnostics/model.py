@@ -116,12 +116,12 @@ class Sources:
     """The texts that spans refer to, by the file name of the span. Files are read on first use.
 
     Arguments:
-        folder: the directory that relative names start from; default: the working directory of the process.
+        directory: the directory that relative names start from; default: the working directory of the process.
         texts: strings to read instead of files, by resolved path.
     """
 
-    def __init__(self, folder: Path | str = "", texts: Mapping[Path, str] = MappingProxyType({})) -> None:
-        self._folder = Path(folder)
+    def __init__(self, directory: Path | str = "", texts: Mapping[Path, str] = MappingProxyType({})) -> None:
+        self._directory = Path(directory)
         self._texts = texts
         self._lines: dict[str, list[str]] = {}
         self._mask: Callable[[str, int, str], str] = lambda file, number, line: line
@@ -145,7 +145,7 @@ class Sources:
 
     def path(self, file: str) -> str:
         """Return the path of `file`, absolute if the directory of the sources is."""
-        return str(self._folder / file)
+        return str(self._directory / file)
 
     def line(self, file: str, number: int) -> str | None:
         """Return line `number` (from 1) of `file` without its line end; None when it does not exist."""
@@ -155,7 +155,7 @@ class Sources:
     def lines(self, file: str) -> list[str]:
         """Return all lines of `file` without their line ends; an empty list when it cannot be read."""
         if file not in self._lines:
-            path = self._folder / file
+            path = self._directory / file
             try:
                 known = self._texts.get(path.resolve()) if self._texts else None
                 text = known if known is not None else path.read_text(encoding="utf-8", errors="replace")

@@ -47,17 +47,17 @@ def parse_file(path: Path | str, texts: Mapping[Path, str] = MappingProxyType({}
 
 
 def parse_text(
-    text: str, file: str, folder: Path | str = ".", texts: Mapping[Path, str] = MappingProxyType({})
+    text: str, file: str, directory: Path | str = ".", texts: Mapping[Path, str] = MappingProxyType({})
 ) -> Layer:
     """Read configuration text: YAML when its name ends in `.yaml` or `.yml`, otherwise HOCON.
 
     Arguments:
         text: the text, with or without a byte order mark.
         file: the name that spans carry, such as `<arguments>`. Register the text with `Sources` under this name.
-        folder: the directory that relative includes start from.
+        directory: the directory that relative includes start from.
         texts: strings to read instead of included files, by resolved path.
     """
-    return _layer(Source(file, text.removeprefix("\ufeff")), Path(folder) / Path(file).name, _Read(texts))
+    return _layer(Source(file, text.removeprefix("\ufeff")), Path(directory) / Path(file).name, _Read(texts))
 
 
 def empty_layer(name: str) -> Layer:
@@ -184,16 +184,16 @@ class _Files:
     """Follows the includes of one file (`Includer`).
 
     Arguments:
-        folder: the directory of the including file.
+        directory: the directory of the including file.
         chain: the files that are being read, outermost first.
         places: the places at which they are included.
         read: the files read so far for the layer.
     """
 
     def __init__(
-        self, folder: Path, chain: tuple[Path, ...], places: tuple[Span, ...] = (), read: _Read | None = None
+        self, directory: Path, chain: tuple[Path, ...], places: tuple[Span, ...] = (), read: _Read | None = None
     ) -> None:
-        self.folder = folder
+        self.directory = directory
         self.chain = chain
         self.places = places
         self.read = read if read is not None else _Read()
@@ -216,7 +216,7 @@ class _Files:
             return None, [too_deep(source, place[0])]
         paths = self._candidates(name)
         if not paths:
-            properties = Path(f"{self.folder / name}.properties")
+            properties = Path(f"{self.directory / name}.properties")
             if _exists(properties):
                 return None, [
                     finding("include-unsupported", "including a properties file is not supported", at,
@@ -225,7 +225,7 @@ class _Files:
                 ]  # fmt: skip
             if not required:
                 return None, []
-            wanted = self.folder / name
+            wanted = self.directory / name
             return None, [
                 finding("include-not-found", f"the required include `{name}` does not exist", at,
                         label=f"looked for `{shown_name(wanted)}`", help=_neighbours(wanted))
@@ -241,7 +241,7 @@ class _Files:
     def _candidates(self, name: str) -> list[Path]:
         """Return the files that a name refers to: itself, or with each known suffix added, HOCON last."""
         try:
-            path = self.folder / name
+            path = self.directory / name
             if path.suffix in _KNOWN:
                 return [path] if path.exists() else []
             candidates = [Path(f"{path}{suffix}") for suffix in (".yml", ".yaml", ".json", ".conf")]

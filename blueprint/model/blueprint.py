@@ -93,7 +93,7 @@ class Blueprint:
 
     Arguments:
         file: its name in findings.
-        folder: the directory that modules and relative paths start from.
+        directory: the directory that modules and relative paths start from.
         streamlets: by name.
         topics: by id.
         cycle_stops: the streamlets that stop cycles, by name; None when `allow-cycles` cannot be read, so that cycles
@@ -106,7 +106,7 @@ class Blueprint:
     """
 
     file: str
-    folder: str
+    directory: str
     streamlets: Mapping[str, StreamletEntry]
     topics: Mapping[str, TopicEntry]
     cycle_stops: Mapping[str, CycleStop] | None = field(default_factory=dict)

@@ -16,18 +16,18 @@ from blueprint.spelling import near
 _SECTIONS = ("streamlets", "topics", "allow-cycles")
 
 
-def load(root: Value, file: str, folder: str) -> tuple[Blueprint, list[Diagnostic]]:
+def load(root: Value, file: str, directory: str) -> tuple[Blueprint, list[Diagnostic]]:
     """Read the model from a resolved tree.
 
     Arguments:
         root: the tree.
         file: the blueprint's name in findings.
-        folder: the blueprint's directory.
+        directory: the blueprint's directory.
     """
     reader = _Reader(file)
     blueprint = reader.section(root, "blueprint", whole=_start(file))
     if blueprint is None:
-        return Blueprint(file, folder, {}, {}), reader.findings
+        return Blueprint(file, directory, {}, {}), reader.findings
     settings = root.fields.get("flow") if isinstance(root, ObjectValue) else None
     fields = reader.recovered(blueprint, _SECTIONS, "the blueprint", passed=("connections",))
     streamlets = reader.streamlets(blueprint, fields.get("streamlets"))
@@ -39,7 +39,7 @@ def load(root: Value, file: str, folder: str) -> tuple[Blueprint, list[Diagnosti
     return (
         Blueprint(
             file=file,
-            folder=folder,
+            directory=directory,
             streamlets=streamlets,
             topics=entries,
             cycle_stops=stops,

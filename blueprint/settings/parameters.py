@@ -38,27 +38,27 @@ class ParameterError(ValueError):
         self.help = help
 
 
-def path_start(value: Value, folder: Path) -> Path:
+def path_start(value: Value, directory: Path) -> Path:
     """Return the directory that relative paths in a value are relative to: that of the file that sets the value.
 
     Arguments:
         value: a path, or an object with paths.
-        folder: the blueprint's directory. Paths in arguments are relative to it, wherever the command is run.
+        directory: the blueprint's directory. Paths in arguments are relative to it, wherever the command is run.
     """
-    return _directory_of(span_of(value), folder)
+    return _directory_of(span_of(value), directory)
 
 
-def _directory_of(span: Span, folder: Path) -> Path:
-    return (folder if span.file.startswith("<") else Path(span.file).parent).absolute()
+def _directory_of(span: Span, directory: Path) -> Path:
+    return (directory if span.file.startswith("<") else Path(span.file).parent).absolute()
 
 
-def parameter_value(parameter: ParameterDescriptor, value: Value, folder: Path = Path()) -> object:
+def parameter_value(parameter: ParameterDescriptor, value: Value, directory: Path = Path()) -> object:
     """Return a value as logic reads it: int, str, float, bool, `Duration`, `MemorySize`, dict, or an absolute `Path`.
 
     Arguments:
         parameter: its descriptor.
         value: as configured.
-        folder: the blueprint's directory.
+        directory: the blueprint's directory.
 
     Raises:
         ParameterError: the value does not match the parameter's type, pattern or choices.
@@ -69,7 +69,7 @@ def parameter_value(parameter: ParameterDescriptor, value: Value, folder: Path =
         case Scalar(value=None):
             raise ParameterError(f"`null` is not {EXPECTED[parameter.type]}")
         case Scalar(text=text):
-            return parameter_text(parameter, text, path_start(value, folder))
+            return parameter_text(parameter, text, path_start(value, directory))
         case ListValue():
             raise ParameterError(f"a list is not {EXPECTED[parameter.type]}")
         case _:
@@ -115,14 +115,14 @@ def parameter_default(parameter: ParameterDescriptor) -> object:
 
 
 def parameter_values(
-    parameters: Iterable[ParameterDescriptor], given: Mapping[str, Value], folder: Path = Path()
+    parameters: Iterable[ParameterDescriptor], given: Mapping[str, Value], directory: Path = Path()
 ) -> dict[str, object]:
     """Return the values of all parameters by key: the configured ones, else defaults; others are omitted.
 
     Arguments:
         parameters: their descriptors.
         given: the configured values by key; null counts as not set.
-        folder: the blueprint's directory.
+        directory: the blueprint's directory.
 
     Raises:
         ParameterError: a value or default is not valid for its parameter.
@@ -131,7 +131,7 @@ def parameter_values(
     for parameter in parameters:
         value = given.get(parameter.key)
         if value is not None and not (isinstance(value, Scalar) and value.value is None):
-            values[parameter.key] = parameter_value(parameter, value, folder)
+            values[parameter.key] = parameter_value(parameter, value, directory)
         elif parameter.default is not None:
             values[parameter.key] = parameter_default(parameter)
     return values

@@ -78,19 +78,19 @@ def sink_problems(
             yield ParameterProblem((OPTIONS, first), message, (f"remove `{first}` or `{second}`",), "key")
 
 
-def sink_options(traits: SinkTraits, options: Mapping[str, object], folder: Path = Path()) -> dict[str, object]:
+def sink_options(traits: SinkTraits, options: Mapping[str, object], directory: Path = Path()) -> dict[str, object]:
     """Return the typed value of each option, or else its default; options without a value are omitted.
 
     Arguments:
         traits: the sink.
         options: the configured options by name, without `sink_problems`.
-        folder: the directory in which relative paths start.
+        directory: the directory in which relative paths start.
     """
     values = {option.name: options.get(option.name, option.default) for option in traits.options}
-    return {o.name: _value(o, values[o.name], folder) for o in traits.options if values[o.name] is not None}
+    return {o.name: _value(o, values[o.name], directory) for o in traits.options if values[o.name] is not None}
 
 
-def _value(option: SinkOption, value: object, folder: Path = Path()) -> object:
+def _value(option: SinkOption, value: object, directory: Path = Path()) -> object:
     """Return a value in the option's type.
 
     Raises:
@@ -103,7 +103,7 @@ def _value(option: SinkOption, value: object, folder: Path = Path()) -> object:
     parameter = ParameterDescriptor(
         option.name, option.description, option.type, None, _NOWHERE, choices=option.choices
     )
-    typed = parameter_text(parameter, text, folder.absolute())
+    typed = parameter_text(parameter, text, directory.absolute())
     if option.type is ParameterType.INTEGER and isinstance(typed, int) and typed < option.minimum:
         raise ParameterError(f"`{typed}` is less than {option.minimum}")
     return typed

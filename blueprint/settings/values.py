@@ -169,16 +169,16 @@ def spark_settings(flow: ObjectValue) -> dict[str, str]:
     return _spark(flow.get("runtimes", "spark"))
 
 
-def spark_artifacts(flow: ObjectValue, folder: Path) -> SparkArtifacts:
+def spark_artifacts(flow: ObjectValue, directory: Path) -> SparkArtifacts:
     """Return the packages and jars for Spark.
 
     Arguments:
         flow: the `flow` section over the blocks of the blueprint.
-        folder: the blueprint's directory.
+        directory: the blueprint's directory.
     """
     return SparkArtifacts(
         packages=tuple(text for text, _ in _strings(flow.get("spark", "packages"))),
-        jars=tuple(str(path_start(item, folder) / text) for text, item in _strings(flow.get("spark", "jars"))),
+        jars=tuple(str(path_start(item, directory) / text) for text, item in _strings(flow.get("spark", "jars"))),
         ivy_settings=spark_settings(flow).get("spark.jars.ivySettings", ""),
     )
 

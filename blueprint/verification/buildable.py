@@ -22,14 +22,14 @@ def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
         draft: the application.
         state: as in `Buildable`.
     """
-    folder = Path(draft.blueprint.folder).resolve()
+    directory = Path(draft.blueprint.directory).resolve()
     topics = defaultdict(str, topics_of(draft))
     return BuildableApplication(
-        name=folder.name or "application",
-        folder=str(folder),
+        name=directory.name or "application",
+        directory=str(directory),
         streamlets=tuple(
             Buildable(
-                streamlet_plan(draft, ref, topics, None, folder),
+                streamlet_plan(draft, ref, topics, None, directory),
                 entry.key,
                 _slow_topics(draft, ref),
                 spark_places(draft.settings, ref),

@@ -35,7 +35,7 @@ def describe(
             StreamletRequest(
                 ref=entry.ref,
                 class_name=entry.class_name,
-                folder=blueprint.folder,
+                directory=blueprint.directory,
                 parameters=_parameters(settings.get("streamlets", entry.ref, "parameters")),
                 inlets=_ports(settings.get("streamlets", entry.ref, "inlets")),
                 outlets=_ports(settings.get("streamlets", entry.ref, "outlets")),

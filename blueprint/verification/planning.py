@@ -32,19 +32,19 @@ def make_plan(draft: Draft) -> ApplicationPlan:
     blueprint = draft.blueprint
     topic_of = topics_of(draft)
     dead_letters = _dead_letter_topics(draft, topic_of)
-    folder = Path(blueprint.folder).resolve()
+    directory = Path(blueprint.directory).resolve()
     return ApplicationPlan(
-        name=application_name(draft.settings) or folder.name or "application",
+        name=application_name(draft.settings) or directory.name or "application",
         blueprint=blueprint.file,
-        folder=str(folder),
+        directory=str(directory),
         streamlets=tuple(
-            streamlet_plan(draft, ref, topic_of, dead_letters.get(ref), folder) for ref in draft.graph.order()
+            streamlet_plan(draft, ref, topic_of, dead_letters.get(ref), directory) for ref in draft.graph.order()
         ),
         topics=tuple(sorted(_topics(draft), key=lambda topic: topic.id)),
         spark=spark_settings(draft.settings),
         isolation=isolation(draft.settings),
         state_access=state_access(draft.settings),
-        artifacts=spark_artifacts(draft.settings, folder),
+        artifacts=spark_artifacts(draft.settings, directory),
     )
 
 
@@ -64,7 +64,7 @@ def streamlet_plan(
     ref: str,
     topic_of: Mapping[PortKey, str],
     dead_letters: str | None,
-    folder: Path,
+    directory: Path,
 ) -> StreamletPlan:
     """Return the plan of a streamlet whose class, schemas and parameters are valid.
 
@@ -73,7 +73,7 @@ def streamlet_plan(
         ref: the streamlet.
         topic_of: the topic of each port.
         dead_letters: the topic of its dead letters; None when it has none.
-        folder: the blueprint's directory, absolute.
+        directory: the blueprint's directory, absolute.
     """
     descriptor = draft.descriptor(ref)
     assert descriptor is not None
@@ -82,28 +82,28 @@ def streamlet_plan(
         ref=ref,
         class_name=descriptor.class_name,
         descriptor=descriptor,
-        parameters=_parameters(draft, ref, descriptor, folder),
+        parameters=_parameters(draft, ref, descriptor, directory),
         inlets=tuple(_inlets(draft, ref, descriptor, topic_of)),
         outlets=tuple(_outlets(draft, ref, descriptor, topic_of)),
         trigger=own.trigger,
         retry=own.retry,
         retry_set=own.retry_set,
         spark=own.spark,
-        volume_mounts=_folders(draft, ref, descriptor, folder),
+        volume_mounts=_directories(draft, ref, descriptor, directory),
         queries=own.queries,
         dead_letters=dead_letters,
         group=own.group,
         source_evolution=own.source_evolution,
         stuck_after=own.stuck_after,
-        folder=str(folder),
+        directory=str(directory),
     )
 
 
-def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, object]:
+def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor, directory: Path) -> dict[str, object]:
     """Return the values of parameters; the directories that the streamlet writes become absolute paths."""
-    values = parameter_values(descriptor.parameters, draft.section(ref, "parameters"), folder)
-    for written in descriptor.folders:
-        values = _with_path(values, written.parameter, Path(written.folder))
+    values = parameter_values(descriptor.parameters, draft.section(ref, "parameters"), directory)
+    for written in descriptor.directories:
+        values = _with_path(values, written.parameter, Path(written.directory))
     return values
 
 
@@ -113,11 +113,11 @@ def _with_path(values: Mapping[str, Any], keys: tuple[str, ...], path: Path) -> 
     return {**values, first: _with_path(values[first], tuple(rest), path) if rest else path}
 
 
-def _folders(draft: Draft, ref: str, descriptor: StreamletDescriptor, folder: Path) -> dict[str, str]:
+def _directories(draft: Draft, ref: str, descriptor: StreamletDescriptor, directory: Path) -> dict[str, str]:
     """Return the directories of volume mounts: the configured ones, relative to the file that sets them, else the
     declared ones."""
     directories = {
-        name: str(path_start(value, folder) / str(plain(value)))
+        name: str(path_start(value, directory) / str(plain(value)))
         for name, value in draft.section(ref, "volume-mounts").items()
         if not is_null(value)
     }

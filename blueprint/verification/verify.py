@@ -227,7 +227,7 @@ def _draft(
         dead_letters=dead_letters,
         channels=channels,
         known=known_settings(settings, all_topics, ports, channels),
-        unused=functools.partial(catalog.unused, blueprint.folder),
+        unused=functools.partial(catalog.unused, blueprint.directory),
     )
 
 

@@ -68,7 +68,7 @@ def _checks(app: Application, state_dir: Path | None, *, fetch: bool) -> Iterato
     verification = app.verify() if app.exists else None
     plan = verification.plan if verification is not None else None
     yield machine.python(plan.spark.get("spark.pyspark.python") if plan is not None else None)
-    yield from of_application.state_directory(state_dir or app.folder / STATE_DIRECTORY)
+    yield from of_application.state_directory(state_dir or app.directory / STATE_DIRECTORY)
     if verification is not None and plan is None:
         errors = sum(finding.severity is Severity.ERROR for finding in verification.diagnostics)
         yield Check(

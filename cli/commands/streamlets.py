@@ -38,31 +38,33 @@ def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
     from streamlets.project.modules import project_at
     from streamlets.project.scanning import streamlet_classes_of
 
-    folder = os.fspath(_project_folder(path, named=bool(modules)).absolute())
+    directory = os.fspath(_project_directory(path, named=bool(modules)).absolute())
     catalog = ProjectCatalog()
     if modules:
-        project = project_at(folder)
+        project = project_at(directory)
         for module in modules:
             if project.find(module) is None:
-                raise click.UsageError(f"there is no module `{module}` in `{folder}` or its `src`")
+                raise click.UsageError(f"there is no module `{module}` in `{directory}` or its `src`")
         names = streamlet_classes_of(project, modules)
     else:
-        names = catalog.classes(folder)
+        names = catalog.classes(directory)
     descriptions = {
-        name: catalog.describe(StreamletRequest(ref=name, class_name=name, folder=folder)) for name in names
+        name: catalog.describe(StreamletRequest(ref=name, class_name=name, directory=directory)) for name in names
     }
     if form == "json":
         import json
 
         click.echo(json.dumps([_data(*item) for item in descriptions.items()], indent=2, ensure_ascii=False))
     elif not descriptions:
-        click.echo(f"no streamlets in {', '.join(modules) or folder} (modules are searched in {folder} and its `src`)")
+        click.echo(
+            f"no streamlets in {', '.join(modules) or directory} (modules are searched in {directory} and its `src`)"
+        )
     else:
         click.echo("\n\n".join("\n".join(_text(*item)) for item in descriptions.items()))
     raise SystemExit(1 if any(isinstance(description, LoadFailure) for description in descriptions.values()) else 0)
 
 
-def _project_folder(path: Path, *, named: bool) -> Path:
+def _project_directory(path: Path, *, named: bool) -> Path:
     """Return the directory of a project.
 
     Arguments:

@@ -63,12 +63,12 @@ def _show_diff(app: Application, *, unsafe: bool) -> int:
     """Show the changes of the fixes as a diff, and return the exit code: 0 if there is nothing to fix or report."""
     from cli.verification.fixes import fixes
 
-    steps = fixes(app.folder, lambda texts: app.verify(texts=texts), unsafe=unsafe)
+    steps = fixes(app.directory, lambda texts: app.verify(texts=texts), unsafe=unsafe)
     for step in steps:
         click.echo(step.diff(), nl=False)
     left, count = steps[-1].left, sum(len(step.findings) for step in steps)
     click.echo(f"{count} fixable, {len(left.diagnostics)} remaining", err=True)
-    if not unsafe and (hidden := steps[-1].unsafe(app.folder)):
+    if not unsafe and (hidden := steps[-1].unsafe(app.directory)):
         click.echo(f"{_unsafe(hidden)} not shown; see `--diff --unsafe-fixes`", err=True)
     return max(exit_code(app, left), int(bool(count)))
 
@@ -77,12 +77,12 @@ def _fix(app: Application, *, unsafe: bool, quiet: bool) -> None:
     """Apply the fixes and print them; on the standard error if `quiet`."""
     from cli.verification.fixes import fixes
 
-    steps = fixes(app.folder, lambda texts: app.verify(texts=texts), unsafe=unsafe)
+    steps = fixes(app.directory, lambda texts: app.verify(texts=texts), unsafe=unsafe)
     for step in steps:
         step.write()
         for line in step.lines():
             click.echo(line, err=quiet)
-    if not unsafe and (left := steps[-1].unsafe(app.folder)):
+    if not unsafe and (left := steps[-1].unsafe(app.directory)):
         click.echo(f"{_unsafe(left)} not applied; see `--diff --unsafe-fixes`", err=True)
 
 

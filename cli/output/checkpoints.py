@@ -86,7 +86,7 @@ def as_data(checkpoint: Checkpoint, state: StateDirectory) -> dict[str, object]:
     return {
         "streamlet": checkpoint.streamlet,
         "query": checkpoint.query,
-        "folder": str(checkpoint.folder),
+        "folder": str(checkpoint.directory),
         "id": checkpoint.id,
         "committed": _batch(checkpoint.committed),
         "planned": _batch(checkpoint.planned),
@@ -120,7 +120,7 @@ def as_data(checkpoint: Checkpoint, state: StateDirectory) -> dict[str, object]:
 
 def _details(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
     """Yield names and values for the lines above the tables."""
-    yield "directory", f"{shown_name(checkpoint.folder)} ({size(checkpoint.bytes)})"
+    yield "directory", f"{shown_name(checkpoint.directory)} ({size(checkpoint.bytes)})"
     yield "query id", checkpoint.id or "none yet"
     done = checkpoint.committed
     yield "committed", f"batch {done.number:,}, planned {timestamp(done.time)} UTC" if done else "nothing yet"

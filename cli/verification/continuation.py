@@ -51,7 +51,9 @@ class Continuation:
         """Return the state directory of an application."""
         from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory
 
-        return StateDirectory(self._root if self._root is not None else Path(plan.folder) / STATE_DIRECTORY, plan.name)
+        return StateDirectory(
+            self._root if self._root is not None else Path(plan.directory) / STATE_DIRECTORY, plan.name
+        )
 
     def __call__(self, plan: ApplicationPlan) -> Against | None:
         """Return what the plan is compared with; None when there is no state to continue."""

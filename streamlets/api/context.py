@@ -69,7 +69,7 @@ class SparkStreamletContext:
         config: the typed values of config parameters by key, including defaults.
         volume_mounts: directories by mount name.
         ports: the connection of its ports.
-        folder: the directory of the blueprint, against which relative paths in settings are resolved.
+        directory: the directory of the blueprint, against which relative paths in settings are resolved.
         on_batch: called with each batch that a sink has written outside of the application, if it is counted.
         state: the state directory, which distinguishes the application from others.
         print_line: prints a line for the people who watch the run; may be called from any thread.
@@ -80,14 +80,14 @@ class SparkStreamletContext:
     config: Mapping[str, object]
     volume_mounts: Mapping[str, Path]
     ports: PortBinding
-    folder: Path = Path()
+    directory: Path = Path()
     on_batch: Callable[[BatchWritten], None] | None = None
     state: Path = Path()
     print_line: Callable[[str], None] = print
 
     def path(self, setting: str) -> Path:
         """Return the absolute path that a setting refers to; relative paths start in the directory of the blueprint."""
-        return (self.folder / Path(setting).expanduser()).absolute()
+        return (self.directory / Path(setting).expanduser()).absolute()
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the checkpoint directory of a query that the author starts; it is the same at each restart."""

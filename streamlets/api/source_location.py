@@ -95,7 +95,7 @@ def _is_author_code(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
     if package in _OURS or file.startswith("<frozen"):
         return False
-    return not any(file.startswith(folder) for folder in _INSTALLED)
+    return not any(file.startswith(directory) for directory in _INSTALLED)
 
 
 def _is_constructing(frame: FrameType, instance: object) -> bool:

@@ -69,7 +69,7 @@ class SparkStreamlet:
         """
         return ()
 
-    def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
+    def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
         """Return the directories outside of topics that it writes; `flow verify` reports two writers of a directory.
 
         Arguments:

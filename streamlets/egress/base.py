@@ -32,7 +32,7 @@ class SinkQuery:
         options: the typed values of the sink's options by name, with defaults; paths are absolute.
         partition_by: the partition columns.
         output_mode: the output mode of the query.
-        folder: the directory of the blueprint, in which a path that is part of another option starts.
+        directory: the directory of the blueprint, in which a path that is part of another option starts.
         application: the absolute path of the state directory, which distinguishes the application from others.
         on_batch: takes what a batch has written; None if nobody counts.
         report: shows a message to the people who watch the run; may be called from any thread.
@@ -44,7 +44,7 @@ class SinkQuery:
     options: Mapping[str, object]
     partition_by: tuple[str, ...] = ()
     output_mode: OutputMode = "append"
-    folder: Path = Path()
+    directory: Path = Path()
     application: str = ""
     on_batch: Callable[[BatchWritten], None] | None = None
     report: Callable[[str], None] = print

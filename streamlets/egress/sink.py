@@ -61,7 +61,7 @@ class Sink(SparkStreamlet):
         problems = list(sink_problems(traits, options, partition_by=columns))
         yield from problems or sink.option_problems(sink_options(traits, options))
 
-    def written_folders(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
+    def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
         """Return the directories that the sink writes."""
         options = values[self.options.key]
         directories = [o.name for o in SINKS[values[self.to.key]].traits.options if o.type is ParameterType.PATH]
@@ -82,9 +82,9 @@ class Sink(SparkStreamlet):
                 name=context.streamlet_ref,
                 streamlet=context.streamlet_ref,
                 query="sink",
-                options=sink_options(sink.traits, self.value(me.options), context.folder),
+                options=sink_options(sink.traits, self.value(me.options), context.directory),
                 partition_by=column_names(self.value(me.partition_by)),
-                folder=context.folder,
+                directory=context.directory,
                 application=str(context.state),
                 on_batch=context.on_batch,
                 report=context.print_line,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamlets.plans.check import check_logic
-from streamlets.plans.checker import LogicChecker
+from streamlets.plans.logic_checker import LogicChecker
+from streamlets.plans.temporary_session import check_logic
 
 __all__ = ["LogicChecker", "check_logic"]

@@ -50,19 +50,21 @@ class EmptyPorts:
     Arguments:
         plan: the streamlet.
         session: the streamlet's session.
-        folder: the parent of the empty directories, one for each inlet.
+        directory: the parent of the empty directories, one for each inlet.
         watch: the watch on the logic.
         places: the locations in the project.
     """
 
-    def __init__(self, plan: StreamletPlan, session: SparkSession, folder: Path, watch: Watch, places: Places) -> None:
+    def __init__(
+        self, plan: StreamletPlan, session: SparkSession, directory: Path, watch: Watch, places: Places
+    ) -> None:
         self.again = False  # whether the logic is built a second time, after its rows were checked
         self.mismatches: list[Mismatch] = []
         self.read_inlets: set[str] = set()
         self.rows: dict[str, StructType] = {}  # the schemas of the rows by outlet
         self._plan = plan
         self._session = session
-        self._folder = folder
+        self._directory = directory
         self._watch = watch
         self._places = places
         self._opened: dict[tuple[str, str, bool], DataFrame] = {}
@@ -84,7 +86,7 @@ class EmptyPorts:
                 schema = _with_metadata(schema)
             reader = self._session.readStream.format("parquet").schema(schema)
             reader = reader.name(name) if self._plan.source_evolution else reader
-            self._opened[key] = reader.load(self.folder_of(inlet))
+            self._opened[key] = reader.load(self.directory_of(inlet))
         return self._opened[key]
 
     def write(
@@ -113,18 +115,18 @@ class EmptyPorts:
 
     def checkpoint_dir(self, name: str) -> str:
         """Return a directory that does not exist."""
-        return str(self._folder / "checkpoints" / name)
+        return str(self._directory / "checkpoints" / name)
 
-    def folder_of(self, inlet: str) -> str:
+    def directory_of(self, inlet: str) -> str:
         """Create and return the empty directory of an inlet; plans contain its path."""
-        folder = self._folder / "inlets" / inlet
-        folder.mkdir(parents=True, exist_ok=True)
-        return str(folder)
+        directory = self._directory / "inlets" / inlet
+        directory.mkdir(parents=True, exist_ok=True)
+        return str(directory)
 
     def _branch(self, rows: DataFrame, part: Callable[[DataFrame], DataFrame], outlet: str) -> DataFrame:
         from pyspark.sql import DataFrame
 
-        batch = self._session.read.schema(rows.schema).parquet(self.folder_of("-"))
+        batch = self._session.read.schema(rows.schema).parquet(self.directory_of("-"))
         with self._watch.on_batch():
             result = part(batch)
         if not isinstance(result, DataFrame):

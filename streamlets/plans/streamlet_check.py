@@ -43,27 +43,33 @@ class StreamletCheck:
         streamlet: the streamlet.
         project: its project.
         session: its own session, which is the active one.
-        folder: a directory for empty streams and other temporary files.
+        directory: a directory for empty streams and other temporary files.
         watch: the watch on the logic.
         places: the locations in the project.
     """
 
     def __init__(
-        self, streamlet: Buildable, project: Project, session: SparkSession, folder: Path, watch: Watch, places: Places
+        self,
+        streamlet: Buildable,
+        project: Project,
+        session: SparkSession,
+        directory: Path,
+        watch: Watch,
+        places: Places,
     ) -> None:
         self._streamlet = streamlet
         self._plan = streamlet.plan
         self._project = project
         self._watch = watch
         self._places = places
-        self._ports = EmptyPorts(self._plan, session, folder, watch, places)
+        self._ports = EmptyPorts(self._plan, session, directory, watch, places)
         self._context = SparkStreamletContext(
             session=session,
             streamlet_ref=self._plan.ref,
             config=self._plan.parameters,
             volume_mounts={name: Path(mount) for name, mount in self._plan.volume_mounts.items()},
             ports=self._ports,
-            folder=Path(self._plan.folder),
+            directory=Path(self._plan.directory),
         )
         self.queries: dict[str, BuiltQuery] | None = None
         """The queries by name, after `findings` has built the logic."""
@@ -118,7 +124,7 @@ class StreamletCheck:
         mode = query.facts.mode
         description = described(query.plan, mode, named=self._plan.source_evolution)
         if self._streamlet.state and description.operators:
-            inlets = tuple(Path(self._ports.folder_of(inlet)) for inlet in sorted(self._ports.read_inlets))
+            inlets = tuple(Path(self._ports.directory_of(inlet)) for inlet in sorted(self._ports.read_inlets))
             checkpoint = Path(self._context.checkpoint_dir(f"{query.name}.sample"))
             state = sampled_state(rows_of(query.writer), query.plan, mode, inlets, checkpoint)
             if state is not None:
@@ -219,7 +225,7 @@ class StreamletCheck:
                 )
         used = {node.rest for query in queries for node in query.plan.all() if not node.children}
         for inlet in self._plan.descriptor.inlets:
-            if any(f"[{self._ports.folder_of(inlet.name)}]" in leaf for leaf in used):
+            if any(f"[{self._ports.directory_of(inlet.name)}]" in leaf for leaf in used):
                 continue
             read = inlet.name in self._ports.read_inlets
             yield finding(

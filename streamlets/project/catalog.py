@@ -22,7 +22,7 @@ from blueprint.catalog import (
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
-    WrittenFolder,
+    WrittenDirectory,
 )
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
@@ -60,13 +60,13 @@ class ProjectCatalog:
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """Describe a streamlet as configured; mistakes of users are returned as a failure, not raised."""
-        key = (request.folder, request.class_name, _frozen(request.inlets), _frozen(request.outlets))
+        key = (request.directory, request.class_name, _frozen(request.inlets), _frozen(request.outlets))
         if key not in self._described:
             self._described[key] = self._describe(request)
         described, streamlet = self._described[key]
         if isinstance(described, LoadFailure) or streamlet is None:
             return described
-        project = self._project(request.folder)
+        project = self._project(request.directory)
         problems = parameter_problems(streamlet, described, request, project, writes=self._writes)
         if isinstance(problems, LoadFailure):
             return problems
@@ -77,21 +77,21 @@ class ProjectCatalog:
             return findings
         if findings:
             return replace(described, problems=findings)
-        folders = written_folders(streamlet, described, request, project)
-        if isinstance(folders, LoadFailure):
-            return folders
-        return replace(described, folders=folders) if folders else described
+        directories = written_directories(streamlet, described, request, project)
+        if isinstance(directories, LoadFailure):
+            return directories
+        return replace(described, directories=directories) if directories else described
 
-    def classes(self, folder: str) -> tuple[str, ...]:
+    def classes(self, directory: str) -> tuple[str, ...]:
         """Return the sorted class paths of all streamlets in a project's directory, without importing them."""
-        project = self._project(folder)
+        project = self._project(directory)
         if project not in self._classes:
             self._classes[project] = streamlet_classes(project)
         return self._classes[project]
 
-    def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
+    def unused(self, directory: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
         """Return the class paths and spans of a project's streamlets that are not in `used`, without importing them."""
-        return unused_classes(self._project(folder), used)
+        return unused_classes(self._project(directory), used)
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """Return the available channels by name."""
@@ -101,15 +101,15 @@ class ProjectCatalog:
         """Return the available sinks by name."""
         return Traits(SINKS)
 
-    def _project(self, folder: str) -> Project:
+    def _project(self, directory: str) -> Project:
         """Return the project in a directory; it is looked up in the file system once."""
-        if folder not in self._projects:
-            self._projects[folder] = project_at(folder)
-        return self._projects[folder]
+        if directory not in self._projects:
+            self._projects[directory] = project_at(directory)
+        return self._projects[directory]
 
     def _describe(self, request: StreamletRequest) -> tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]:
-        project = self._project(request.folder)
-        loaded = load_streamlet(request.class_name, project, lambda: self.classes(request.folder))
+        project = self._project(request.directory)
+        loaded = load_streamlet(request.class_name, project, lambda: self.classes(request.directory))
         if isinstance(loaded, LoadFailure):
             return loaded, None
         return descriptor(loaded, request, project), loaded
@@ -188,22 +188,24 @@ def text_findings(
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
 
 
-def written_folders(
+def written_directories(
     streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
-) -> tuple[WrittenFolder, ...] | LoadFailure:
+) -> tuple[WrittenDirectory, ...] | LoadFailure:
     """Return the directories outside of topics that the streamlet writes."""
-    if type(streamlet).written_folders is SparkStreamlet.written_folders:
+    if type(streamlet).written_directories is SparkStreamlet.written_directories:
         return ()
     values = _values(described, request)
     try:
-        directories = dict(streamlet.written_folders(values)) if values is not None else {}
-        folders = [
-            WrittenFolder(tuple(path), str(_base_directory(request, tuple(path), project) / Path(folder).expanduser()))
-            for path, folder in directories.items()
+        written = dict(streamlet.written_directories(values)) if values is not None else {}
+        directories = [
+            WrittenDirectory(
+                tuple(path), str(_base_directory(request, tuple(path), project) / Path(directory).expanduser())
+            )
+            for path, directory in written.items()
         ]
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
-    return tuple(folders)
+    return tuple(directories)
 
 
 def _base_directory(request: StreamletRequest, path: tuple[str, ...], project: Project) -> Path:
@@ -211,7 +213,7 @@ def _base_directory(request: StreamletRequest, path: tuple[str, ...], project: P
     value: Value | None = request.parameters.get(path[0])
     for name in path[1:]:
         value = value.fields.get(name) if isinstance(value, ObjectValue) else None
-    return path_start(value, project.folder) if value is not None else project.folder.absolute()
+    return path_start(value, project.directory) if value is not None else project.directory.absolute()
 
 
 def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[str, object] | None:
@@ -220,7 +222,7 @@ def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[s
     if not set(request.parameters) <= {parameter.key for parameter in described.parameters}:
         return None
     try:
-        values = parameter_values(described.parameters, request.parameters, Path(request.folder))
+        values = parameter_values(described.parameters, request.parameters, Path(request.directory))
     except ParameterError:
         return None
     return None if required - set(values) else values
@@ -300,11 +302,11 @@ def _contract(
         headline = f"the {port.kind} `{port.name}` has a schema in its class and in the configuration"
         return None, (finding("schema-given-twice", headline, setting.span, help=("remove the setting",)),)
     if setting is not None:
-        folder = Path(setting.span.file).parent if _is_file(setting.span) else project.folder
-        loaded = load_contract(setting.schema, base_folder=folder, declared=setting.span)
+        directory = Path(setting.span.file).parent if _is_file(setting.span) else project.directory
+        loaded = load_contract(setting.schema, base_directory=directory, declared=setting.span)
     elif port.schema is not None:
         source = dict(port.schema) if isinstance(port.schema, Mapping) else port.schema
-        loaded = load_contract(source, base_folder=Path(port.declared.file).parent, declared=span)
+        loaded = load_contract(source, base_directory=Path(port.declared.file).parent, declared=span)
     else:
         headline = f"the {port.kind} `{port.name}` has no schema, neither in its class nor in the configuration"
         help = f"set one next to `class`, such as `{port.kind}s.{port.name} = schemas/Record.avsc`"

@@ -31,12 +31,12 @@ class Shadowed:
 class Project:
     """A directory with a blueprint and, in it or in its `src`, the modules of the streamlets."""
 
-    folder: Path
+    directory: Path
 
     @property
     def roots(self) -> tuple[Path, ...]:
         """The directories from which modules are imported, in order of precedence."""
-        return (self.folder, self.folder / "src")
+        return (self.directory, self.directory / "src")
 
     def find(self, module: str) -> Path | None:
         """Return the file of a module, or the directory of a namespace package; None if it is not in the project."""
@@ -53,7 +53,7 @@ class Project:
     def owns(self, file: str) -> bool:
         """Return whether a file is the project's own, and not installed in a virtual environment inside of it."""
         path = Path(file)
-        return path.is_relative_to(self.folder) and "site-packages" not in path.parts and not _is_framework(path)
+        return path.is_relative_to(self.directory) and "site-packages" not in path.parts and not _is_framework(path)
 
     def shadowed(self, module: str) -> Shadowed | None:
         """Return a file of the project that hides a package of the framework, or that a loaded module hides.
@@ -132,9 +132,9 @@ class SessionAtImportError(Exception):
     """A module tried to start a Spark session during its import."""
 
 
-def project_at(folder: Path | str) -> Project:
+def project_at(directory: Path | str) -> Project:
     """Return the project in a directory."""
-    return Project(Path(folder).resolve())
+    return Project(Path(directory).resolve())
 
 
 def _forget(project: Project) -> None:

@@ -91,17 +91,17 @@ def _is_test(path: str) -> bool:
 def _configuration(project: Project) -> str:
     """Return the text of all configuration files in the project's directory; large files are data, and are skipped."""
     texts = []
-    for file in _configuration_files(project.folder):
+    for file in _configuration_files(project.directory):
         with contextlib.suppress(OSError):
             if file.stat().st_size <= _MAX_BYTES:
                 texts.append(file.read_text(encoding="utf-8", errors="replace"))
     return "\n".join(texts)
 
 
-def _configuration_files(folder: Path) -> list[Path]:
+def _configuration_files(directory: Path) -> list[Path]:
     """Return the configuration files of a directory; [] if it cannot be listed."""
     with contextlib.suppress(OSError):
-        return sorted(file for file in folder.iterdir() if file.suffix in (".conf", ".yaml", ".yml", ".json"))
+        return sorted(file for file in directory.iterdir() if file.suffix in (".conf", ".yaml", ".yml", ".json"))
     return []
 
 
@@ -123,15 +123,15 @@ def _has_logic(path: str, classes: dict[str, _Class], seen: frozenset[str] = fro
 def _modules(project: Project) -> Iterator[tuple[str, Path]]:
     seen: set[Path] = set()
     for root in reversed(project.roots):  # `src` first: its modules are not `src.x`
-        for folder, folders, files in os.walk(root):
-            folders[:] = sorted(name for name in folders if name.isidentifier() and name not in _SKIPPED)
+        for directory, directories, files in os.walk(root):
+            directories[:] = sorted(name for name in directories if name.isidentifier() and name not in _SKIPPED)
             for name in sorted(files):
-                file = Path(folder, name)
+                file = Path(directory, name)
                 stem, suffix = os.path.splitext(name)  # noqa: PTH122 - `with_suffix` would be as long
                 if suffix != ".py" or not stem.isidentifier() or file in seen or not project.owns(str(file)):
                     continue
                 seen.add(file)
-                steps = (*Path(folder).relative_to(root).parts, *([] if stem == "__init__" else [stem]))
+                steps = (*Path(directory).relative_to(root).parts, *([] if stem == "__init__" else [stem]))
                 if steps:
                     yield ".".join(steps), file
 

@@ -91,7 +91,9 @@ class Trial:
         self._until = timer() + START_PATIENCE
         self._up = False
         self._stateful = {
-            UnitId(folder.parent.name, folder.name) for folder in state.checkpoints.glob("*/*") if operators(folder)
+            UnitId(directory.parent.name, directory.name)
+            for directory in state.checkpoints.glob("*/*")
+            if operators(directory)
         }
         self._over = not outcome.id or bool(outcome.result)
 

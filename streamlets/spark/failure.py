@@ -42,7 +42,9 @@ _UNREADABLE = re.compile(
 
 _HERE = Path(__file__).parents[2]
 _LIBRARIES = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-_FOREIGN = tuple(f"{Path(str(folder)).resolve()}/" for folder in (*_LIBRARIES, _HERE / "streamlets", _HERE / "cli"))
+_FOREIGN = tuple(
+    f"{Path(str(directory)).resolve()}/" for directory in (*_LIBRARIES, _HERE / "streamlets", _HERE / "cli")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,15 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\
 
 
 @contextmanager
-def launch_files(folder: Path, settings: Mapping[str, str], java_options: Iterable[str]) -> Iterator[None]:
+def launch_files(directory: Path, settings: Mapping[str, str], java_options: Iterable[str]) -> Iterator[None]:
     """Have PySpark's launcher read settings from files until the context is left.
 
     Arguments:
-        folder: an existing directory for the files.
+        directory: an existing directory for the files.
         settings: the settings of Spark.
         java_options: the options of the driver's Java process.
     """
-    properties, options = folder / "spark.properties", folder / "java.options"
+    properties, options = directory / "spark.properties", directory / "java.options"
     before = os.environ.get(_ARGUMENTS)
     try:
         _write(options, "".join(f"{_quoted(option)}\n" for option in java_options))

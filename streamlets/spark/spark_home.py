@@ -16,15 +16,15 @@ _VARIABLE = "SPARK_HOME"
 
 
 @contextmanager
-def without_zip(folder: Path) -> Iterator[None]:
-    """Have Spark start from a home created in `folder` until the context is left, unless SPARK_HOME is set.
+def without_zip(directory: Path) -> Iterator[None]:
+    """Have Spark start from a home created in `directory` until the context is left, unless SPARK_HOME is set.
 
     The directory must exist as long as Spark runs. Only for a Spark whose workers use this Python on this machine.
     """
     if _VARIABLE in os.environ:
         yield
         return
-    os.environ[_VARIABLE] = str(_create(folder / "spark-home"))
+    os.environ[_VARIABLE] = str(_create(directory / "spark-home"))
     try:
         yield
     finally:

@@ -63,7 +63,7 @@ class ApplicationUnderTest:
             raise TestkitError(_unknown("streamlet", ref, {own.ref: own for own in plan.streamlets}))
         self._topics = topics
         self._taps: dict[str, TopicTap] = {}
-        project = project_at(plan.folder)
+        project = project_at(plan.directory)
         try:
             self._streamlets = {
                 own.ref: StreamletUnderTest(

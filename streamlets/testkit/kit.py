@@ -40,16 +40,18 @@ class Testkit:
 
     Arguments:
         spark: a session; each streamlet gets a child session. `streamlets.testkit.start_session()` starts a session.
-        folder: the directory for topics and checkpoints, which is kept; default: a temporary directory, which is
+        directory: the directory for topics and checkpoints, which is kept; default: a temporary directory, which is
             deleted at the end.
     """
 
     __test__ = False  # pytest collects classes with this prefix
 
-    def __init__(self, spark: SparkSession, folder: Path | str | None = None) -> None:
+    def __init__(self, spark: SparkSession, directory: Path | str | None = None) -> None:
         self._spark = spark
-        self._keep = folder is not None
-        self.folder = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="streamlets-testkit-"))
+        self._keep = directory is not None
+        self.directory = (
+            Path(directory) if directory is not None else Path(tempfile.mkdtemp(prefix="streamlets-testkit-"))
+        )
         self._used: set[str] = set()
 
     def __enter__(self) -> Testkit:
@@ -63,7 +65,7 @@ class Testkit:
     def close(self) -> None:
         """Delete the temporary directory."""
         if not self._keep:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def streamlet(
         self,
@@ -108,9 +110,9 @@ class Testkit:
             max_records=max_records or {},
             spark=spark or {},
         )
-        home = self.folder / ref
+        home = self.directory / ref
         channels, resources = _resources(home, topics, [plan])
-        outside = None if real else OutsidePaths(self.folder, home)
+        outside = None if real else OutsidePaths(self.directory, home)
         return StreamletUnderTest(own, plan, self._session, resources, channels, home / "checkpoints", outside)
 
     def application(
@@ -136,12 +138,12 @@ class Testkit:
         """
         plan = plan_application(Path(blueprint), conf, arguments)
         self._spark.sparkContext.environment["PYTHONPATH"] = _python_path(
-            plan.folder
+            plan.directory
         )  # Spark's workers import its modules
-        home = self.folder / plan.name
+        home = self.directory / plan.name
         channels, resources = _resources(home, plan.topics, plan.streamlets)
         return ApplicationUnderTest(
-            plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.folder, home), real
+            plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.directory, home), real
         )
 
     def _session(self, plan: StreamletPlan) -> SparkSession:
@@ -149,12 +151,12 @@ class Testkit:
         for key, value in (SETTINGS | dict(plan.spark)).items():
             session.conf.set(key, value)
         with active(session):
-            CHANNEL_TYPES[DEFAULT].open(self.folder).prepare(session)
+            CHANNEL_TYPES[DEFAULT].open(self.directory).prepare(session)
         return session
 
 
-def _python_path(folder: str) -> str:
-    roots = [str(root) for root in project_at(folder).roots]
+def _python_path(directory: str) -> str:
+    roots = [str(root) for root in project_at(directory).roots]
     return os.pathsep.join(filter(None, (*roots, os.environ.get("PYTHONPATH"))))
 
 

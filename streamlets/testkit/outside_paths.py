@@ -62,8 +62,8 @@ class OutsidePaths:
             values |= self._sink_parameters(plan)
         if isinstance(streamlet, Sql):
             values |= self._sql_parameters(plan)
-        for keys, directory in streamlet.written_folders(values).items():
-            values = _with(values, keys, self.place(Path(plan.folder, directory)))
+        for keys, directory in streamlet.written_directories(values).items():
+            values = _with(values, keys, self.place(Path(plan.directory, directory)))
         for parameter in plan.descriptor.parameters:
             path = plan.parameters.get(parameter.key)
             if parameter.path is not None and parameter.path.writable and isinstance(path, Path):
@@ -76,7 +76,7 @@ class OutsidePaths:
         """Return the parameters of a `Sink` that differ in tests."""
         options = plan.parameters["options"]
         assert isinstance(options, Mapping)  # the type of the parameter
-        name, options = self._sink(str(plan.parameters["to"]), options, Path(plan.folder), plan.ref)
+        name, options = self._sink(str(plan.parameters["to"]), options, Path(plan.directory), plan.ref)
         return {"to": name, "options": options}
 
     def _sql_parameters(self, plan: StreamletPlan) -> dict[str, object]:
@@ -85,24 +85,24 @@ class OutsidePaths:
         assert isinstance(variables, Mapping)  # the type of the parameter
 
         def sink_in_tests(query: str, name: str, options: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
-            name, kept = self._sink(name, options, Path(plan.folder), f"{plan.ref}.{query}")
+            name, kept = self._sink(name, options, Path(plan.directory), f"{plan.ref}.{query}")
             paths = [o.name for o in sink_of(name).traits.options if o.type is ParameterType.PATH and o.name in kept]
-            return name, {**kept, **{key: str(self.place(Path(plan.folder, str(kept[key])))) for key in paths}}
+            return name, {**kept, **{key: str(self.place(Path(plan.directory, str(kept[key])))) for key in paths}}
 
         return {"statements": with_sinks(str(plan.parameters["statements"]), variables, sink_in_tests), "file": ""}
 
-    def _sink(self, name: str, options: Mapping[str, Any], folder: Path, output: str) -> tuple[str, dict[str, Any]]:
+    def _sink(self, name: str, options: Mapping[str, Any], directory: Path, output: str) -> tuple[str, dict[str, Any]]:
         """Return a sink and its options as they are in tests: of a sink whose output is not files in a directory, the
         records are written to Parquet files instead.
 
         Arguments:
             name: the name of the sink.
             options: its options.
-            folder: the directory in which relative paths start.
+            directory: the directory in which relative paths start.
             output: the name of the directory of these Parquet files.
         """
         sink = sink_of(name)
-        if sink.files(sink_options(sink.traits, options, folder)) is None:
+        if sink.files(sink_options(sink.traits, options, directory)) is None:
             return "parquet", {"path": str(self.home.absolute() / "sinks" / output)}
         omitted = {option.name for option in sink.traits.options if not option.in_tests}
         return name, {key: value for key, value in options.items() if key not in omitted}
@@ -116,7 +116,7 @@ class OutsidePaths:
             if name not in writable:
                 yield name, directory
                 continue
-            place = self._copy(Path(plan.folder, directory), what)
+            place = self._copy(Path(plan.directory, directory), what)
             place.mkdir(parents=True, exist_ok=True)
             yield name, str(place)
 

@@ -65,10 +65,10 @@ def plan_of(
         trigger=None,
         retry=Retry(enabled=False),
         spark=spark,
-        volume_mounts={name: str(folder) for name, folder in volume_mounts.items()},
+        volume_mounts={name: str(directory) for name, directory in volume_mounts.items()},
         queries={},
         dead_letters=DEAD_LETTERS if letters else None,
-        folder=str(Path(place.file).absolute().parent),
+        directory=str(Path(place.file).absolute().parent),
     )
     topics = [_topic(inlet.topic, (), (f"{ref}.{inlet.name}",)) for inlet in plan.inlets]
     topics += [_topic(outlet.topic, (f"{ref}.{outlet.name}",), ()) for outlet in plan.outlets]
@@ -85,11 +85,11 @@ def _described(
     request = StreamletRequest(
         ref=ref,
         class_name=f"{own.__module__}.{own.__qualname__}",
-        folder=str(Path(place.file).parent),
+        directory=str(Path(place.file).parent),
         inlets={name: setting for name, setting in settings.items() if name in inlets},
         outlets={name: setting for name, setting in settings.items() if name not in inlets},
     )
-    described = descriptor(streamlet, request, project_at(request.folder))
+    described = descriptor(streamlet, request, project_at(request.directory))
     if isinstance(described, LoadFailure):
         raise TestkitError(f"`{own.__name__}` cannot run: {described.message}")
     problems = [p for port in (*described.inlets, *described.outlets) if port.contract is None for p in port.problems]

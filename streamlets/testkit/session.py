@@ -30,21 +30,21 @@ fewer tasks, and rows after a shuffle have a fixed order."""
 
 
 def start_session(
-    master: str = "local[2]", *, settings: Mapping[str, str] | None = None, folder: Path | str | None = None
+    master: str = "local[2]", *, settings: Mapping[str, str] | None = None, directory: Path | str | None = None
 ) -> SparkSession:
     """Start Spark for tests or a notebook, or return the existing session.
 
     Arguments:
         master: Spark's master.
         settings: Spark settings that override those of the runner.
-        folder: a directory for temporary files; default: a temporary directory of the system.
+        directory: a directory for temporary files; default: a temporary directory of the system.
     """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in paths if path and Path(path).is_dir()))
     from pyspark.sql import SparkSession
 
-    scratch = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="streamlets-spark-"))
+    scratch = Path(directory) if directory is not None else Path(tempfile.mkdtemp(prefix="streamlets-spark-"))
     plan = SessionPlan("testkit", scratch / "logs", scratch, master, settings=settings or {})
     effective = defaults(plan, 2, 4 * 1024**3) | _QUICK | dict(settings or {})
     builder = SparkSession.builder

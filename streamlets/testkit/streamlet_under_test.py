@@ -210,7 +210,7 @@ class StreamletUnderTest:
         """
         sink = SINKS[str(self.plan.parameters["to"])]
         options: Any = self.plan.parameters["options"]
-        files = sink.files(sink_options(sink.traits, options, self.context.folder))
+        files = sink.files(sink_options(sink.traits, options, self.context.directory))
         if files is None:
             raise TestkitError(
                 f"the output of `{self.plan.ref}` cannot be read, because the sink `{sink.traits.name}` does not write "
@@ -224,7 +224,7 @@ class StreamletUnderTest:
         parameters: Any = self.plan.parameters
         for query in queries_of(parameters["statements"], parameters["variables"]):
             sink, written = sink_of(query.sink), {name: option.value.text for name, option in query.options.items()}
-            files = sink.files(sink_options(sink.traits, written, self.context.folder))
+            files = sink.files(sink_options(sink.traits, written, self.context.directory))
             if files is not None:
                 sinks[query.name] = files
         return sinks

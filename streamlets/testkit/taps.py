@@ -134,7 +134,7 @@ class SinkTap:
 
 def _contract(schema: Schema) -> Contract:
     place = author_location() or UNKNOWN
-    loaded = load_contract(schema, base_folder=Path(place.file).parent, declared=place.span)
+    loaded = load_contract(schema, base_directory=Path(place.file).parent, declared=place.span)
     if loaded.contract is None:
         raise error_with_findings("the schema cannot be loaded:", loaded.problems)
     return loaded.contract

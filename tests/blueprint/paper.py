@@ -36,7 +36,7 @@ def record(name: str, **fields: object) -> dict[str, object]:
 
 def port(name: str, schema: Mapping[str, object], line: int, **more: object) -> PortDescriptor:
     """Return a port declared in a line of the module on paper."""
-    loaded = load_contract(json.dumps(schema), base_folder=".", declared=at(line))
+    loaded = load_contract(json.dumps(schema), base_directory=".", declared=at(line))
     assert loaded.contract is not None, loaded.problems
     return PortDescriptor(name, name.replace("-", "_"), loaded.contract, at(line), **more)  # type: ignore[arg-type]
 
@@ -75,11 +75,11 @@ class PaperCatalog:
         missing = LoadFailure(LoadFailureKind.CLASS_NOT_FOUND, f"no class `{request.class_name}` on paper")
         return self.known.get(request.class_name, missing)
 
-    def classes(self, folder: str) -> tuple[str, ...]:
+    def classes(self, directory: str) -> tuple[str, ...]:
         """Return all of them."""
         return tuple(sorted(self.known))
 
-    def unused(self, folder: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
+    def unused(self, directory: str, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
         """On paper nothing lies about."""
         return ()
 

@@ -107,15 +107,15 @@ def test_a_reset_needs_confirmation(flow: Flow, state: tuple[str, str], tmp_path
 
     With it, the checkpoint and the manifests of its batches are deleted, and no others.
     """
-    folder = tmp_path / "app" / "checkpoints" / "average" / "averages"
+    directory = tmp_path / "app" / "checkpoints" / "average" / "averages"
     manifests = tmp_path / "app" / "topics" / "_staged" / "average.averages-id-of-averages"
     manifests.mkdir(parents=True)
     result = flow("checkpoints", "reset", "average.averages", *state)
-    assert (result.code, folder.exists()) == (2, True)
+    assert (result.code, directory.exists()) == (2, True)
     assert "average.averages: deletes the progress of 7 batches" in result.err
     assert "--yes" in result.err
     result = flow("checkpoints", "reset", "average", "--yes", *state)
-    assert (result.code, folder.exists(), manifests.exists()) == (0, False, False)
+    assert (result.code, directory.exists(), manifests.exists()) == (0, False, False)
     assert "average.averages: checkpoint deleted" in result.out
     assert (tmp_path / "app" / "checkpoints" / "gone" / "q").exists()
 

@@ -40,7 +40,7 @@ flow.application = app
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def directory(tmp_path: Path) -> Path:
     """An application whose outlet now accepts RED and GREEN, with five dead letters with GREEN and one with PINK."""
     module = f"letters_{tmp_path.name}".replace("-", "_")
     (tmp_path / f"{module}.py").write_text(STREAMLET.replace("SYMBOLS", '["RED", "GREEN"]'))
@@ -52,74 +52,74 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_dead_letters_are_listed(flow: Flow, folder: Path) -> None:
+def test_dead_letters_are_listed(flow: Flow, directory: Path) -> None:
     """`flow dead-letters` counts them by outlet and reason, as a table or as JSON."""
-    result = flow("dead-letters", str(folder))
+    result = flow("dead-letters", str(directory))
     assert result.code == 0
     (line,) = (line for line in result.out.splitlines() if "GREEN" in line)
     assert line.split()[:3] == ["writer.out", "5", "0"]
-    first, second = json.loads(flow("dead-letters", "list", str(folder), "--format", "json").out)["app"]
+    first, second = json.loads(flow("dead-letters", "list", str(directory), "--format", "json").out)["app"]
     assert (first["streamlet"], first["outlet"], first["waiting"]) == ("writer", "out", 5)
     assert (second["reason"], second["last"]) == ("colour: PINK is not a symbol", "2024-01-01T00:00:01+00:00")
 
 
-def test_dead_letters_are_shown(flow: Flow, folder: Path) -> None:
+def test_dead_letters_are_shown(flow: Flow, directory: Path) -> None:
     """The last ones are shown with reason, query and batch, as text or JSON lines, selected by their reason."""
-    result = flow("dead-letters", "show", "writer", str(folder), "-n", "2")
+    result = flow("dead-letters", "show", "writer", str(directory), "-n", "2")
     assert result.out.count("writer.out") == 2
     for word in ("q batch 1", "PINK is not a symbol", '{"id": 100, "colour": "PINK"}'):
         assert word in result.out
-    lines = flow("dead-letters", "show", "writer.out", str(folder), "--reason", "GREEN", "--format", "jsonl").out
+    lines = flow("dead-letters", "show", "writer.out", str(directory), "--reason", "GREEN", "--format", "jsonl").out
     letters = [json.loads(line) for line in lines.splitlines()]
     assert [letter["record"]["id"] for letter in letters] == list(range(5))
     assert {(letter["query"], letter["batch"], letter["replayed"]) for letter in letters} == {("q", 0, False)}
 
 
-def test_a_misspelt_streamlet_gets_a_suggestion(flow: Flow, folder: Path) -> None:
+def test_a_misspelt_streamlet_gets_a_suggestion(flow: Flow, directory: Path) -> None:
     """The nearest streamlet is suggested; the exit code is 2."""
-    result = flow("dead-letters", "show", "writr", str(folder))
+    result = flow("dead-letters", "show", "writr", str(directory))
     assert (result.code, "did you mean `writer`" in result.err) == (2, True)
 
 
-def test_dead_letters_are_replayed_once(flow: Flow, folder: Path) -> None:
+def test_dead_letters_are_replayed_once(flow: Flow, directory: Path) -> None:
     """Records that now conform are replayed once, and not in a dry run.
 
     The others are reported with their current reason, and the exit code is 1.
     """
-    out = made(folder / ".flow" / "app" / "topics", "out")
-    result = flow("dead-letters", "replay", "writer", str(folder), "--dry-run")
+    out = made(directory / ".flow" / "app" / "topics", "out")
+    result = flow("dead-letters", "replay", "writer", str(directory), "--dry-run")
     assert "writer.out: would replay 5 records" in result.out
     assert ids_of(out.scan()) == []
-    result = flow("dead-letters", "replay", "writer", str(folder))
+    result = flow("dead-letters", "replay", "writer", str(directory))
     assert result.code == 1
     assert "writer.out: replayed 5 records" in result.out
     assert "writer.out: 1 record still breaks the contract: Coloured, `colour` is 'PINK'" in result.out
     assert ids_of(out.scan()) == list(range(5))
-    result = flow("dead-letters", "replay", "writer.out", str(folder), "--reason", "GREEN", "--format", "json")
+    result = flow("dead-letters", "replay", "writer.out", str(directory), "--reason", "GREEN", "--format", "json")
     assert (result.code, json.loads(result.out)["replayed"]) == (0, {})
     assert ids_of(out.scan()) == list(range(5))
-    assert "0         5" in flow("dead-letters", str(folder)).out
-    assert "no matching dead letters" in flow("dead-letters", "show", "writer", str(folder), "--reason", "GREEN").out
+    assert "0         5" in flow("dead-letters", str(directory)).out
+    assert "no matching dead letters" in flow("dead-letters", "show", "writer", str(directory), "--reason", "GREEN").out
 
 
-def test_letters_in_several_topics_are_counted_together(flow: Flow, folder: Path) -> None:
+def test_letters_in_several_topics_are_counted_together(flow: Flow, directory: Path) -> None:
     """If the topic of dead letters was renamed, a port has letters in two topics, and all of them are replayed."""
-    topics = folder / ".flow" / "app" / "topics"
+    topics = directory / ".flow" / "app" / "topics"
     bury(topics, 0, range(10, 13), name="older")
     bury(topics, 1, [101, 102], "PINK", name="older")
     bury(topics, 2, [200], port="writer.gone", name="older")
     bury(topics, 2, [201], port="writer.gone")
-    result = flow("dead-letters", "replay", "writer", str(folder), "--format", "json")
+    result = flow("dead-letters", "replay", "writer", str(directory), "--format", "json")
     report = json.loads(result.out)
     assert (result.code, report["replayed"], report["without_outlet"]) == (1, {"writer.out": 8}, {"writer.gone": 2})
     assert [(entry["port"], entry["letters"]) for entry in report["broken"]] == [("writer.out", 3)]
     assert sorted(ids_of(made(topics, "out").scan())) == [*range(5), *range(10, 13)]
 
 
-def test_a_broken_blueprint_replays_nothing(flow: Flow, folder: Path) -> None:
+def test_a_broken_blueprint_replays_nothing(flow: Flow, directory: Path) -> None:
     """The current contract is unknown; the findings are shown."""
-    (folder / "blueprint.conf").write_text("blueprint {")
-    result = flow("dead-letters", "replay", "writer", str(folder), "--application", "app")
+    (directory / "blueprint.conf").write_text("blueprint {")
+    result = flow("dead-letters", "replay", "writer", str(directory), "--application", "app")
     assert (result.code, "error" in result.err) == (2, True)
 
 

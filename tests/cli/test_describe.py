@@ -102,8 +102,8 @@ def test_a_run_is_compared_by_its_state_directory(flow: Flow, described: Path) -
     state = described.parent / ".flow" / "sensors"
     state.mkdir(parents=True)
     described.rename(state / "descriptor.json")
-    for folder in (state, state.parent):
-        result = flow("verify", SENSORS, FASTER, "--against", str(folder))
+    for directory in (state, state.parent):
+        result = flow("verify", SENSORS, FASTER, "--against", str(directory))
         assert result.code == 0
         assert "1 change against" in result.out
 

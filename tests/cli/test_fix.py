@@ -19,14 +19,14 @@ ERRORS = Path(__file__).resolve().parent.parent.parent / "examples" / "errors"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a blueprint of version 1.x, with comments in its connections."""
-    folder = tmp_path / "project"
-    shutil.copytree(ERRORS / "connections", folder)
-    blueprint = folder / "blueprint.conf"
+    directory = tmp_path / "project"
+    shutil.copytree(ERRORS / "connections", directory)
+    blueprint = directory / "blueprint.conf"
     text = blueprint.read_text(encoding="utf-8").replace("connections {", "connections { # who feeds whom")
     blueprint.write_text(text, encoding="utf-8")
     blueprint.chmod(0o640)
-    monkeypatch.chdir(folder)
-    return folder
+    monkeypatch.chdir(directory)
+    return directory
 
 
 def test_fix_rewrites_files_and_verifies_again(flow: Flow, project: Path) -> None:

@@ -59,21 +59,21 @@ flow.application = shop
 class Shop:
     """An application whose blueprint changes, run without Spark; each run leaves the state of a real one."""
 
-    def __init__(self, flow: Flow, folder: Path) -> None:
-        self.folder = folder
-        self.state = StateDirectory(folder / ".flow", "shop")
+    def __init__(self, flow: Flow, directory: Path) -> None:
+        self.directory = directory
+        self.state = StateDirectory(directory / ".flow", "shop")
         self.runs = 0
         self._flow = flow
-        (folder / "continued.py").write_text(_MODULE)
+        (directory / "continued.py").write_text(_MODULE)
         self.become(_BLUEPRINT.replace("COPY", "copy"))
 
     def become(self, blueprint: str) -> None:
         """Replace the blueprint."""
-        (self.folder / "blueprint.conf").write_text(blueprint)
+        (self.directory / "blueprint.conf").write_text(blueprint)
 
     def run(self, *arguments: str) -> Result:
         """Run `flow run` on the application."""
-        return self._flow("run", str(self.folder), *arguments)
+        return self._flow("run", str(self.directory), *arguments)
 
     def drivers(self, plan: ApplicationPlan, state: StateDirectory, *args: Any, **kwargs: Any) -> Any:
         """Replace Spark: create the checkpoints of a run, without units to supervise."""
@@ -96,14 +96,14 @@ def checkpoint(state: StateDirectory, streamlet: str, query: str, *, planned: in
         query: the name of the query.
         planned: the number of the last planned batch.
     """
-    folder = state.checkpoints / streamlet / query
+    directory = state.checkpoints / streamlet / query
     for name in ("offsets", "commits"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    (folder / "metadata").write_text('{"id": "1"}')
-    (folder / "commits" / "0").write_text("v1\n{}")
+        (directory / name).mkdir(parents=True, exist_ok=True)
+    (directory / "metadata").write_text('{"id": "1"}')
+    (directory / "commits" / "0").write_text("v1\n{}")
     for batch in range(planned + 1):
-        (folder / "offsets" / str(batch)).write_text('v2\n{"batchWatermarkMs":0,"conf":{}}\nrows:{}')
-    return folder
+        (directory / "offsets" / str(batch)).write_text('v2\n{"batchWatermarkMs":0,"conf":{}}\nrows:{}')
+    return directory
 
 
 @pytest.fixture
@@ -210,8 +210,8 @@ def test_a_damaged_descriptor_is_not_continued(shop: Shop, text: str) -> None:
 def test_a_descriptor_without_checkpoints_and_records_is_nothing_to_continue(shop: Shop) -> None:
     """A run that failed before its first query started has no state that a change could lose."""
     shop.run()
-    for folder in shop.state.checkpoints.iterdir():
-        folder.rename(shop.folder / folder.name)
+    for directory in shop.state.checkpoints.iterdir():
+        directory.rename(shop.directory / directory.name)
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
     assert shop.run().code == 0
 
@@ -282,7 +282,7 @@ def test_records_that_can_no_longer_be_read_stop_the_run(shop: Shop) -> None:
     contract = parse_contract(json.dumps(described["streamlets"]["source"]["outlets"]["rows"]["schema"]))
     append(rows, [pa.RecordBatch.from_pydict({"id": [1]})], contract, 0, writer="source")
     sys.modules.pop("continued", None)  # as in a process of its own
-    (shop.folder / "continued.py").write_text(_MODULE.replace("id long not null", "id string not null"))
+    (shop.directory / "continued.py").write_text(_MODULE.replace("id long not null", "id string not null"))
     result = shop.run()
     assert (result.code, shop.runs) == (2, 1)
     assert "error[change-schema]" in result.err

@@ -71,12 +71,12 @@ def test_an_excerpt_keeps_its_columns(flow: Flow, tmp_path: Path) -> None:
 
 def test_settings_are_listed_without_secrets(flow: Flow, tmp_path: Path) -> None:
     """The values in each layer are replaced; their places are shown."""
-    folder = _project(tmp_path, 'url = "x"')
-    every = flow("config", folder)
+    directory = _project(tmp_path, 'url = "x"')
+    every = flow("config", directory)
     assert every.code == 0
     assert "flow.streamlets.feed.parameters.password = (secret)" in every.out
     assert "flow.runtimes.spark.hadoop.fs.s3a.secret.key = (secret)" in every.out
-    explained = flow("config", folder, "--explain", "streamlets.feed.parameters")
+    explained = flow("config", directory, "--explain", "streamlets.feed.parameters")
     assert "blueprint.conf" in explained.out
     assert "jdbc:x://(secret)@db/x" in explained.out
     assert "hunter" not in every.out + explained.out + every.err + explained.err

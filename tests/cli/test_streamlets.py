@@ -78,9 +78,9 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def imported(folder: Path) -> list[str]:
+def imported(directory: Path) -> list[str]:
     """Return the modules that were imported since the last call."""
-    files = sorted(folder.glob("*.imported"))
+    files = sorted(directory.glob("*.imported"))
     for file in files:
         file.unlink()
     return [file.stem for file in files]

@@ -62,7 +62,7 @@ def test_the_failure_names_topic_schema_place_and_help(topic: DeltaTopic) -> Non
 
 def test_the_place_is_that_of_the_schema() -> None:
     """The reader knows the file and line of its schema, if it was declared in code."""
-    loaded = load_contract("id long", base_folder=".", declared=Span("shop/archive.py", 7, 5, 7, 20))
+    loaded = load_contract("id long", base_directory=".", declared=Span("shop/archive.py", 7, 5, 7, 20))
     assert loaded.contract is not None
     assert _declared(loaded.contract) == "shop/archive.py:7"
     assert _declared(READING) == ""

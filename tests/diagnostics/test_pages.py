@@ -127,10 +127,10 @@ def test_the_table_of_fixes_is_the_same_list() -> None:
         assert text[start:end] == fix_rows()
 
 
-def _write(folder: Path, files: dict[str, str]) -> None:
+def _write(directory: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, encoding="utf-8")
 
 
 def _flow(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -46,16 +46,16 @@ def test_report_is_as_specified(
     assert report(case, tmp_path, monkeypatch, logic) == case.expected
 
 
-def report(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch, logic: LogicCheck | None = None) -> str:
+def report(case: Case, directory: Path, monkeypatch: pytest.MonkeyPatch, logic: LogicCheck | None = None) -> str:
     """Return the report of a case, 80 columns wide."""
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(directory)
     for name, text in case.files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, encoding="utf-8")
     named = (name for name in ("blueprint.conf", "blueprint.yaml", "job.sql") if name in case.files)
     verification = verify(
         next(named, "blueprint.conf"), catalog=ProjectCatalog(), conf_files=case.conf, arguments=case.arguments,
-        environment={}, working_directory=folder, logic=logic,
+        environment={}, working_directory=directory, logic=logic,
     )  # fmt: skip
     text = RENDERERS["full"](verification)
     if os.environ.get("UPDATE_SPECIFICATION"):  # the change is then read in the diff

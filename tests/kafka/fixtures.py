@@ -30,7 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             raise
         jars = ()
     settings = {"spark.jars": ",".join(map(str, jars))}
-    session = start_session(folder=tmp_path_factory.mktemp("spark"), settings=settings)
+    session = start_session(directory=tmp_path_factory.mktemp("spark"), settings=settings)
     yield session
     session.stop()
 

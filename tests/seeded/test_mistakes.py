@@ -59,9 +59,9 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def verified(folder: Path) -> Verification:
+def verified(directory: Path) -> Verification:
     """Return what is found in an application, as `flow verify` in its folder does."""
-    return verify("blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=folder)
+    return verify("blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=directory)
 
 
 def test_the_table_is_large() -> None:

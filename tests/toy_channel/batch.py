@@ -53,8 +53,8 @@ class ToyBatchWriter:
         letters, replayed = 0, False
         rows = rows.persist()
         try:
-            with tempfile.TemporaryDirectory(prefix="toy-") as folder:
-                for number, part in enumerate(list(self._parts(rows, batch, Path(folder)))):
+            with tempfile.TemporaryDirectory(prefix="toy-") as directory:
+                for number, part in enumerate(list(self._parts(rows, batch, Path(directory)))):
                     files = ds.dataset(part.files)
                     records = files.count_rows()
                     if part.outlet is None:
@@ -70,7 +70,7 @@ class ToyBatchWriter:
         if self.on_batch is not None:
             self.on_batch(BatchWritten(self.streamlet, self.query, batch, counts, letters, replayed=replayed))
 
-    def _parts(self, rows: DataFrame, batch: int, folder: Path) -> Iterator[Part]:
+    def _parts(self, rows: DataFrame, batch: int, directory: Path) -> Iterator[Part]:
         """Yield the parts of a batch, always in the same order.
 
         Raises:
@@ -80,7 +80,7 @@ class ToyBatchWriter:
             outlet = branch.outlet
             frame = branch.rows(rows)
             fit = conformance(frame.schema, outlet.contract, extra=outlet.extra)
-            files = folder / str(number)
+            files = directory / str(number)
             if fit.reason is None:
                 frame.select(*fit.columns).write.parquet(str(files))
                 yield Part(branch.topic, outlet.contract, files, outlet.name)
@@ -96,7 +96,7 @@ class ToyBatchWriter:
                         F.col(ORIGINAL), F.col(REASON), port=f"{outlet.streamlet}.{outlet.name}",
                         coordinates=f"{self.query}/{batch}", version=self.version,
                     )  # fmt: skip
-                    letters = folder / f"{number}-letters"
+                    letters = directory / f"{number}-letters"
                     broken.select(*columns).write.parquet(str(letters))
                     yield Part(self.dead_letters, dead_letter_contract(), letters, None)
                 checked.where(F.col(REASON).isNull()).drop(REASON, ORIGINAL).write.parquet(str(files))

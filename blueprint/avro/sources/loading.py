@@ -34,36 +34,36 @@ class Loaded:
     problems: tuple[Diagnostic, ...] = ()
 
 
-def load_contract(source: object, *, base_folder: Path | str, declared: Span) -> Loaded:
+def load_contract(source: object, *, base_directory: Path | str, declared: Span) -> Loaded:
     """Load the schema of a port. Errors of the user are findings, not exceptions.
 
     Arguments:
         source: one of `SchemaSource`. A string is a path if it ends with `.avsc` or `.json`, Avro JSON if it starts
             with a brace or bracket, and Spark DDL otherwise.
-        base_folder: the directory of relative paths, and of the files of named types if the schema itself is not in a
-            file. For a schema in a file, these are next to that file: the type `a.B` in `a.B.avsc`.
+        base_directory: the directory of relative paths, and of the files of named types if the schema itself is not in
+            a file. For a schema in a file, these are next to that file: the type `a.B` in `a.B.avsc`.
         declared: where the port is declared: the location of findings in schemas without locations.
     """
     try:
-        return _load(source, Path(base_folder), declared)
+        return _load(source, Path(base_directory), declared)
     except RecursionError:
         return _failure("schema-no-schema", "the schema is nested too deeply", declared)
 
 
-def _load(source: object, folder: Path, declared: Span) -> Loaded:
+def _load(source: object, directory: Path, declared: Span) -> Loaded:
     match source:
         case Path():
-            return _from_file(folder / source, declared)
+            return _from_file(directory / source, declared)
         case str() if source.strip().endswith((".avsc", ".json")) and not source.lstrip().startswith(("{", "[")):
-            return _from_file(folder / source.strip(), declared)
+            return _from_file(directory / source.strip(), declared)
         case str() if source.lstrip().startswith(("{", "[")):
-            return _from_json(source, folder, declared)
+            return _from_json(source, directory, declared)
         case str():
-            return _from_ddl(source, folder, declared)
+            return _from_ddl(source, directory, declared)
         case dict() | list():
-            return _from_data(source, folder, declared)
+            return _from_data(source, directory, declared)
         case type() if dataclasses.is_dataclass(source):
-            return _from_dataclass(source, folder, declared)
+            return _from_dataclass(source, directory, declared)
     return _failure(
         "schema-no-schema",
         f"{_shown(source)} is not a schema",
@@ -132,7 +132,7 @@ def _near_files(path: Path) -> list[str]:
     return [f"did you mean `{shown_path(path.with_name(names[near[0]]))}`?"] if near else []
 
 
-def _from_json(text: str, folder: Path | None, declared: Span) -> Loaded:
+def _from_json(text: str, directory: Path | None, declared: Span) -> Loaded:
     try:
         data = json.loads(text, object_pairs_hook=_object)
     except _DuplicateKeyError as error:
@@ -140,7 +140,7 @@ def _from_json(text: str, folder: Path | None, declared: Span) -> Loaded:
         return _failure("duplicate-key", headline, declared, help=["keep one of the two"])
     except ValueError as error:
         return _failure("schema-syntax", f"invalid JSON in the schema: {error}", declared)
-    return _from_data(data, folder, declared)
+    return _from_data(data, directory, declared)
 
 
 class _DuplicateKeyError(ValueError):
@@ -156,36 +156,36 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def _from_data(data: object, folder: Path | None, declared: Span) -> Loaded:
+def _from_data(data: object, directory: Path | None, declared: Span) -> Loaded:
     try:
         value = value_at(data, declared)
     except TypeError as error:
         return _failure("schema-no-schema", f"invalid schema: {error}", declared)
-    return _parsed(value, folder, None)
+    return _parsed(value, directory, None)
 
 
-def _from_ddl(text: str, folder: Path, declared: Span) -> Loaded:
+def _from_ddl(text: str, directory: Path, declared: Span) -> Loaded:
     from blueprint.avro.sources.ddl import DdlError, schema_of_ddl
 
     try:
-        return _from_data(schema_of_ddl(text.strip()), folder, declared)
+        return _from_data(schema_of_ddl(text.strip()), directory, declared)
     except DdlError as error:
         causes = [f"at character {error.column} of `{text.strip()}`"]
         advice = [error.advice] if error.advice else []
         return _failure("schema-ddl", f"invalid schema columns: {error}", declared, causes, advice)
 
 
-def _from_dataclass(source: type, folder: Path, declared: Span) -> Loaded:
+def _from_dataclass(source: type, directory: Path, declared: Span) -> Loaded:
     from blueprint.avro.sources.dataclass_schema import schema_of_dataclass
 
     value, problems, file = schema_of_dataclass(source, declared)
-    loaded = _parsed(value, folder, file)
+    loaded = _parsed(value, directory, file)
     failed = any(problem.severity is Severity.ERROR for problem in problems)
     return Loaded(None if failed else loaded.contract, (*problems, *loaded.problems))
 
 
-def _parsed(value: Value, folder: Path | None, file: str | None) -> Loaded:
-    parser = Parser(files=_files_in(folder, span_of(value)) if folder else lambda name: None)
+def _parsed(value: Value, directory: Path | None, file: str | None) -> Loaded:
+    parser = Parser(files=_files_in(directory, span_of(value)) if directory else lambda name: None)
     schema = parser.parse(value)
     problems = sorted(parser.problems, key=lambda problem: problem.sort_key)
     failed = any(problem.severity is Severity.ERROR for problem in problems)
@@ -197,11 +197,11 @@ def _parsed(value: Value, folder: Path | None, file: str | None) -> Loaded:
     return Loaded(contract, tuple(problems))
 
 
-def _files_in(folder: Path, at: Span) -> Callable[[str], Value | Diagnostic | None]:
+def _files_in(directory: Path, at: Span) -> Callable[[str], Value | Diagnostic | None]:
     """Return a function that looks up a full name in the file `<name>.avsc` of a directory."""
 
     def look_up(name: str) -> Value | Diagnostic | None:
-        path = folder / f"{name}.avsc"
+        path = directory / f"{name}.avsc"
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name too long to exist
             return None
         content = _read(path, at)

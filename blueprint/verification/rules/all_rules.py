@@ -67,7 +67,7 @@ RULES: tuple[Rule, ...] = (
     parameters.missing_parameters,
     directories.shared_directories,
     mounts.mount_declarations,
-    mounts.mount_folders,
+    mounts.mount_directories,
     mounts.missing_mounts,
     settings.settings,
     settings.owners_of_settings,

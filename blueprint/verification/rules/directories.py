@@ -17,7 +17,7 @@ from blueprint.verification.rules.parameters import parameter_place
 @dataclass(frozen=True, slots=True)
 class _Writer:
     ref: str
-    folder: PurePath
+    directory: PurePath
     place: Span
 
 
@@ -26,10 +26,10 @@ def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
     by_parts: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
-        for written in descriptor.folders if descriptor is not None else ():
-            folder = PurePath(os.path.normpath(written.folder))
-            key = tuple(part.casefold() for part in folder.parts)
-            by_parts[key].append(_Writer(ref, folder, parameter_place(draft, ref, written.parameter)))
+        for written in descriptor.directories if descriptor is not None else ():
+            directory = PurePath(os.path.normpath(written.directory))
+            key = tuple(part.casefold() for part in directory.parts)
+            by_parts[key].append(_Writer(ref, directory, parameter_place(draft, ref, written.parameter)))
     for key, writers in by_parts.items():
         if len(writers) > 1:
             yield _same_directory(writers)
@@ -41,7 +41,7 @@ def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
 
 def _same_directory(writers: list[_Writer]) -> Diagnostic:
     first, *others = writers
-    same = len({writer.folder for writer in writers}) == 1
+    same = len({writer.directory for writer in writers}) == 1
     both = "both" if len(writers) == 2 else "all"
     names = listing(writer.ref for writer in writers)
     return finding(

@@ -56,7 +56,7 @@ def _path_fault(path: str) -> str | None:
     return None if path.startswith("/") else "is not absolute"
 
 
-def mount_folders(draft: Draft) -> Iterator[Diagnostic]:
+def mount_directories(draft: Draft) -> Iterator[Diagnostic]:
     """Directories are set for volume mounts that exist, and as paths."""
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
@@ -83,7 +83,7 @@ def mount_folders(draft: Draft) -> Iterator[Diagnostic]:
 
 def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
     """The declared path of a mount exists if no directory is set for it. Misspelt names are reported by
-    `mount_folders`."""
+    `mount_directories`."""
     for ref, entry in draft.blueprint.streamlets.items():
         descriptor = draft.descriptor(ref)
         if descriptor is None:

@@ -90,7 +90,7 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
         for key, value in draft.section(ref, "parameters").items():
             if key in known and not is_null(value) and pattern_fault(known[key]) is None:
                 try:
-                    parameter_value(known[key], value, Path(draft.blueprint.folder))
+                    parameter_value(known[key], value, Path(draft.blueprint.directory))
                 except ParameterError as error:
                     refs_by_fault.setdefault((span_of(value), known[key]), (error, []))[1].append(ref)
     for (place, parameter), (fault, refs) in refs_by_fault.items():

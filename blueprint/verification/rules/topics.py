@@ -180,7 +180,7 @@ def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     """This machine has what the channels of the topics need; reported once for each channel."""
     if any(setting_findings(draft.settings, draft.known)):
         return
-    artifacts = spark_artifacts(draft.settings, Path(draft.blueprint.folder))
+    artifacts = spark_artifacts(draft.settings, Path(draft.blueprint.directory))
     first: dict[str, str] = {}
     for id, facts in draft.topics.items():
         first.setdefault(facts.channel, id)

@@ -27,7 +27,7 @@ class Database(ABC):
         location: what follows the scheme in its URL.
         user: the name of the user; "" if the URL has it, or none is needed.
         password: the password; "" likewise.
-        folder: the directory in which the path of a file starts.
+        directory: the directory in which the path of a file starts.
 
     Attributes:
         package: the Python package of its driver.
@@ -39,7 +39,7 @@ class Database(ABC):
     location: str
     user: str = ""
     password: str = ""
-    folder: Path = Path()
+    directory: Path = Path()
 
     package: ClassVar[str]
     install: ClassVar[str] = ""
@@ -66,7 +66,7 @@ class Database(ABC):
     @property
     def path(self) -> str:
         """The path of the file that stores the database."""
-        return str(self.folder.absolute() / Path(self.location.removeprefix("//")).expanduser())
+        return str(self.directory.absolute() / Path(self.location.removeprefix("//")).expanduser())
 
     @abstractmethod
     def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
@@ -232,14 +232,14 @@ class PostgreSQL(Database):
 _DATABASES: dict[str, Callable[..., Database]] = {"sqlite": SQLite, "duckdb": DuckDB, "postgresql": PostgreSQL}
 
 
-def database(url: str, user: str = "", password: str = "", folder: Path = Path()) -> Database:
+def database(url: str, user: str = "", password: str = "", directory: Path = Path()) -> Database:
     """Return the database at a URL, such as `postgresql://host/name`, with or without `jdbc:` before it.
 
     Arguments:
         url: the URL.
         user: the name of the user, if the URL does not have it.
         password: the password, if the URL does not have it.
-        folder: the directory in which the path of a file starts.
+        directory: the directory in which the path of a file starts.
 
     Raises:
         UrlError: the URL has no scheme, or not that of a known database.
@@ -249,7 +249,7 @@ def database(url: str, user: str = "", password: str = "", folder: Path = Path()
         raise UrlError("the URL of a database must have a scheme and a location, such as `postgresql://host/name`")
     if scheme not in _DATABASES:
         raise UrlError(f"the URL has the scheme `{scheme}`; use `sqlite`, `duckdb` or `postgresql`")
-    return _DATABASES[scheme](location, user, password, folder)
+    return _DATABASES[scheme](location, user, password, directory)
 
 
 def quoted(name: str) -> str:

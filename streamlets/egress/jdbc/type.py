@@ -64,7 +64,7 @@ class JdbcSink(SinkType):
         from streamlets.egress.jdbc.batches import DELETED, JdbcBatches
 
         url, user, password = (str(query.options.get(name, "")) for name in ("url", "user", "password"))
-        batches = JdbcBatches(query, database(url, user, password, query.folder))
+        batches = JdbcBatches(query, database(url, user, password, query.directory))
         if "delete-when" in query.options:
             deleted = F.expr(str(query.options["delete-when"])).cast("boolean")
             rows = rows.withColumn(DELETED, F.coalesce(deleted, F.lit(False)))

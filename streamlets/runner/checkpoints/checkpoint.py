@@ -35,12 +35,12 @@ class Operator:
 
     Arguments:
         number, name: Spark's number and name of the operator.
-        folder: the directory of its state.
+        directory: the directory of its state.
     """
 
     number: int
     name: str
-    folder: Path
+    directory: Path
 
     @property
     def version(self) -> int | None:
@@ -62,11 +62,11 @@ class Operator:
     @property
     def bytes(self) -> int:
         """The size of all its files."""
-        return _size(self.folder)
+        return _size(self.directory)
 
     def _partitions(self) -> list[Path]:
         try:
-            return [entry for entry in self.folder.iterdir() if entry.name.isdigit()]
+            return [entry for entry in self.directory.iterdir() if entry.name.isdigit()]
         except OSError:  # it has none yet, or the checkpoint is being reset
             return []
 
@@ -76,7 +76,7 @@ class Checkpoint:
     """A snapshot of the checkpoint of a query; sizes are read on access.
 
     Arguments:
-        folder: the directory of the checkpoint.
+        directory: the directory of the checkpoint.
         id: Spark's id of the query, "" when it does not exist or cannot be read.
         committed: the last committed batch; None without one.
         planned: the batch that was planned but not committed, which the next start replays; None without one.
@@ -87,7 +87,7 @@ class Checkpoint:
 
     streamlet: str
     query: str
-    folder: Path
+    directory: Path
     id: str
     committed: Batch | None
     planned: Batch | None
@@ -108,56 +108,58 @@ class Checkpoint:
     @property
     def bytes(self) -> int:
         """The size of all its files."""
-        return _size(self.folder)
+        return _size(self.directory)
 
 
 def checkpoints_in(root: Path) -> tuple[Checkpoint, ...]:
     """Return the checkpoints `<streamlet>/<query>` below an application's directory of checkpoints, sorted."""
-    folders = sorted(root.glob("*/*")) if root.is_dir() else []
-    return tuple(read_checkpoint(folder) for folder in folders if folder.is_dir())
+    directories = sorted(root.glob("*/*")) if root.is_dir() else []
+    return tuple(read_checkpoint(directory) for directory in directories if directory.is_dir())
 
 
-def read_checkpoint(folder: Path) -> Checkpoint:
+def read_checkpoint(directory: Path) -> Checkpoint:
     """Read the checkpoint in a directory `<streamlet>/<query>`; damage does not raise but is in `Checkpoint.damage`."""
     damage: list[str] = []
-    metadata = _json(folder / "metadata", damage, line=0) if (folder / "metadata").exists() else {}
-    offsets, commits = latest(folder / "offsets"), latest(folder / "commits")
+    metadata = _json(directory / "metadata", damage, line=0) if (directory / "metadata").exists() else {}
+    offsets, commits = latest(directory / "offsets"), latest(directory / "commits")
     committed = planned = None
     if commits is not None:
-        committed = _batch(folder, commits, damage)
+        committed = _batch(directory, commits, damage)
     if offsets is not None and offsets != commits:
-        planned = _batch(folder, offsets, damage)
+        planned = _batch(directory, offsets, damage)
     if commits is not None and (offsets is None or offsets < commits):
         damage.append(f"batch {commits} is committed, but offsets/{commits}, the positions that it read, is missing")
-    commit = _json(folder / "commits" / str(commits), damage, line=1) if commits is not None else {}
+    commit = _json(directory / "commits" / str(commits), damage, line=1) if commits is not None else {}
     watermark = commit.get("nextBatchWatermarkMs")
     return Checkpoint(
-        streamlet=folder.parent.name,
-        query=folder.name,
-        folder=folder,
+        streamlet=directory.parent.name,
+        query=directory.name,
+        directory=directory,
         id=str(metadata.get("id", "")),
         committed=committed,
         planned=planned,
         watermark=watermark / 1000 if isinstance(watermark, int | float) and watermark > 0 else None,
-        operators=tuple(Operator(number, name, folder / "state" / str(number)) for number, name in operators(folder)),
+        operators=tuple(
+            Operator(number, name, directory / "state" / str(number)) for number, name in operators(directory)
+        ),
         damage=tuple(damage),
     )
 
 
-def latest(folder: Path) -> int | None:
+def latest(directory: Path) -> int | None:
     """Return the highest number of a file of Spark's log in a directory; None without files."""
-    return max(numbers(folder), default=None)
+    return max(numbers(directory), default=None)
 
 
-def numbers(folder: Path) -> Iterator[int]:
+def numbers(directory: Path) -> Iterator[int]:
     """Yield the numbers of the files of Spark's log in a directory."""
-    if folder.is_dir():
-        yield from (int(entry.name) for entry in os.scandir(folder) if entry.name.isdigit())
+    if directory.is_dir():
+        yield from (int(entry.name) for entry in os.scandir(directory) if entry.name.isdigit())
 
 
-def _batch(folder: Path, number: int, damage: list[str]) -> Batch | None:
+def _batch(directory: Path, number: int, damage: list[str]) -> Batch | None:
     """Return the batch of `offsets/<number>`; None when the file is damaged or missing."""
-    path = folder / "offsets" / str(number)
+    path = directory / "offsets" / str(number)
     if not path.exists():
         return None
     metadata = _json(path, damage, line=1)

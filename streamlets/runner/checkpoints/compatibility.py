@@ -46,7 +46,7 @@ def require_compatible(checkpoint: Checkpoint, plan: PlanNode, *, source_evoluti
     if stored is not None and wanted is not None and stored != wanted:
         state = f"the state of {_phrase(stored)}" if stored else "no state"
         raise _misfit(checkpoint, f"the checkpoint has {state}, the query has {_phrase(wanted)}")
-    grouped = windows_of(checkpoint.folder)
+    grouped = windows_of(checkpoint.directory)
     if grouped is not None and (now_grouped := windows(plan)) != grouped:
         was, now = window_phrases(grouped), window_phrases(now_grouped)
         raise _misfit(checkpoint, f"it was grouped by {was} and is now grouped by {now}, which would mix both")
@@ -58,8 +58,8 @@ def store_windows(checkpoint: Checkpoint, plan: PlanNode) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    if (checkpoint.committed is None or windows_of(checkpoint.folder) is None) and _wanted_kinds(plan) != set():
-        write_windows(checkpoint.folder, windows(plan))
+    if (checkpoint.committed is None or windows_of(checkpoint.directory) is None) and _wanted_kinds(plan) != set():
+        write_windows(checkpoint.directory, windows(plan))
 
 
 def _stored_kinds(checkpoint: Checkpoint) -> set[str] | None:

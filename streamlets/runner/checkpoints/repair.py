@@ -96,5 +96,5 @@ def _move_away(directory: Path, log: str, number: int) -> None:
 def _unrepairable(checkpoint: Checkpoint, why: str) -> DamagedCheckpointError:
     return DamagedCheckpointError(
         f"the checkpoint of {checkpoint.name} is damaged ({'; '.join(checkpoint.damage)}): {why}. Restore "
-        f"{checkpoint.folder} from a backup, or reset the checkpoint with `flow checkpoints reset {checkpoint.name}`"
+        f"{checkpoint.directory} from a backup, or reset the checkpoint with `flow checkpoints reset {checkpoint.name}`"
     )

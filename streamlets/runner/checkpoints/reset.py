@@ -23,7 +23,7 @@ def reset(state: StateDirectory, checkpoints: Iterable[Checkpoint], channels: It
     grave = Path(tempfile.mkdtemp(prefix="reset-", dir=state.scratch))
     channels = tuple(channels)
     for checkpoint in checkpoints:
-        checkpoint.folder.rename(grave / checkpoint.name)
+        checkpoint.directory.rename(grave / checkpoint.name)
         for channel in channels:
             channel.forget(checkpoint.streamlet, checkpoint.query, checkpoint.id)
     shutil.rmtree(grave, ignore_errors=True)

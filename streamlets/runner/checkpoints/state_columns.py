@@ -51,12 +51,12 @@ def _stores(operator: Path) -> dict[str, DescribedStore] | None:
     """
     stores = {}
     for file in sorted((operator / "0").glob("**/_metadata/schema")):
-        folder = file.parent.parent
+        directory = file.parent.parent
         try:
             key, value = _schemas(file.read_bytes())
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        stores[_DEFAULT if folder == operator / "0" else folder.name] = DescribedStore(key, value)
+        stores[_DEFAULT if directory == operator / "0" else directory.name] = DescribedStore(key, value)
     return stores or None
 
 

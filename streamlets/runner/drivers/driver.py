@@ -73,7 +73,7 @@ class Driver:
             report(Seen(SparkUp(time.time(), refs)))
             return spark
 
-        project = project_at(plan.folder)
+        project = project_at(plan.directory)
         packages = frozenset(streamlet.class_name.partition(".")[0] for streamlet in plan.streamlets)
         self._host = SparkHost(
             start,
@@ -87,7 +87,7 @@ class Driver:
         self._sites = {
             streamlet.ref: Site(
                 plan.name,
-                plan.folder,
+                plan.directory,
                 streamlet,
                 host=self._host,
                 topics=topics,
@@ -144,14 +144,14 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
     Raises:
         SessionError: the jars for Spark cannot be had.
     """
-    folder = Path(plan.folder).absolute()
+    directory = Path(plan.directory).absolute()
     jars = [jar for jar in (plan.spark.get(_JARS, ""), *map(str, connector_jars(plan))) if jar]
     return SessionPlan(
         application=plan.name,
         logs=state.logs.absolute(),
         scratch=state.scratch.absolute(),
         master=master,
-        python_path=(str(folder), str(folder / "src")),
+        python_path=(str(directory), str(directory / "src")),
         settings={**plan.spark, _JARS: ",".join(jars)} if jars else plan.spark,
     )
 

@@ -1,1 +1,1 @@
-"""The folder in which an application keeps what must outlive a run, and what other terminals leave there."""
+"""The directory in which an application keeps what must outlive a run, and what other terminals leave there."""

@@ -45,7 +45,7 @@ class Site:
 
     Arguments:
         application: the name of the application.
-        folder: the directory that modules are imported from.
+        directory: the directory that modules are imported from.
         plan: the plan of the streamlet.
         host: the Spark that it runs on; a new Spark gets a new session.
         topics: the topics by id.
@@ -59,7 +59,7 @@ class Site:
     def __init__(
         self,
         application: str,
-        folder: str,
+        directory: str,
         plan: StreamletPlan,
         *,
         host: SparkHost,
@@ -76,7 +76,7 @@ class Site:
         self.plan = plan
         self.bounded = bounded
         self.listener = listener
-        self._folder = folder
+        self._directory = directory
         self._host = host
         self._spark: Spark | None = None
         self._topics = topics
@@ -105,7 +105,7 @@ class Site:
             if self._context is None or spark is not self._spark:
                 self._context, self._spark = context_of(self._binding(spark)), spark
             self._activate(self._context.session)
-            streamlet = load_streamlet(self.plan.class_name, project_at(self._folder), lambda: ())
+            streamlet = load_streamlet(self.plan.class_name, project_at(self._directory), lambda: ())
             if isinstance(streamlet, LoadFailure):
                 raise LoadError(streamlet.message)
             with _stopping_new_queries_on_failure(self._context.session):
@@ -161,10 +161,10 @@ class Site:
 
     def _prepare_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
         """Repair damage before Spark reads the checkpoint, and refuse a query that is incompatible with it."""
-        folder = self._checkpoints / self.plan.ref / write.query
-        for what in repair(folder, may_have_written(write, self.plan.ref, self._channels.values())):
+        directory = self._checkpoints / self.plan.ref / write.query
+        for what in repair(directory, may_have_written(write, self.plan.ref, self._channels.values())):
             self._report_repair(write.query, what)
-        checkpoint = read_checkpoint(folder)
+        checkpoint = read_checkpoint(directory)
         plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer has no public access to it
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
         with suppress(OSError):  # on a full disk Spark fails, too

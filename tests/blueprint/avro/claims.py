@@ -24,7 +24,7 @@ HERE = Span("ports.py", 1, 1, 1, 2)
 
 def contract_of(flat: Flat) -> Contract:
     """Return the contract of a generated schema."""
-    loaded = load_contract(flat.nested(), base_folder="there-is-none", declared=HERE)
+    loaded = load_contract(flat.nested(), base_directory="there-is-none", declared=HERE)
     assert loaded.contract is not None, [problem.headline for problem in loaded.problems]
     return loaded.contract
 

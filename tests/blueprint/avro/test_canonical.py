@@ -18,7 +18,7 @@ def load(kind: Any, *, record: dict[str, Any] | None = None, **more: Any) -> Con
     """Return the contract of a record with one field `x`."""
     fields = [{"name": "x", "type": kind, **more}]
     schema = {"type": "record", "name": "R", "namespace": "n", "fields": fields, **(record or {})}
-    contract = load_contract(schema, base_folder="there-is-none", declared=HERE).contract
+    contract = load_contract(schema, base_directory="there-is-none", declared=HERE).contract
     assert contract is not None
     return contract
 

@@ -28,7 +28,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "avro-types.md"
 def of(kind: Any) -> Contract:
     """Return a record with one field `x`."""
     schema = {"type": "record", "name": "n.R", "fields": [{"name": "x", "type": kind}]}
-    contract = load_contract(schema, base_folder="there-is-none", declared=HERE).contract
+    contract = load_contract(schema, base_directory="there-is-none", declared=HERE).contract
     assert contract is not None
     return contract
 

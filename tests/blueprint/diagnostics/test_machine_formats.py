@@ -93,9 +93,9 @@ def test_concise_lines_cannot_be_broken_by_messages() -> None:
     assert RENDERERS["concise"](report).splitlines()[0] == "a.conf:2:3: error[cycle]: no `a\ufffdb\ufffd[2J`"
 
 
-def annotated(*findings: Diagnostic, folder: str = "/repository/app") -> list[str]:
+def annotated(*findings: Diagnostic, directory: str = "/repository/app") -> list[str]:
     """Return the lines of the format `github`."""
-    return render_github(_Placed(findings, sources=Sources(folder))).splitlines()
+    return render_github(_Placed(findings, sources=Sources(directory))).splitlines()
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ def run_of(text: str) -> Any:
     return run
 
 
-def results(*findings: Diagnostic, folder: str = "/repository/app") -> Any:
+def results(*findings: Diagnostic, directory: str = "/repository/app") -> Any:
     """Return the results for findings."""
-    return run_of(RENDERERS["sarif"](_Placed(findings, sources=Sources(folder))))["results"]
+    return run_of(RENDERERS["sarif"](_Placed(findings, sources=Sources(directory))))["results"]
 
 
 def test_each_finding_is_a_result_of_a_rule() -> None:

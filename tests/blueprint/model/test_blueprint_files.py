@@ -11,9 +11,9 @@ from blueprint.verification.verify import verify
 from tests.blueprint.paper import PaperCatalog
 
 
-def helps(path: str, folder: Path) -> tuple[str, ...]:
+def helps(path: str, directory: Path) -> tuple[str, ...]:
     """Return the help of the single finding."""
-    (diagnostic,) = verify(path, catalog=PaperCatalog(), environment={}, working_directory=folder).diagnostics
+    (diagnostic,) = verify(path, catalog=PaperCatalog(), environment={}, working_directory=directory).diagnostics
     assert diagnostic.code == "file-not-found"
     return diagnostic.help
 

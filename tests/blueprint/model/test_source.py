@@ -61,7 +61,7 @@ def test_a_path_is_a_source(directory: Path) -> None:
     (directory / "shop" / "blueprint.conf").write_text(TEXT)
     verification = verified(FileSource(directory / "shop" / "blueprint.conf"))
     assert verification.plan is not None
-    assert (verification.blueprint, verification.plan.folder) == ("shop/blueprint.conf", str(directory / "shop"))
+    assert (verification.blueprint, verification.plan.directory) == ("shop/blueprint.conf", str(directory / "shop"))
     (missing,) = verified(FileSource(directory / "blueprint.conf")).diagnostics
     assert missing.help[0] == "did you mean `shop`?"
 
@@ -107,5 +107,5 @@ def test_other_packages_have_sources_of_their_own(directory: Path) -> None:
     """Anything that returns a layer is a source; its text is the one that findings show."""
     verification = verified(OneLine("storms", directory))
     assert verification.plan is not None
-    assert (verification.plan.name, verification.plan.folder) == ("storms", str(directory))
+    assert (verification.plan.name, verification.plan.directory) == ("storms", str(directory))
     assert verification.sources.lines("one.line") == ["storms"]

@@ -35,9 +35,9 @@ PROJECTS = sorted(
 )
 
 
-def as_yaml(folder: Path) -> str:
+def as_yaml(directory: Path) -> str:
     """Return the blueprint of a project in YAML, with its substitutions resolved."""
-    file = folder / "blueprint.conf"
+    file = directory / "blueprint.conf"
     tree, findings = resolve([parse_file(file)], os.environ)
     assert not findings
     data: Any = plain(tree)
@@ -55,10 +55,10 @@ def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("folder", PROJECTS, ids=lambda folder: folder.name)
-def test_examples_are_valid(folder: Path) -> None:
+@pytest.mark.parametrize("folder", PROJECTS, ids=lambda directory: directory.name)
+def test_examples_are_valid(directory: Path) -> None:
     """Every example and template, converted to YAML."""
-    assert mistakes(yaml.safe_load(as_yaml(folder))) == []
+    assert mistakes(yaml.safe_load(as_yaml(directory))) == []
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,17 @@ from tests.blueprint.verification.rules.test_seeded_mistakes import CATALOG, RIG
 RATE = "`flow.streamlets.east.parameters.rate` or `flow.streamlets.west.parameters.rate`"
 
 
-def unread(folder: Path, *arguments: str, conf: str = "", more: str = "") -> list[tuple[str, tuple[str, ...]]]:
+def unread(directory: Path, *arguments: str, conf: str = "", more: str = "") -> list[tuple[str, tuple[str, ...]]]:
     """Return headline and help of each finding."""
-    (folder / "blueprint.conf").write_text(RIGHT + more, encoding="utf-8")
-    (folder / "a.conf").write_text(conf, encoding="utf-8")
+    (directory / "blueprint.conf").write_text(RIGHT + more, encoding="utf-8")
+    (directory / "a.conf").write_text(conf, encoding="utf-8")
     verification = verify(
-        folder / "blueprint.conf",
+        directory / "blueprint.conf",
         catalog=CATALOG,
-        conf_files=[folder / "a.conf"] if conf else [],
+        conf_files=[directory / "a.conf"] if conf else [],
         arguments=arguments,
         environment={},
-        working_directory=folder,
+        working_directory=directory,
     )
     assert {diagnostic.code for diagnostic in verification.diagnostics} <= {"unknown-setting"}
     return [(diagnostic.headline, diagnostic.help) for diagnostic in verification.diagnostics]

@@ -96,7 +96,7 @@ def misspelt(text: str, chance: random.Random) -> str:
             return f"{text[:start]}#{text[start:]}"
 
 
-def fix_mutations(count: int, seed: int, folder: Path) -> Outcome:
+def fix_mutations(count: int, seed: int, directory: Path) -> Outcome:
     """Fix `count` mutated blueprints in a directory, which is the working directory."""
     chance, outcome = random.Random(seed), Outcome()
     for _ in range(count):
@@ -105,21 +105,21 @@ def fix_mutations(count: int, seed: int, folder: Path) -> Outcome:
             text = misspelt(text, chance)
         if not chance.randrange(4):
             text = test_mutations.mutated(text, chance)
-        _fix(text, folder, outcome)
+        _fix(text, directory, outcome)
     return outcome
 
 
-def _fix(text: str, folder: Path, outcome: Outcome) -> None:
-    file = folder / "blueprint.conf"
+def _fix(text: str, directory: Path, outcome: Outcome) -> None:
+    file = directory / "blueprint.conf"
     file.write_text(text, encoding="utf-8", newline="")
 
     def verified(texts: dict[Path, str]) -> Verification:
-        return verify("blueprint.conf", catalog=CATALOG, environment={}, working_directory=folder, texts=texts)
+        return verify("blueprint.conf", catalog=CATALOG, environment={}, working_directory=directory, texts=texts)
 
     before = verified({})
     if not any(finding.fix for finding in before.diagnostics):
         return
-    safe, unsafe = fixes(folder, verified, unsafe=True)  # type: ignore[arg-type]
+    safe, unsafe = fixes(directory, verified, unsafe=True)  # type: ignore[arg-type]
     outcome.fixes.update(finding.fix.kind for step in (safe, unsafe) for finding in step.findings if finding.fix)
     outcome.blueprints += bool(safe.findings or unsafe.findings)
     for _, written in safe.texts.values():

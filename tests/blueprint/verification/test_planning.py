@@ -31,20 +31,20 @@ CATALOG = PaperCatalog(
 class Application:
     """A directory with a blueprint that uses streamlets on paper."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
 
     def verify(
         self, streamlets: str, topics: str, *, more: str = "", arguments: tuple[str, ...] = (), **conf: str
     ) -> Verification:
         """Verify a blueprint with these sections and settings files, whose names are the keywords."""
         text = f"blueprint {{\n streamlets {{\n{streamlets}\n }}\n topics {{\n{topics}\n }}\n}}\n{more}\n"
-        (self.folder / "blueprint.conf").write_text(text, encoding="utf-8")
+        (self.directory / "blueprint.conf").write_text(text, encoding="utf-8")
         for name, settings in conf.items():
-            (self.folder / name).write_text(settings, encoding="utf-8")
+            (self.directory / name).write_text(settings, encoding="utf-8")
         return verify(
             "blueprint.conf", catalog=CATALOG, conf_files=list(conf), arguments=arguments,
-            environment={"RATE": "9"}, working_directory=self.folder,
+            environment={"RATE": "9"}, working_directory=self.directory,
         )  # fmt: skip
 
     def plan(self, streamlets: str, topics: str, **more: object) -> ApplicationPlan:
@@ -57,10 +57,10 @@ class Application:
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Application:
     """An application in an empty directory."""
-    folder = tmp_path / "weather"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return Application(folder)
+    directory = tmp_path / "weather"
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+    return Application(directory)
 
 
 TWO = "z = app.Sensors\na = app.Archive"
@@ -71,7 +71,7 @@ def test_names_order_and_wiring(app: Application) -> None:
     """The application has the directory's name; streamlets are in topological order; ports have their topics."""
     plan = app.plan(TWO, ONE_TOPIC)
     assert plan.name == "weather"
-    assert Path(plan.folder) == app.folder
+    assert Path(plan.directory) == app.directory
     assert [streamlet.ref for streamlet in plan.streamlets] == ["z", "a"]
     (outlet,), (inlet,) = plan.streamlet("z").outlets, plan.streamlet("a").inlets
     assert (outlet.topic, outlet.partition_by, outlet.on_invalid) == ("readings", ("src",), "dead-letters")
@@ -192,7 +192,7 @@ def test_spark_settings_and_the_rest(app: Application) -> None:
     archive, sensors = plan.streamlet("a"), plan.streamlet("z")
     assert archive.spark == {"spark.sql.ansi.enabled": "no"}
     assert (archive.inlets[0].max_records, archive.inlets[0].starting, archive.group) == (100, "latest", "g")
-    assert sensors.volume_mounts == {"tables": str(app.folder / "data")}
+    assert sensors.volume_mounts == {"tables": str(app.directory / "data")}
     assert (sensors.source_evolution, archive.source_evolution) == (False, True)
     assert pickle.loads(pickle.dumps(plan)) == plan, "other processes receive the plan"
 
@@ -203,10 +203,10 @@ def test_packages_and_jars_for_spark(app: Application) -> None:
         'flow.spark { packages = ["g:a:1"], jars = [lib, /opt/x.jar] }, flow.runtimes.spark.jars.ivySettings = i.xml'
     )
     artifacts = app.plan(TWO, ONE_TOPIC, more=settings).artifacts
-    assert artifacts == SparkArtifacts(("g:a:1",), (str(app.folder / "lib"), "/opt/x.jar"), "i.xml")
-    (app.folder / "conf").mkdir()
+    assert artifacts == SparkArtifacts(("g:a:1",), (str(app.directory / "lib"), "/opt/x.jar"), "i.xml")
+    (app.directory / "conf").mkdir()
     artifacts = app.plan(TWO, ONE_TOPIC, **{"conf/more.conf": "flow.spark.jars = [lib]"}).artifacts
-    assert artifacts == SparkArtifacts((), (str(app.folder / "conf" / "lib"),))
+    assert artifacts == SparkArtifacts((), (str(app.directory / "conf" / "lib"),))
 
 
 def test_a_mount_has_its_declared_path_by_default(app: Application) -> None:

@@ -119,12 +119,12 @@ def test_a_broken_gateway_completes_with_an_error() -> None:
 class Console:
     """A port binding with checkpoints only."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
 
     def checkpoint_dir(self, name: str) -> str:
         """Return a directory below that of the test."""
-        return str(self.folder / name)
+        return str(self.directory / name)
 
 
 def two_queries(first: Callable[[Any], None], bounded: bool) -> type[SparkStreamlet]:
@@ -165,7 +165,7 @@ def test_all_queries_start_with_their_names(context: SparkStreamletContext, tmp_
     """Name, checkpoint and trigger are set, and `stop` ends the queries."""
     execution = two_queries(lambda batch: None, bounded=False)().run(context)
     assert {query.name for query in execution.queries} == {"both.one", "both.two"}
-    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["one", "two"]
+    assert sorted(directory.name for directory in tmp_path.iterdir()) == ["one", "two"]
     assert all(query.isActive for query in execution.queries)
     execution.stop().result(60)
     assert not any(query.isActive for query in execution.queries)

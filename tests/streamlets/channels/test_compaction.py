@@ -118,8 +118,8 @@ def test_readers_continue_after_compaction(commits, rounds, seed) -> None:  # ty
     """Each reader reads every record once and in order, whenever files are merged, logs cleaned and old files deleted:
     a running reader, one that restarts at each position, and one that starts from the beginning."""
     dice = random.Random(seed)
-    with tempfile.TemporaryDirectory() as folder:
-        topic = made(Path(folder))
+    with tempfile.TemporaryDirectory() as directory:
+        topic = made(Path(directory))
         log = TopicLog(topic.path)
         place: Offset | None = None
         seen: list[int] = []
@@ -129,7 +129,7 @@ def test_readers_continue_after_compaction(commits, rounds, seed) -> None:  # ty
             add(topic, number, ids, of)
             expected += ids
             if number in rounds:
-                maintain_topic(topic.path, Path(folder) / "_staged", Clock(), CLEANING)
+                maintain_topic(topic.path, Path(directory) / "_staged", Clock(), CLEANING)
             if dice.random() < 0.5:
                 log.refresh()
                 place = place or Offset(log.id)

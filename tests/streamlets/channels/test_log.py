@@ -147,10 +147,10 @@ def test_delta_rs_reads_a_cleaned_log(tmp_path: Path) -> None:
     for number in range(10):
         add(topic, number, [number])
         maintain_topic(topic.path, tmp_path / "_staged", Clock(), EAGER)
-    folder = topic.path / READING.fingerprint
-    assert last_checkpoint(folder) == 9
-    assert not (folder / LOG / f"{5:020}.json").exists()
-    table = DeltaTable(folder)
+    directory = topic.path / READING.fingerprint
+    assert last_checkpoint(directory) == 9
+    assert not (directory / LOG / f"{5:020}.json").exists()
+    table = DeltaTable(directory)
     assert sorted(table.to_pyarrow_table().column("id").to_pylist()) == list(range(10))
     assert table.transaction_version("w") == 9
 
@@ -197,15 +197,15 @@ def test_limited_steps_cover_a_topic_exactly(commits, limits, upkeep_at) -> None
     """For all commits, limits and cleaning: a step has more records than its limit only if it is a single commit. Steps
     do not overlap, omit no record, keep the order of commits and end at the end of the topic. A reader that starts at
     the end of any step reads the same."""
-    with tempfile.TemporaryDirectory() as folder:
-        topic = made(Path(folder))
+    with tempfile.TemporaryDirectory() as directory:
+        topic = made(Path(directory))
         expected: list[int] = []
         for number, (of, count) in enumerate(commits):
             appended = range(number * 10, number * 10 + count)
             add(topic, number, appended, of)
             expected += appended
             if number in upkeep_at:
-                maintain_topic(topic.path, Path(folder) / "_staged", Clock(), EAGER)
+                maintain_topic(topic.path, Path(directory) / "_staged", Clock(), EAGER)
         log = TopicLog(topic.path)
         log.refresh()
         place, seen = Offset(log.id), []

@@ -180,10 +180,10 @@ def test_a_sweep_deletes_dropped_files_immediately(tmp_path: Path) -> None:
     """`sweep` deletes the dropped files; the remaining records can be read."""
     topic, clock = filled(tmp_path)
     topic.purge([reader_at(topic, 6)], before=None)
-    folder = topic.path / READING.fingerprint / "data"
-    assert len(list(folder.rglob("*.parquet"))) == 10
+    directory = topic.path / READING.fingerprint / "data"
+    assert len(list(directory.rglob("*.parquet"))) == 10
     topic.sweep()
-    assert len(list(folder.rglob("*.parquet"))) == 4
+    assert len(list(directory.rglob("*.parquet"))) == 4
     assert ids_of(topic.scan()) == list(range(60, 100))
     assert clock.now
 

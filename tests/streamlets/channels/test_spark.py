@@ -157,10 +157,10 @@ def test_files_are_partitioned_by_columns(bench: Bench) -> None:
     bench.run(bench.write(bench.read(inlet("in", PARTITIONED)), plan))
     rows_read = sorted((r for b in bench.topic("out").scan(PARTITIONED) for r in b.to_pylist()), key=lambda r: r["id"])
     assert rows_read == rows
-    (folder,) = (p for p in bench.topic("out").path.iterdir() if p.is_dir())
-    values = {(v["src"], v["at"]) for v in _partitions(folder)}
+    (directory,) = (p for p in bench.topic("out").path.iterdir() if p.is_dir())
+    values = {(v["src"], v["at"]) for v in _partitions(directory)}
     assert values == {(s or None, f"2024-01-01 0{i}:00:00.000000") for i, s in enumerate(sources)}
-    theirs = DeltaTable(folder).to_pyarrow_table().sort_by("id").to_pylist()
+    theirs = DeltaTable(directory).to_pyarrow_table().sort_by("id").to_pylist()
     assert [(r["id"], r["src"], r["at"]) for r in theirs] == [(r["id"], r["src"] or None, r["at"]) for r in rows]
 
 
@@ -264,9 +264,9 @@ def test_a_draining_streamlet_ends_on_a_commit(bench: Bench) -> None:
     assert sorted(ids_of(bench.topic("out").scan())) == list(range(100))
 
 
-def last(folder: Path) -> int:
+def last(directory: Path) -> int:
     """Return the highest batch in a directory of a Spark checkpoint."""
-    return max(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    return max(int(path.name) for path in directory.iterdir() if path.name.isdigit())
 
 
 def test_many_records_are_read_by_several_tasks(bench: Bench) -> None:

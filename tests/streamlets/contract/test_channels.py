@@ -82,34 +82,34 @@ def _session(spark: SparkSession, bench: ChannelBench) -> SparkSession:
     return session
 
 
-def write_with_spark(spark: SparkSession, bench: ChannelBench, topic: TopicResource, folder: Path) -> None:
+def write_with_spark(spark: SparkSession, bench: ChannelBench, topic: TopicResource, directory: Path) -> None:
     """Write the records to the topic with a Spark query."""
     session = _session(spark, bench)
-    source = folder / "source"
+    source = directory / "source"
     frame = session.createDataFrame(pa.Table.from_batches([written()]), schema=spark_schema(contract(0)))
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     frame.write.parquet(str(source))
     rows = session.readStream.name("source").schema(spark_schema(contract(0))).parquet(str(source))
     branch = Branch(outlet("all", contract(0)), lambda given: given, topic)
     writer = bench.channel.writer(rows, (branch,), None, query="q", streamlet="writer")
-    query = writer.option("checkpointLocation", str(folder / "written")).trigger(availableNow=True).start()
+    query = writer.option("checkpointLocation", str(directory / "written")).trigger(availableNow=True).start()
     query.awaitTermination(120)
 
 
 def read_with_spark(
-    spark: SparkSession, bench: ChannelBench, topic: TopicResource, folder: Path
+    spark: SparkSession, bench: ChannelBench, topic: TopicResource, directory: Path
 ) -> list[dict[str, Any]]:
     """Return the topic's records as a Spark query reads them."""
     session = _session(spark, bench)
     rows = topic.read(session, inlet("all", contract(1)), name="in_")
     assert rows.schema.simpleString() == spark_schema(contract(1)).simpleString()
-    out = str(folder / "out")
+    out = str(directory / "out")
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 
     def keep(batch: DataFrame, _: int) -> None:
         batch.write.mode("append").parquet(out)  # not `toArrow`, which fails on nulls above fields without null
 
-    writer = rows.writeStream.foreachBatch(keep).option("checkpointLocation", str(folder / "read"))
+    writer = rows.writeStream.foreachBatch(keep).option("checkpointLocation", str(directory / "read"))
     writer.trigger(availableNow=True).start().awaitTermination(120)
     found: list[dict[str, Any]] = []
     for batch in ds.dataset(out).to_batches():

@@ -27,9 +27,9 @@ class Sink:
         self.now = NOW
         self.record.claim("q")
 
-    def put(self, batch: int, *lines: str, folder: str = "") -> None:
+    def put(self, batch: int, *lines: str, directory: str = "") -> None:
         """Publish a batch."""
-        path = f"{folder}archive-q-{batch:06}-00000.csv"
+        path = f"{directory}archive-q-{batch:06}-00000.csv"
         (self.record.root / path).parent.mkdir(exist_ok=True)
         (self.record.root / path).write_text("".join(f"{line}\n" for line in ("n", *lines)))
         os.utime(self.record.root / path, (self.now, self.now))
@@ -90,7 +90,7 @@ def test_files_are_merged_once_the_oldest_is_old_enough(sink: Sink) -> None:
 def test_files_are_merged_within_their_directory(sink: Sink) -> None:
     """Partition directories stay separate."""
     for batch in (3, 4):
-        sink.put(batch, f"{batch}", folder="odd=1/")
+        sink.put(batch, f"{batch}", directory="odd=1/")
     sink.now += 3600
     sink.merge(5)
     assert sink.files() == ["archive-q-000000-000002-merged.csv", "odd=1/archive-q-000003-000004-merged.csv"]

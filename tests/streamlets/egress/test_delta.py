@@ -304,11 +304,11 @@ def test_a_test_reads_the_table_in_the_kit(spark: SparkSession, tmp_path: Path) 
 @pytest.mark.parametrize("point", ["after-data-files:2", "after-topic-commit:2", "before-spark-commit:2"])
 def test_a_killed_run_continues(tmp_path: Path, point: str, keys: str) -> None:
     """After a kill at each point (the topic of the sink passes it first), the next run writes each record once."""
-    folder = numbers_application(tmp_path, "delta", f"path = table, {keys}".rstrip(", "))
-    (folder / "in" / "second.csv").write_text("4\n5\n")
-    command = [str(Path(sys.executable).parent / "flow"), "run", str(folder), "--available-now"]
+    directory = numbers_application(tmp_path, "delta", f"path = table, {keys}".rstrip(", "))
+    (directory / "in" / "second.csv").write_text("4\n5\n")
+    command = [str(Path(sys.executable).parent / "flow"), "run", str(directory), "--available-now"]
     killed = subprocess.run(command, env=os.environ | {VARIABLE: point}, capture_output=True, check=False, timeout=900)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert rows_of(folder / "table") == [(1,), (2,), (3,), (4,), (5,)]
+    assert rows_of(directory / "table") == [(1,), (2,), (3,), (4,), (5,)]

@@ -248,7 +248,7 @@ def test_urls_of_other_databases_are_rejected(url: str) -> None:
 def test_paths_start_in_the_directory_of_the_blueprint(tmp_path: Path) -> None:
     """A relative path does not depend on the working directory; `jdbc:` may be before the URL."""
     for location in ("sqlite:numbers.db", "jdbc:sqlite:numbers.db", f"sqlite://{tmp_path}/numbers.db"):
-        assert database(location, folder=tmp_path).path == str(tmp_path / "numbers.db")
+        assert database(location, directory=tmp_path).path == str(tmp_path / "numbers.db")
 
 
 @pytest.mark.spark
@@ -289,9 +289,9 @@ def test_a_test_reads_the_records_instead_of_the_database(spark: SparkSession, t
 def test_a_killed_run_continues(tmp_path: Path, url: str, point: str) -> None:
     """After a kill at each point (the topic of the sink passes it first), the next run writes each record once."""
     table = Table(url)
-    folder = numbers_application(tmp_path, "jdbc", f'url = "{url}", table = {table.name}')
-    (folder / "in" / "second.csv").write_text("4\n5\n")
-    command = [str(Path(sys.executable).parent / "flow"), "run", str(folder), "--available-now"]
+    directory = numbers_application(tmp_path, "jdbc", f'url = "{url}", table = {table.name}')
+    (directory / "in" / "second.csv").write_text("4\n5\n")
+    command = [str(Path(sys.executable).parent / "flow"), "run", str(directory), "--available-now"]
     killed = subprocess.run(command, env=os.environ | {VARIABLE: point}, capture_output=True, check=False, timeout=900)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)

@@ -42,10 +42,10 @@ def test_the_sink_is_found_by_its_entry_point() -> None:
 @pytest.mark.usefixtures("installed")
 def test_verify_and_describe_know_the_sink(flow: Flow, tmp_path: Path) -> None:  # noqa: F811 - a fixture
     """Its options are checked and described as those of built-in sinks."""
-    folder = numbers_application(tmp_path, "lines", OPTIONS)
-    result = flow("verify", str(folder))
+    directory = numbers_application(tmp_path, "lines", OPTIONS)
+    result = flow("verify", str(directory))
     assert result.code == 0, result.out
-    described = json.loads(flow("describe", str(folder)).out)
+    described = json.loads(flow("describe", str(directory)).out)
     assert described["streamlets"]["archive"]["parameters"]["to"] == "lines"
 
 
@@ -124,9 +124,9 @@ def test_the_testkit_runs_the_sink_in_its_own_directory(spark: SparkSession, tmp
 @pytest.mark.usefixtures("installed")
 def test_run_writes_to_the_sink(tmp_path: Path) -> None:
     """`flow run` writes each batch once, and reports the records."""
-    folder = numbers_application(tmp_path, "lines", OPTIONS)
-    command = [str(Path(sys.executable).parent / "flow"), "run", str(folder), "--available-now"]
+    directory = numbers_application(tmp_path, "lines", OPTIONS)
+    command = [str(Path(sys.executable).parent / "flow"), "run", str(directory), "--available-now"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    (file,) = (folder / "out").glob("part-*-000000.json")
+    (file,) = (directory / "out").glob("part-*-000000.json")
     assert sorted(json.loads(line)["id"] for line in file.read_text().splitlines()) == [1, 2, 3]

@@ -53,8 +53,8 @@ def test_a_sink_that_does_not_append_is_rejected(monkeypatch: pytest.MonkeyPatch
 def test_written_directories_are_those_of_paths(to: str) -> None:
     """A sink without a directory of its own has none."""
     values = {"to": to, "partition-by": "", "options": {"path": "out"}}
-    assert Sink().written_folders(values) == {("options", "path"): "out"}
-    assert Sink().written_folders({"to": "jdbc", "options": {"url": "sqlite:x"}}) == {}
+    assert Sink().written_directories(values) == {("options", "path"): "out"}
+    assert Sink().written_directories({"to": "jdbc", "options": {"url": "sqlite:x"}}) == {}
 
 
 @pytest.mark.parametrize(

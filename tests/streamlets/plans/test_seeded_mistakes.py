@@ -253,18 +253,18 @@ def checked(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 class Checked:
     """Copies of applications, and the verification of the logic in them."""
 
-    def __init__(self, spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._check = LogicChecker(spark, folder / "scratch")
-        self.folder = folder / "application"
+    def __init__(self, spark: SparkSession, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._check = LogicChecker(spark, directory / "scratch")
+        self.directory = directory / "application"
         self._monkeypatch = monkeypatch
 
     def copy(self, application: str) -> Path:
         """Copy an application, and make the copy the working directory."""
         shutil.copytree(
-            APPLICATIONS[application], self.folder, ignore=shutil.ignore_patterns(".flow", "__pycache__", "out")
+            APPLICATIONS[application], self.directory, ignore=shutil.ignore_patterns(".flow", "__pycache__", "out")
         )
-        self._monkeypatch.chdir(self.folder)
-        return self.folder
+        self._monkeypatch.chdir(self.directory)
+        return self.directory
 
     def verified(self, *refs: str) -> Verification:
         """Verify the copy with the logic of some streamlets; without names, with the logic of all."""
@@ -275,7 +275,7 @@ class Checked:
             return self._check(replace(application, streamlets=selected))
 
         return verify(
-            "blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=self.folder, logic=check
+            "blueprint.conf", catalog=ProjectCatalog(), environment={}, working_directory=self.directory, logic=check
         )
 
 

@@ -29,12 +29,12 @@ _SCALA_ONLY = {"flatMapGroupsWithState", "transformWithStateExec", "StatefulStre
 def stream(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Stream:
     """Return a function that returns a stream of twenty rows (at timestamp, k string, v long), one per second, with a
     watermark of a minute. Each stream has its own source name."""
-    folder = str(tmp_path_factory.mktemp("rows") / "rows")
+    directory = str(tmp_path_factory.mktemp("rows") / "rows")
     times = "timestamp'2026-01-01 00:00:00' + make_interval(0, 0, 0, 0, 0, 0, id) as at"
-    spark.range(20).selectExpr(times, "string(id % 3) as k", "id as v").coalesce(1).write.parquet(folder)
+    spark.range(20).selectExpr(times, "string(id % 3) as k", "id as v").coalesce(1).write.parquet(directory)
     schema = "at timestamp, k string, v long"
     names = (f"rows_{number}" for number in itertools.count())
-    return lambda: spark.readStream.schema(schema).name(next(names)).parquet(folder).withWatermark("at", "1 minute")
+    return lambda: spark.readStream.schema(schema).name(next(names)).parquet(directory).withWatermark("at", "1 minute")
 
 
 def _aggregation(stream: Stream) -> Any:

@@ -53,28 +53,28 @@ def streamlet(name: str = "Average", body: str = "    pass\n", base: str = "Spar
     return f"{HEAD}class {name}({base}):\n{textwrap.indent(textwrap.dedent(body), '    ')}{LOGIC}"
 
 
-def describe(folder: Path, class_name: str, **settings: Any) -> StreamletDescriptor | LoadFailure:
+def describe(directory: Path, class_name: str, **settings: Any) -> StreamletDescriptor | LoadFailure:
     """Return the catalog's answer for a class."""
-    return ProjectCatalog().describe(StreamletRequest("one", class_name, str(folder), **settings))
+    return ProjectCatalog().describe(StreamletRequest("one", class_name, str(directory), **settings))
 
 
-def described(folder: Path, class_name: str, **settings: dict[str, PortSetting]) -> StreamletDescriptor:
+def described(directory: Path, class_name: str, **settings: dict[str, PortSetting]) -> StreamletDescriptor:
     """Return the descriptor of a class without a failure."""
-    descriptor = describe(folder, class_name, **settings)
+    descriptor = describe(directory, class_name, **settings)
     assert isinstance(descriptor, StreamletDescriptor), descriptor
     return descriptor
 
 
-def failed(folder: Path, class_name: str) -> LoadFailure:
+def failed(directory: Path, class_name: str) -> LoadFailure:
     """Return the failure for a class."""
-    failure = describe(folder, class_name)
+    failure = describe(directory, class_name)
     assert isinstance(failure, LoadFailure), failure
     return failure
 
 
 def test_a_streamlet_is_described_in_full(project: Project) -> None:
     """Ports and parameters are sorted, and have schemas, descriptions and the places of their declarations."""
-    folder = project(
+    directory = project(
         {
             "weather.py": streamlet(
                 body='''
@@ -93,7 +93,7 @@ def test_a_streamlet_is_described_in_full(project: Project) -> None:
             "schemas/Reading.avsc": '{"type": "record", "name": "Reading", "fields": [{"name": "a", "type": "int"}]}',
         }
     )
-    average = described(folder, "weather.Average")
+    average = described(directory, "weather.Average")
     assert (average.class_name, average.description, average.labels) == (
         "weather.Average",
         "Mean of each gauge.",
@@ -117,7 +117,7 @@ def test_modules_are_in_the_directory_or_in_its_src(project: Project) -> None:
     """The directory has precedence; packages work in both, and schemas are next to the declaring file."""
     outlet = 'out = AvroOutlet(schema="Out.avsc")'
     record = '{"type": "record", "name": "%s", "fields": [{"name": "a", "type": "int"}]}'
-    folder = project(
+    directory = project(
         {
             "src/deep/__init__.py": "",
             "src/deep/weather.py": streamlet(body=outlet),
@@ -127,40 +127,40 @@ def test_modules_are_in_the_directory_or_in_its_src(project: Project) -> None:
             "src/both.py": streamlet(body="out = AvroOutlet(schema='a int')"),
         }
     )
-    names = [described(folder, name).outlets[0].contract for name in ("deep.weather.Average", "both.Average")]
+    names = [described(directory, name).outlets[0].contract for name in ("deep.weather.Average", "both.Average")]
     assert [contract.record.name for contract in names if contract] == ["FromSrc", "FromDirectory"]
 
 
 def test_two_projects_may_have_modules_with_the_same_name(tmp_path: Path) -> None:
     """Each project gets its own module, also when a module of it imports it."""
     for name in ("one", "two"):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "shared.py").write_text(f"NAME = '{name}'\n")
+        directory = tmp_path / name
+        directory.mkdir()
+        (directory / "shared.py").write_text(f"NAME = '{name}'\n")
         body = "out = AvroOutlet(shared.NAME, schema='a int')"
-        (folder / "weather.py").write_text("import shared\n" + streamlet(body=body))
+        (directory / "weather.py").write_text("import shared\n" + streamlet(body=body))
     names = [described(tmp_path / name, "weather.Average").outlets[0].name for name in ("one", "two", "one")]
     assert names == ["one", "two", "one"]
 
 
 def test_a_schema_may_come_from_the_configuration(project: Project) -> None:
     """A port without a schema gets that of the configuration, relative to the file that sets it."""
-    folder = project(
+    directory = project(
         {
             "weather.py": streamlet(body="in_ = AvroInlet('in')"),
             "conf/R.avsc": '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}',
         }
     )
     setting = PortSetting("R.avsc", Span("conf/blueprint.conf", 3, 1, 3, 5))
-    (inlet,) = described(folder, "weather.Average", inlets={"in": setting}).inlets
+    (inlet,) = described(directory, "weather.Average", inlets={"in": setting}).inlets
     assert inlet.contract is not None and inlet.contract.record.name == "R"
 
 
 def test_a_port_needs_exactly_one_schema(project: Project) -> None:
     """A missing and a duplicate schema are one finding each, with what to add or remove."""
-    folder = project({"weather.py": streamlet(body="a = AvroInlet()\nb = AvroInlet(schema='x int')")})
+    directory = project({"weather.py": streamlet(body="a = AvroInlet()\nb = AvroInlet(schema='x int')")})
     setting = PortSetting("y int", Span("blueprint.conf", 3, 1, 3, 5))
-    missing, twice = described(folder, "weather.Average", inlets={"b": setting}).inlets
+    missing, twice = described(directory, "weather.Average", inlets={"b": setting}).inlets
     assert [problem.code for problem in missing.problems] == ["schema-missing"]
     assert missing.problems[0].help == ("set one next to `class`, such as `inlets.a = schemas/Record.avsc`",)
     assert [problem.code for problem in twice.problems] == ["schema-given-twice"]
@@ -170,33 +170,35 @@ def test_a_port_needs_exactly_one_schema(project: Project) -> None:
 def test_findings_of_a_schema_belong_to_the_port(project: Project) -> None:
     """A missing schema file and a schema that Spark does not support are findings of the port, not failures."""
     loop = {"type": "record", "name": "L", "fields": [{"name": "l", "type": ["null", "L"]}]}
-    folder = project({"weather.py": streamlet(body=f"a = AvroInlet(schema='no.avsc')\nb = AvroInlet(schema={loop})")})
-    a, b = described(folder, "weather.Average").inlets
+    directory = project(
+        {"weather.py": streamlet(body=f"a = AvroInlet(schema='no.avsc')\nb = AvroInlet(schema={loop})")}
+    )
+    a, b = described(directory, "weather.Average").inlets
     assert [problem.code for problem in a.problems] == ["schema-not-found"]
     assert [problem.code for problem in b.problems] == ["schema-unsupported-by-spark"]
 
 
 def test_a_missing_module_has_suggestions(project: Project) -> None:
     """The suggestions do not import modules of the project."""
-    folder = project({"weather.py": streamlet(), "raises.py": "1 / 0\n" + streamlet("Other")})
-    failure = failed(folder, "wether.Average")
+    directory = project({"weather.py": streamlet(), "raises.py": "1 / 0\n" + streamlet("Other")})
+    failure = failed(directory, "wether.Average")
     assert (failure.kind, failure.message) == (LoadFailureKind.MODULE_NOT_FOUND, "there is no module `wether`")
     assert failure.near == ("weather.Average",)
-    assert failed(folder, "Average").near == ("weather.Average",)
-    assert failed(folder, "weather.deeper.Average").message == "there is no module `weather.deeper`"
+    assert failed(directory, "Average").near == ("weather.Average",)
+    assert failed(directory, "weather.deeper.Average").message == "there is no module `weather.deeper`"
 
 
 def test_a_missing_class_has_suggestions(project: Project) -> None:
     """Classes of the module come first, then classes of other modules with the same name."""
-    folder = project({"weather.py": streamlet("Average"), "src/other.py": streamlet("Averages")})
-    failure = failed(folder, "weather.Averages")
+    directory = project({"weather.py": streamlet("Average"), "src/other.py": streamlet("Averages")})
+    failure = failed(directory, "weather.Averages")
     assert (failure.kind, failure.near) == (LoadFailureKind.CLASS_NOT_FOUND, ("weather.Average", "other.Averages"))
 
 
 def test_a_class_path_must_refer_to_a_streamlet(project: Project) -> None:
     """Another class and a value are failures."""
-    folder = project({"weather.py": "class Plain:\n    pass\n\nvalue = 5\n"})
-    plain, value = failed(folder, "weather.Plain"), failed(folder, "weather.value")
+    directory = project({"weather.py": "class Plain:\n    pass\n\nvalue = 5\n"})
+    plain, value = failed(directory, "weather.Plain"), failed(directory, "weather.value")
     assert plain.kind is value.kind is LoadFailureKind.NOT_A_STREAMLET
     assert plain.message == "the class `weather.Plain` is not a `SparkStreamlet`"
     assert plain.declared == Span("weather.py", 1, 7, 1, 12)
@@ -226,8 +228,8 @@ def test_a_class_that_cannot_run_is_abstract(project: Project, text: str, reason
 
 def test_an_error_of_a_module_has_frames_of_the_project_only(project: Project) -> None:
     """Frames of the framework, the import system and libraries are omitted."""
-    folder = project({"weather.py": "import helper\n", "helper.py": "import json\nx = 1; json.loads('{')\n"})
-    failure = failed(folder, "weather.Average")
+    directory = project({"weather.py": "import helper\n", "helper.py": "import json\nx = 1; json.loads('{')\n"})
+    failure = failed(directory, "weather.Average")
     assert failure.kind is LoadFailureKind.MODULE_RAISES
     assert failure.message.startswith("json.decoder.JSONDecodeError: Expecting property name")
     assert [(frame.span.file, frame.span.line, frame.span.column) for frame in failure.frames] == [
@@ -264,8 +266,8 @@ def test_a_module_that_exits_or_recurses_is_a_failure(project: Project, text: st
 
 def test_an_error_of_a_constructor_has_its_frames(project: Project) -> None:
     """It has the place of the class, too."""
-    folder = project({"weather.py": streamlet(body="def __init__(self):\n    self.x = 1 / 0")})
-    failure = failed(folder, "weather.Average")
+    directory = project({"weather.py": streamlet(body="def __init__(self):\n    self.x = 1 / 0")})
+    failure = failed(directory, "weather.Average")
     assert (failure.kind, failure.message) == (
         LoadFailureKind.CONSTRUCTOR_RAISES,
         "ZeroDivisionError: division by zero",
@@ -276,8 +278,8 @@ def test_an_error_of_a_constructor_has_its_frames(project: Project) -> None:
 
 def test_a_constructor_with_arguments_is_a_failure(project: Project) -> None:
     """Streamlets are created without arguments."""
-    folder = project({"weather.py": streamlet(body="def __init__(self, size):\n    pass")})
-    failure = failed(folder, "weather.Average")
+    directory = project({"weather.py": streamlet(body="def __init__(self, size):\n    pass")})
+    failure = failed(directory, "weather.Average")
     assert failure.kind is LoadFailureKind.CONSTRUCTOR_RAISES
     assert "missing 1 required positional argument: 'size'" in failure.message
 
@@ -325,17 +327,17 @@ def test_a_shape_must_consist_of_the_ports(project: Project, shape: str, message
     assert failure.message.startswith("the shape of `Average`") and message in failure.message
 
 
-def failure_in_process(folder: Path, class_name: str, before: str = "") -> list[str]:
+def failure_in_process(directory: Path, class_name: str, before: str = "") -> list[str]:
     """Return kind, message and place of a failure, and the lines of its frames, in a new process that imports `cli`."""
     code = f"""
 import cli
 {before}
 from blueprint.catalog import StreamletRequest
 from streamlets.project.catalog import ProjectCatalog
-failure = ProjectCatalog().describe(StreamletRequest("one", {class_name!r}, {str(folder)!r}))
+failure = ProjectCatalog().describe(StreamletRequest("one", {class_name!r}, {str(directory)!r}))
 print(failure.kind, failure.message, failure.declared, [frame.span.line for frame in failure.frames], sep="|")
 """
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=folder)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=directory)
     return done.stdout.strip().split("|")
 
 
@@ -350,9 +352,11 @@ def test_a_module_with_the_name_of_a_framework_package_is_a_failure(project: Pro
 
 def test_a_cli_module_is_a_failure_only_if_it_is_imported(project: Project) -> None:
     """A project may have a command of its own; a streamlet's module that imports it would get that of the framework."""
-    folder = project({"cli.py": "x = 1\n", "weather.py": streamlet(), "uses.py": "from cli import x\n" + streamlet()})
-    assert isinstance(describe(folder, "weather.Average"), StreamletDescriptor)
-    kind, message, *_ = failure_in_process(folder, "uses.Average")
+    directory = project(
+        {"cli.py": "x = 1\n", "weather.py": streamlet(), "uses.py": "from cli import x\n" + streamlet()}
+    )
+    assert isinstance(describe(directory, "weather.Average"), StreamletDescriptor)
+    kind, message, *_ = failure_in_process(directory, "uses.Average")
     assert kind == "module-shadowed" and "that `uses.py` imports" in message
 
 
@@ -365,8 +369,10 @@ def test_a_module_with_the_name_of_a_loaded_library_is_a_failure(project: Projec
 def test_a_module_cannot_start_spark_during_its_import(project: Project) -> None:
     """The failure has the author's line, and no Java process is started."""
     text = "from pyspark.sql import SparkSession\n\nspark = SparkSession.builder.getOrCreate()\n" + streamlet()
-    folder = project({"weather.py": text})
-    kind, message, _, lines = failure_in_process(folder, "weather.Average", before="import os; os.environ['PATH'] = ''")
+    directory = project({"weather.py": text})
+    kind, message, _, lines = failure_in_process(
+        directory, "weather.Average", before="import os; os.environ['PATH'] = ''"
+    )
     assert kind == "module-raises" and lines == "[3]"
     assert message.startswith("the module `weather` starts a Spark session during its import")
 
@@ -374,9 +380,9 @@ def test_a_module_cannot_start_spark_during_its_import(project: Project) -> None
 def test_classes_may_be_loaded_by_several_threads(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Restarts load them concurrently; the environment is restored."""
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "4711")
-    folder = project({f"m{n}.py": "import time; time.sleep(0.01)\n" + streamlet() for n in range(8)})
+    directory = project({f"m{n}.py": "import time; time.sleep(0.01)\n" + streamlet() for n in range(8)})
     with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(lambda n: describe(folder, f"m{n}.Average"), range(8)))
+        answers = list(threads.map(lambda n: describe(directory, f"m{n}.Average"), range(8)))
     assert all(isinstance(answer, StreamletDescriptor) for answer in answers)
     assert os.environ["PYSPARK_GATEWAY_PORT"] == "4711"
 
@@ -384,14 +390,14 @@ def test_classes_may_be_loaded_by_several_threads(project: Project, monkeypatch:
 def test_a_class_is_described_once_for_several_streamlets(project: Project) -> None:
     """Streamlets with the same class share its descriptor."""
     catalog = ProjectCatalog()
-    folder = project({"weather.py": streamlet()})
-    first = catalog.describe(StreamletRequest("one", "weather.Average", str(folder)))
-    assert catalog.describe(StreamletRequest("two", "weather.Average", str(folder))) is first
+    directory = project({"weather.py": streamlet()})
+    first = catalog.describe(StreamletRequest("one", "weather.Average", str(directory)))
+    assert catalog.describe(StreamletRequest("two", "weather.Average", str(directory))) is first
 
 
 def test_classes_of_a_project_are_found_without_imports(project: Project) -> None:
     """Aliases, base classes in other modules and packages are resolved; abstract and other classes are omitted."""
-    folder = project(
+    directory = project(
         {
             "a.py": "1 / 0\n" + streamlet("First"),
             "b.py": f"import streamlets as s\n\nclass Second(s.SparkStreamlet):{LOGIC}",
@@ -405,7 +411,7 @@ def test_classes_of_a_project_are_found_without_imports(project: Project) -> Non
             "e.txt": "class",
         }
     )
-    assert ProjectCatalog().classes(str(folder)) == (
+    assert ProjectCatalog().classes(str(directory)) == (
         "a.First",
         "b.Second",
         "c.Third",
@@ -421,9 +427,9 @@ def test_a_missing_directory_has_no_classes(tmp_path: Path) -> None:
 
 def test_large_data_files_are_not_searched_for_class_names(project: Project) -> None:
     """They are not blueprints, and reading them would take longer than the rest of the command."""
-    folder = project({"a.py": streamlet("First"), "b.py": streamlet("Second"), "c.conf": "x = b.Second"})
-    (folder / "data.json").write_text('"a.First"' + " " * 2_000_000)
-    assert [path for path, _ in ProjectCatalog().unused(str(folder), ())] == ["a.First"]
+    directory = project({"a.py": streamlet("First"), "b.py": streamlet("Second"), "c.conf": "x = b.Second"})
+    (directory / "data.json").write_text('"a.First"' + " " * 2_000_000)
+    assert [path for path, _ in ProjectCatalog().unused(str(directory), ())] == ["a.First"]
 
 
 def test_a_missing_directory_has_no_unused_classes(tmp_path: Path) -> None:
@@ -433,5 +439,5 @@ def test_a_missing_directory_has_no_unused_classes(tmp_path: Path) -> None:
 
 def test_the_line_of_a_class_is_that_of_python(project: Project) -> None:
     """A form feed or a Unicode line separator does not end a line."""
-    folder = project({"fed.py": "A = 1\n\x0c\nB = '\u2028'\n" + streamlet("Fed")})
-    assert described(folder, "fed.Fed").declared == Span("fed.py", 6, 7, 6, 10)
+    directory = project({"fed.py": "A = 1\n\x0c\nB = '\u2028'\n" + streamlet("Fed")})
+    assert described(directory, "fed.Fed").declared == Span("fed.py", 6, 7, 6, 10)

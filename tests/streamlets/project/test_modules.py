@@ -13,16 +13,16 @@ from streamlets.project.modules import project_at
 
 def test_unloaded_modules_are_executed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules of the project and of the given packages are executed again, other modules are not."""
-    folder, installed = tmp_path / "project", tmp_path / "installed"
+    directory, installed = tmp_path / "project", tmp_path / "installed"
     for file in (
-        folder / "src" / "forgetting" / "__init__.py", folder / "src" / "forgetting" / "parts.py",
-        folder / "forgetting_flat.py",
+        directory / "src" / "forgetting" / "__init__.py", directory / "src" / "forgetting" / "parts.py",
+        directory / "forgetting_flat.py",
         installed / "forgetting_named" / "__init__.py", installed / "forgetting_other.py",
     ):  # fmt: skip
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("state = []\n")
     monkeypatch.syspath_prepend(str(installed))
-    project = project_at(folder)
+    project = project_at(directory)
     names = ("forgetting.parts", "forgetting_flat", "forgetting_named", "forgetting_other")
     before = {name: project.load(name) for name in names}
     project.forget_modules({"forgetting_named", "streamlets"})

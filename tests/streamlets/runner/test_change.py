@@ -25,14 +25,14 @@ _APP = "tests.streamlets.runner.change_app"
 class Deployed:
     """An application whose blueprint changes while its state stays."""
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._kit = Testkit(spark, folder / "state")
-        self._folder = folder
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self._kit = Testkit(spark, directory / "state")
+        self._directory = directory
 
     def become(self, streamlets: str, topics: str, *settings: str) -> ApplicationUnderTest:
         """Return the next version."""
         text = f"blueprint {{\n streamlets {{\n{streamlets} }}\n topics {{\n{topics} }}\n}}\nflow.application = app\n"
-        path = self._folder / "blueprint.conf"
+        path = self._directory / "blueprint.conf"
         path.write_text(text.replace("@", f"{_APP}."))
         return self._kit.application(path, arguments=settings)
 

@@ -37,15 +37,15 @@ def state(tmp_path: Path) -> StateDirectory:
 
 def checkpoint(state: StateDirectory, streamlet: str, query: str, offsets: str, *, saved: bool = False) -> None:
     """Write a checkpoint as Spark does, with its last planned batch and a stateful operator."""
-    folder = state.checkpoints / streamlet / query
-    (folder / "offsets").mkdir(parents=True)
-    (folder / "metadata").write_text('{"id": "1"}', encoding="utf-8")
-    (folder / "offsets" / "9").write_text("v2\n{}\nold:1", encoding="utf-8")
-    (folder / "offsets" / "10").write_text(offsets, encoding="utf-8")
-    (folder / "offsets" / ".10.crc").write_bytes(b"crc")
+    directory = state.checkpoints / streamlet / query
+    (directory / "offsets").mkdir(parents=True)
+    (directory / "metadata").write_text('{"id": "1"}', encoding="utf-8")
+    (directory / "offsets" / "9").write_text("v2\n{}\nold:1", encoding="utf-8")
+    (directory / "offsets" / "10").write_text(offsets, encoding="utf-8")
+    (directory / "offsets" / ".10.crc").write_bytes(b"crc")
     if saved:
-        (folder / "state" / "0" / "_metadata").mkdir(parents=True)
-        (folder / "state" / "0" / "_metadata" / "metadata").write_text(f"v1\n{json.dumps(SAVED)}", encoding="utf-8")
+        (directory / "state" / "0" / "_metadata").mkdir(parents=True)
+        (directory / "state" / "0" / "_metadata" / "metadata").write_text(f"v1\n{json.dumps(SAVED)}", encoding="utf-8")
 
 
 def ran(state: StateDirectory, *units: str) -> None:

@@ -75,16 +75,16 @@ class Ticks(SparkStreamlet):
 class Run:
     """A supervisor over one streamlet on the shared Spark, with real time."""
 
-    def __init__(self, spark: Any, folder: Path) -> None:
-        self.pid = folder / "pid"
-        (folder / "healing_ticks.py").write_text(_MODULE.replace("PID", str(self.pid)))
+    def __init__(self, spark: Any, directory: Path) -> None:
+        self.pid = directory / "pid"
+        (directory / "healing_ticks.py").write_text(_MODULE.replace("PID", str(self.pid)))
         descriptor: Any = None
         plan = StreamletPlan("ticks", "healing_ticks.Ticks", descriptor, {}, (), (), None, Retry(), {}, {}, {})
         process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
         running = Spark(spark, process)
         host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
         self.site = Site(
-            "app", str(folder), plan, host=host, topics={}, channels={}, checkpoints=folder / "checkpoints",
+            "app", str(directory), plan, host=host, topics={}, channels={}, checkpoints=directory / "checkpoints",
             listener=QueryListener(), bounded=False,
         )  # fmt: skip
         self.inbox: SimpleQueue[Fact] = SimpleQueue()

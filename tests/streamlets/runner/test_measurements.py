@@ -29,8 +29,8 @@ class Run:
     """A run of the streamlet `mean` on the topic `readings`. Its only unit reports a batch with late rows, and ends
     once an event of a kind was emitted, or after `PATIENCE` seconds without one."""
 
-    def __init__(self, folder: Path) -> None:
-        self.state = StateDirectory(folder, "plant")
+    def __init__(self, directory: Path) -> None:
+        self.state = StateDirectory(directory, "plant")
         self.events: list[Event] = []
         self.emitted = threading.Event()
 

@@ -111,7 +111,7 @@ def test_the_backlog_of_an_inlet_that_starts_with_the_latest_records(tmp_path: P
 
 def test_a_running_batch_has_an_age(run: Run) -> None:
     """Counted from when it was planned, or from the restart if an earlier run planned it, until it is committed."""
-    folder = written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)  # planned at 1001
+    directory = written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)  # planned at 1001
     run.is_in("running", time=1000.5)
     assert run.look().running == RunningBatch(1, 1001.0)
     run.is_in("backing-off", time=1500.0)
@@ -122,7 +122,7 @@ def test_a_running_batch_has_an_age(run: Run) -> None:
     assert data["running_batch"] == {"number": 1, "since": 1900.0, "seconds": 100.0, "stuck": False, "where": []}
     run.fold(UnitProgressed(1950.0, OUT, 1, 10))
     assert run.status.units[OUT].running is None
-    (folder / "commits" / "1").write_text("v1\n{}")
+    (directory / "commits" / "1").write_text("v1\n{}")
     assert run.look().running is None
 
 

@@ -60,15 +60,15 @@ flow.runtimes.spark.driver.memory = 1g
 """
 
 
-def _changes(folder: Path) -> list[tuple[str, str, str]]:
+def _changes(directory: Path) -> list[tuple[str, str, str]]:
     """Return the changes of state of all queries: streamlet, state, cause."""
-    changes = [event for event in events(folder / "run.out") if event.get("query") and event.get("state")]
+    changes = [event for event in events(directory / "run.out") if event.get("query") and event.get("state")]
     return [(event["streamlet"], event["state"], event.get("cause") or "") for event in changes]
 
 
-def _numbers(folder: Path, topic: str) -> Counter[int]:
+def _numbers(directory: Path, topic: str) -> Counter[int]:
     """Return how often each number is in a topic."""
-    resource = DeltaChannel(folder / ".flow" / folder.name / "topics").topic(
+    resource = DeltaChannel(directory / ".flow" / directory.name / "topics").topic(
         TopicPlan(topic, topic, "delta", True, (), (), {})
     )
     found: Counter[int] = Counter()

@@ -20,23 +20,25 @@ BACKLOG = 400
 class Files:
     """A query that reads files with Spark's own source, which does not know about drains."""
 
-    def __init__(self, spark: Any, folder: Path) -> None:
+    def __init__(self, spark: Any, directory: Path) -> None:
         self._spark = spark
-        self._folder = folder
-        (folder / "in").mkdir()
+        self._directory = directory
+        (directory / "in").mkdir()
 
     def feed(self, count: int) -> None:
         """Create files with a row, each of which is a batch."""
         for number in range(count):
-            draft = self._folder / "draft"
+            draft = self._directory / "draft"
             draft.write_text(f'{{"n": {number}}}\n')
-            draft.rename(self._folder / "in" / f"{number}.json")
+            draft.rename(self._directory / "in" / f"{number}.json")
 
     def start(self, trigger: str = "0 seconds", **sink: Any) -> Any:
         """Start, and wait until a batch was finished."""
         source = self._spark.readStream.name("files").schema("n bigint").option("maxFilesPerTrigger", 1)
-        rows = source.json(str(self._folder / "in"))
-        writer = rows.writeStream.trigger(processingTime=trigger).option("checkpointLocation", self._folder / "check")
+        rows = source.json(str(self._directory / "in"))
+        writer = rows.writeStream.trigger(processingTime=trigger).option(
+            "checkpointLocation", self._directory / "check"
+        )
         query = (writer.foreachBatch(sink["batch"]) if sink else writer.format("noop")).start()
         before = time.monotonic()
         while query.lastProgress is None and not sink:
@@ -46,7 +48,7 @@ class Files:
 
     def last(self) -> tuple[int, int]:
         """Return the last batch that was planned, and the last one that was committed; -1 for none."""
-        planned, committed = (latest(self._folder / "check" / part) for part in ("offsets", "commits"))
+        planned, committed = (latest(self._directory / "check" / part) for part in ("offsets", "commits"))
         return -1 if planned is None else planned, -1 if committed is None else committed
 
 

@@ -49,9 +49,13 @@ spark.stop()
 def test_no_setting_is_on_the_command_line_of_java(tmp_path: Path) -> None:
     """Settings, including options of Java, are passed exactly but not as arguments, which any user can read. Temporary
     files are in the state directory, and those of a killed process are deleted first."""
-    folder = tmp_path / "with space"
+    directory = tmp_path / "with space"
     done = subprocess.run(
-        [sys.executable, "-c", _START, str(folder), _SECRET], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, "-c", _START, str(directory), _SECRET],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

@@ -68,11 +68,11 @@ blueprint {
 @pytest.fixture
 def blueprint(tmp_path: Path) -> Path:
     """Create an application of two streamlets in a chain, with its modules in `src`."""
-    folder = tmp_path / "app"
-    (folder / "src").mkdir(parents=True)
-    (folder / "src" / "loud.py").write_text(MODULE)
-    (folder / "blueprint.conf").write_text(textwrap.dedent(BLUEPRINT))
-    return folder / "blueprint.conf"
+    directory = tmp_path / "app"
+    (directory / "src").mkdir(parents=True)
+    (directory / "src" / "loud.py").write_text(MODULE)
+    (directory / "blueprint.conf").write_text(textwrap.dedent(BLUEPRINT))
+    return directory / "blueprint.conf"
 
 
 @pytest.mark.spark

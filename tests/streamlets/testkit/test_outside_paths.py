@@ -112,7 +112,7 @@ def test_an_application_under_test_does_not_change_production_data(
     for name in ("archive", "board", "log"):
         rows = app.sink(name).take()
         assert by_source([{"value": None} | row for row in rows]) == ROWS, name
-        assert app.sink(name).path.is_relative_to(kit.folder)
+        assert app.sink(name).path.is_relative_to(kit.directory)
     app.topic("raw").put([{"src": "c", "value": 3.0}])
     app.step()
     assert app.sink("archive").take() == app.sink("log").take() == [{"src": "c", "value": 3.0}]

@@ -23,7 +23,7 @@ UTC = datetime.UTC
 def contract(*fields: dict[str, Any]) -> Contract:
     """Return the contract of a record with these fields."""
     schema = {"type": "record", "name": "R", "fields": list(fields)}
-    loaded = load_contract(schema, base_folder=Path("/"), declared=Span("<test>", 1, 1, 1, 1))
+    loaded = load_contract(schema, base_directory=Path("/"), declared=Span("<test>", 1, 1, 1, 1))
     assert loaded.contract is not None, loaded.problems
     return loaded.contract
 

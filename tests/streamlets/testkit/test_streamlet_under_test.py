@@ -183,14 +183,14 @@ class Files(SparkStreamlet):
     """Reads rows from files, which may break the contract."""
 
     readings = AvroOutlet(schema="src string NOT NULL", on_invalid="dead-letters")
-    folder = PathParameter("The directory of the files", kind="directory")
+    directory = PathParameter("The directory of the files", kind="directory")
 
     class Logic(SparkStreamletLogic["Files"]):
         """Reads a source of Spark."""
 
         def build_streaming_queries(self) -> Queries:
             """Return one query that copies the rows."""
-            options = {"path": str(self.value(self.streamlet.folder))}
+            options = {"path": str(self.value(self.streamlet.directory))}
             rows = self.source("files", format="json", schema="src string", options=options)
             return self.write_stream(rows, self.streamlet.readings)
 
@@ -327,8 +327,10 @@ class ToFiles(SparkStreamlet):
         def build_streaming_queries(self) -> Queries:
             """Return one query."""
             me = self.streamlet
-            folder = self.mounted_path(me.out) / self.value(me.name, "json")
-            return self.query("files", self.read_stream(me.in_).writeStream.format("json").option("path", str(folder)))
+            directory = self.mounted_path(me.out) / self.value(me.name, "json")
+            return self.query(
+                "files", self.read_stream(me.in_).writeStream.format("json").option("path", str(directory))
+            )
 
 
 def test_a_sink_of_the_author_writes_to_the_copy_of_its_mount(kit: Testkit, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ HERE = Span("ports.py", 7, 5, 7, 30)
 
 def load(source: object) -> Contract:
     """Return the contract of a valid schema."""
-    loaded = load_contract(source, base_folder="there-is-none", declared=HERE)
+    loaded = load_contract(source, base_directory="there-is-none", declared=HERE)
     assert loaded.contract is not None, loaded.problems
     return loaded.contract
 
@@ -266,7 +266,7 @@ def test_reasons_point_into_both_files(tmp_path: Path) -> None:
         '{"type": "record", "name": "R", "fields": [\n {"name": "a", "type": "int"},\n {"name": "b", "type": "int"}]}'
     )
     writer, reader = (
-        load_contract(name, base_folder=tmp_path, declared=HERE).contract for name in ("w.avsc", "r.avsc")
+        load_contract(name, base_directory=tmp_path, declared=HERE).contract for name in ("w.avsc", "r.avsc")
     )
     assert writer is not None
     assert reader is not None

@@ -96,7 +96,7 @@ class Wrong:
 
 def load(source: object) -> Loaded:
     """Load a schema as for a port at `HERE`."""
-    return load_contract(source, base_folder="there-is-none", declared=HERE)
+    return load_contract(source, base_directory="there-is-none", declared=HERE)
 
 
 def contract(source: object) -> Contract:

@@ -21,7 +21,7 @@ HERE = Span("ports.py", 7, 5, 7, 30)
 
 def load(text: str) -> Contract:
     """Return the contract of a DDL text."""
-    loaded = load_contract(text, base_folder="there-is-none", declared=HERE)
+    loaded = load_contract(text, base_directory="there-is-none", declared=HERE)
     assert loaded.contract is not None, loaded.problems
     return loaded.contract
 
@@ -95,7 +95,7 @@ def test_there_and_back() -> None:
 )
 def test_one_mistake_gives_one_finding(text: str, message: str, character: int, advice: Any) -> None:
     """Invalid DDL is reported with the position in the text, at the port's declaration."""
-    (problem,) = load_contract(text, base_folder=".", declared=HERE).problems
+    (problem,) = load_contract(text, base_directory=".", declared=HERE).problems
     assert problem.code == "schema-ddl"
     assert message in problem.headline
     assert f"at character {character} " in problem.causes[0]
@@ -106,7 +106,7 @@ def test_one_mistake_gives_one_finding(text: str, message: str, character: int, 
 
 def test_a_column_that_avro_cannot_name_is_a_finding() -> None:
     """Spark takes any name in back-quotes, Avro does not."""
-    (problem,) = load_contract("`my-col` int", base_folder=".", declared=HERE).problems
+    (problem,) = load_contract("`my-col` int", base_directory=".", declared=HERE).problems
     assert problem.code == "schema-bad-name"
 
 
@@ -168,7 +168,7 @@ def without_comments(kind: Any) -> Any:
 @pytest.mark.parametrize("number", ["1²", "1" * 5000, "x", "1.5", "-1"])
 def test_a_precision_is_written_in_plain_digits(number: str) -> None:
     """Anything else is a finding, also what Python takes for a digit and no number."""
-    loaded = load_contract(f"a decimal({number})", base_folder=".", declared=HERE)
+    loaded = load_contract(f"a decimal({number})", base_directory=".", declared=HERE)
     assert [problem.code for problem in loaded.problems] == ["schema-ddl"]
 
 

@@ -17,9 +17,9 @@ from blueprint.diagnostics.codes import CODES
 HERE = Span("ports.py", 7, 5, 7, 30)
 
 
-def load(source: object, folder: Path | str = "there-is-none") -> Loaded:
+def load(source: object, directory: Path | str = "there-is-none") -> Loaded:
     """Load a schema as for a port at `HERE`."""
-    return load_contract(source, base_folder=folder, declared=HERE)
+    return load_contract(source, base_directory=directory, declared=HERE)
 
 
 def record(*fields: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -101,7 +101,7 @@ ddl = st.lists(
 
 def check_outcome(source: Any) -> None:
     """Check that there is a complete contract without errors, or at least one error with a location."""
-    loaded = load_contract(source, base_folder="there-is-none", declared=HERE)
+    loaded = load_contract(source, base_directory="there-is-none", declared=HERE)
     errors = [problem for problem in loaded.problems if problem.severity is Severity.ERROR]
     assert (loaded.contract is None) == bool(errors)
     assert all(problem.primary is not None for problem in loaded.problems)

@@ -19,11 +19,11 @@ CATALOG = PaperCatalog(
 BLUEPRINT = "blueprint {{ streamlets {{ {streamlets} }}, topics {{ {topics} }} }}"
 
 
-def findings(folder: Path, streamlets: str, topics: str) -> tuple[Diagnostic, ...]:
+def findings(directory: Path, streamlets: str, topics: str) -> tuple[Diagnostic, ...]:
     """Return the findings of a blueprint."""
-    file = folder / "blueprint.conf"
+    file = directory / "blueprint.conf"
     file.write_text(BLUEPRINT.format(streamlets=streamlets, topics=topics), encoding="utf-8")
-    return verify(file, catalog=CATALOG, environment={}, working_directory=folder).diagnostics
+    return verify(file, catalog=CATALOG, environment={}, working_directory=directory).diagnostics
 
 
 JOINED = "first = app.Source, drain = app.Drain"

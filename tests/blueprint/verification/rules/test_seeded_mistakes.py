@@ -124,10 +124,10 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-def verified(text: str, folder: Path) -> Verification:
+def verified(text: str, directory: Path) -> Verification:
     """Verify a blueprint with the streamlets on paper."""
-    (folder / "blueprint.conf").write_text(text, encoding="utf-8")
-    return verify("blueprint.conf", catalog=CATALOG, environment={}, working_directory=folder)
+    (directory / "blueprint.conf").write_text(text, encoding="utf-8")
+    return verify("blueprint.conf", catalog=CATALOG, environment={}, working_directory=directory)
 
 
 def test_the_valid_application_has_no_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

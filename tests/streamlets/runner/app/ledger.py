@@ -19,7 +19,7 @@ class Numbers(SparkStreamlet):
     """The numbers in the JSON files of a directory, one file per batch."""
 
     out = AvroOutlet(schema="n bigint not null")
-    folder = StringParameter("Where the files are")
+    directory = StringParameter("Where the files are")
 
     class Logic(SparkStreamletLogic["Numbers"]):
         def build_streaming_queries(self) -> StreamingWrite | list[StreamingWrite]:
@@ -27,7 +27,7 @@ class Numbers(SparkStreamlet):
                 "files",
                 format="json",
                 schema="n bigint",
-                options={"path": self.value(self.streamlet.folder), "maxFilesPerTrigger": 1},
+                options={"path": self.value(self.streamlet.directory), "maxFilesPerTrigger": 1},
             )
             return self.write_stream(rows, self.streamlet.out)
 

@@ -21,41 +21,41 @@ def written(
 ) -> Path:
     """Write a checkpoint `streamlet.query` as Spark does: the end of each batch in each source, and the commits."""
     streamlet, query = name.split(".")
-    folder = root / streamlet / query
+    directory = root / streamlet / query
     for part in ("offsets", "commits"):
-        (folder / part).mkdir(parents=True)
-    (folder / "metadata").write_text(json.dumps({"id": f"id-of-{query}"}))
+        (directory / part).mkdir(parents=True)
+    (directory / "metadata").write_text(json.dumps({"id": f"id-of-{query}"}))
     for number, positions in planned.items():
         lines = [f"{source}:{json}" if named else json for source, json in positions.items()]
         head = {"batchWatermarkMs": 0, "batchTimestampMs": 1000 * (1000 + number), "conf": CONF}
         text = "\n".join(["v2" if named else "v1", json.dumps(head), *lines])
-        (folder / "offsets" / str(number)).write_text(text)
-        (folder / "offsets" / f".{number}.crc").write_bytes(b"crc")
+        (directory / "offsets" / str(number)).write_text(text)
+        (directory / "offsets" / f".{number}.crc").write_bytes(b"crc")
     for number in range(committed + 1):
-        (folder / "commits" / str(number)).write_text("v1\n" + json.dumps({"nextBatchWatermarkMs": watermark}))
-    return folder
+        (directory / "commits" / str(number)).write_text("v1\n" + json.dumps({"nextBatchWatermarkMs": watermark}))
+    return directory
 
 
 def test_a_checkpoint_has_the_committed_and_the_planned_batch(tmp_path: Path) -> None:
     """With their positions, the watermark, settings and sizes."""
-    folder = written(
+    directory = written(
         tmp_path, "average.averages", {9: {"a": '{"x": 1}'}, 10: {"a": '{"x": 2}', "b": "7"}}, 9, watermark=5000
     )
     (found,) = checkpoints_in(tmp_path)
-    assert (found.name, found.id, found.folder) == ("average.averages", "id-of-averages", folder)
+    assert (found.name, found.id, found.directory) == ("average.averages", "id-of-averages", directory)
     assert found.committed is not None
     assert found.planned is not None
     assert (found.committed.number, found.committed.positions) == (9, {"a": '{"x": 1}'})
     assert (found.planned.number, found.planned.positions) == (10, {"a": '{"x": 2}', "b": "7"})
     assert (found.planned.time, found.planned.settings) == (1010.0, CONF)
     assert (found.watermark, found.damage, found.latest) == (5.0, (), found.planned)
-    assert found.bytes == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert found.bytes == sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
 def test_sources_without_names_are_numbered(tmp_path: Path) -> None:
     """They are numbered in their order without source evolution; a source without data yet is omitted."""
-    folder = written(tmp_path, "s.q", {0: {"0": '{"x": 1}', "1": "-", "2": "12"}}, 0, named=False)
-    found = read_checkpoint(folder)
+    directory = written(tmp_path, "s.q", {0: {"0": '{"x": 1}', "1": "-", "2": "12"}}, 0, named=False)
+    found = read_checkpoint(directory)
     assert found.committed is not None
     assert found.committed.positions == {"0": '{"x": 1}', "2": "12"}
     assert found.planned is None
@@ -63,8 +63,8 @@ def test_sources_without_names_are_numbered(tmp_path: Path) -> None:
 
 def test_stateful_operators_have_a_version_and_a_size(tmp_path: Path) -> None:
     """Name, partitions and the last version of the state are read from Spark's files."""
-    folder = written(tmp_path, "s.q", {0: {}}, 0)
-    state = folder / "state" / "0"
+    directory = written(tmp_path, "s.q", {0: {}}, 0)
+    state = directory / "state" / "0"
     (state / "_metadata").mkdir(parents=True)
     note = {"operatorInfo": {"operatorId": 0, "operatorName": "dedupe"}, "stateStoreInfo": []}
     (state / "_metadata" / "metadata").write_text("v1\n" + json.dumps(note))
@@ -73,7 +73,7 @@ def test_stateful_operators_have_a_version_and_a_size(tmp_path: Path) -> None:
         for version in (1, 2):
             (state / str(partition) / f"{version}.changelog").write_bytes(b"12345")
     (state / "1" / "3_12ab.zip").write_bytes(b"12345")
-    (operator,) = read_checkpoint(folder).operators
+    (operator,) = read_checkpoint(directory).operators
     assert (operator.number, operator.name, operator.version, operator.partitions) == (0, "dedupe", 3, 2)
     assert operator.bytes > 20
 
@@ -90,16 +90,16 @@ def test_stateful_operators_have_a_version_and_a_size(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_damaged_files_do_not_raise(tmp_path: Path, file: str, content: bytes, damage: str) -> None:
     """A file that a power cut damaged is in `damage`, and the rest is read."""
-    folder = written(tmp_path, "s.q", {2: {"a": "{}"}, 3: {"a": "{}"}}, 2)
-    (folder / file).write_bytes(content)
-    assert read_checkpoint(folder).damage == (damage,)
+    directory = written(tmp_path, "s.q", {2: {"a": "{}"}, 3: {"a": "{}"}}, 2)
+    (directory / file).write_bytes(content)
+    assert read_checkpoint(directory).damage == (damage,)
 
 
 def test_a_missing_plan_of_a_committed_batch_is_damage(tmp_path: Path) -> None:
     """The records that a committed batch has read must be known."""
-    folder = written(tmp_path, "s.q", {1: {"a": "{}"}}, 1)
-    (folder / "offsets" / "1").unlink()
-    assert "offsets/1, the positions that it read, is missing" in read_checkpoint(folder).damage[0]
+    directory = written(tmp_path, "s.q", {1: {"a": "{}"}}, 1)
+    (directory / "offsets" / "1").unlink()
+    assert "offsets/1, the positions that it read, is missing" in read_checkpoint(directory).damage[0]
 
 
 def test_there_may_be_no_checkpoints(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ def test_an_inlet_without_a_checkpoint_is_a_reader_that_has_read_nothing(tmp_pat
 
 def test_a_damaged_checkpoint_keeps_all_records(tmp_path: Path, topic: DeltaTopic) -> None:
     """While the position of a query cannot be read, it may be the beginning of the topic."""
-    folder = written(tmp_path / "checkpoints", "average.averages", {0: {"in": position(topic, 3)}}, 0)
-    (folder / "offsets" / "0").write_bytes(b"")
+    directory = written(tmp_path / "checkpoints", "average.averages", {0: {"in": position(topic, 3)}}, 0)
+    (directory / "offsets" / "0").write_bytes(b"")
     (reader,) = readers_below(topic, tmp_path / "checkpoints", [])
     assert reader.committed is None
     assert topic.purge([reader]).records == 0

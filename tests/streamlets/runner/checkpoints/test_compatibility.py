@@ -34,13 +34,13 @@ LIMITED = f"~GlobalLimit 5\n{SOURCE}"
 def checkpoint(root: Path, *operators: str, committed: int = 0, evolution: bool = True) -> Checkpoint:
     """Write and read a checkpoint of `s.q` with the state of some operators."""
     CONF[SOURCE_EVOLUTION] = str(evolution).lower()
-    folder = written(root, "s.q", {0: {"a": "{}"}}, committed)
+    directory = written(root, "s.q", {0: {"a": "{}"}}, committed)
     for number, name in enumerate(operators):
-        metadata = folder / "state" / str(number) / "_metadata"
+        metadata = directory / "state" / str(number) / "_metadata"
         metadata.mkdir(parents=True)
         note = {"operatorInfo": {"operatorId": number, "operatorName": name}, "stateStoreInfo": []}
         (metadata / "metadata").write_text("v1\n" + json.dumps(note))
-    return read_checkpoint(folder)
+    return read_checkpoint(directory)
 
 
 @pytest.mark.parametrize(

@@ -31,35 +31,35 @@ def always(_: Checkpoint, __: int) -> bool:
 
 def test_an_intact_checkpoint_is_not_changed(tmp_path: Path) -> None:
     """Neither is a checkpoint that does not exist yet."""
-    folder = written(tmp_path, "s.q", BATCHES, 2)
-    before = sorted(folder.rglob("*"))
-    assert list(repair(folder, always)) == []
-    assert sorted(folder.rglob("*")) == before
+    directory = written(tmp_path, "s.q", BATCHES, 2)
+    before = sorted(directory.rglob("*"))
+    assert list(repair(directory, always)) == []
+    assert sorted(directory.rglob("*")) == before
     assert list(repair(tmp_path / "s" / "none", always)) == []
 
 
 def test_a_damaged_commit_is_moved_away(tmp_path: Path) -> None:
     """Its batch counts as not committed, so it is replayed; topics accept it once."""
-    folder = written(tmp_path, "s.q", BATCHES, 3)
-    (folder / "commits" / "3").write_bytes(b"")
-    (folder / "commits" / ".3.crc").write_bytes(b"crc")
-    (effect,) = repair(folder, always)
+    directory = written(tmp_path, "s.q", BATCHES, 3)
+    (directory / "commits" / "3").write_bytes(b"")
+    (directory / "commits" / ".3.crc").write_bytes(b"crc")
+    (effect,) = repair(directory, always)
     assert effect == "commits/3 of its checkpoint was damaged: batch 3 is replayed"
-    repaired = read_checkpoint(folder)
+    repaired = read_checkpoint(directory)
     assert repaired.committed is not None
     assert repaired.planned is not None
     assert (repaired.committed.number, repaired.planned.number) == (2, 3)
-    assert not (folder / "commits" / ".3.crc").exists()
-    assert list(repair(folder, always)) == []
+    assert not (directory / "commits" / ".3.crc").exists()
+    assert list(repair(directory, always)) == []
 
 
 def test_a_damaged_plan_of_a_batch_that_was_not_written_is_moved_away(tmp_path: Path) -> None:
     """The batch is planned again."""
-    folder = written(tmp_path, "s.q", BATCHES, 2)
-    (folder / "offsets" / "3").write_bytes(b"v2\n{")
-    (effect,) = repair(folder, never)
+    directory = written(tmp_path, "s.q", BATCHES, 2)
+    (directory / "offsets" / "3").write_bytes(b"v2\n{")
+    (effect,) = repair(directory, never)
     assert effect == ("offsets/3 of its checkpoint was damaged: batch 3 is planned again, nothing of it was written")
-    repaired = read_checkpoint(folder)
+    repaired = read_checkpoint(directory)
     assert (repaired.planned, repaired.damage) == (None, ())
 
 
@@ -74,36 +74,36 @@ def test_a_damaged_plan_of_a_batch_that_was_not_written_is_moved_away(tmp_path: 
 )
 def test_an_unsafe_repair_is_refused(tmp_path: Path, file: str, committed: int, why: str) -> None:
     """The error has the damage, why that matters, and help; nothing is changed, and no restart is tried."""
-    folder = written(tmp_path, "s.q", BATCHES, committed)
-    (folder / file).write_bytes(b"")
-    before = sorted(folder.rglob("*"))
+    directory = written(tmp_path, "s.q", BATCHES, committed)
+    (directory / file).write_bytes(b"")
+    before = sorted(directory.rglob("*"))
     with pytest.raises(DamagedCheckpointError, match=why) as error:
-        list(repair(folder, always))
+        list(repair(directory, always))
     assert f"{file} is empty" in str(error.value)
     assert "flow checkpoints reset s.q" in str(error.value)
-    assert sorted(folder.rglob("*")) == before
+    assert sorted(directory.rglob("*")) == before
     assert fatal({"DamagedCheckpointError"}, building=False)
 
 
 def test_what_spark_was_writing_when_it_was_killed_is_deleted(tmp_path: Path) -> None:
     """Its files of other names stay."""
-    folder = written(tmp_path, "s.q", BATCHES, 3)
-    before = sorted(folder.rglob("*"))
+    directory = written(tmp_path, "s.q", BATCHES, 3)
+    before = sorted(directory.rglob("*"))
     for name in ("offsets/.4.a-b.tmp", "offsets/..4.a-b.tmp.crc", "commits/.4.c-d.tmp", ".metadata.e-f.tmp"):
-        (folder / name).touch()
-    assert list(repair(folder, always)) == []
-    assert sorted(folder.rglob("*")) == before
+        (directory / name).touch()
+    assert list(repair(directory, always)) == []
+    assert sorted(directory.rglob("*")) == before
 
 
 def test_the_state_of_an_unplanned_first_batch_is_moved_away(tmp_path: Path) -> None:
     """Spark begins no batch 0 with state. The state of other batches stays."""
-    folder = tmp_path / "s" / "q"
-    for directory in ("offsets", "state/0"):
-        (folder / directory).mkdir(parents=True)
-    (folder / "offsets" / "0").touch()
-    (message,) = repair(folder, lambda checkpoint, batch: False)
+    directory = tmp_path / "s" / "q"
+    for name in ("offsets", "state/0"):
+        (directory / name).mkdir(parents=True)
+    (directory / "offsets" / "0").touch()
+    (message,) = repair(directory, lambda checkpoint, batch: False)
     assert "batch 0" in message
-    assert not (folder / "state").exists()
+    assert not (directory / "state").exists()
     whole = written(tmp_path, "s.r", BATCHES, 2)
     (whole / "offsets" / "3").write_bytes(b"v2\n{")
     (whole / "state" / "0").mkdir(parents=True, exist_ok=True)
@@ -113,11 +113,11 @@ def test_the_state_of_an_unplanned_first_batch_is_moved_away(tmp_path: Path) -> 
 
 def test_state_whose_logs_are_missing_stays(tmp_path: Path) -> None:
     """Spark refuses it. With another start from batch 0 topics would drop the batches that they have under this id."""
-    folder = tmp_path / "s" / "q"
-    (folder / "state" / "0").mkdir(parents=True)
+    directory = tmp_path / "s" / "q"
+    (directory / "state" / "0").mkdir(parents=True)
     for answer in (always, never):
-        assert list(repair(folder, answer)) == []
-        assert (folder / "state" / "0").is_dir()
+        assert list(repair(directory, answer)) == []
+        assert (directory / "state" / "0").is_dir()
 
 
 def test_the_channel_knows_what_was_written(tmp_path: Path) -> None:

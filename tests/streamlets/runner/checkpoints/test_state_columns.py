@@ -47,9 +47,9 @@ V1 = text("v1") + text(json.dumps(KEY)) + text(json.dumps(VALUE))
 V2 = text("v2") + pieces(json.dumps(KEY), 50) + pieces(json.dumps(VALUE), 50)
 
 
-def schema(folder: Path, data: bytes, store: str = "") -> None:
+def schema(directory: Path, data: bytes, store: str = "") -> None:
     """Write the schema file of the first partition of operator 0."""
-    file = folder / "state" / "0" / "0" / store / "_metadata" / "schema"
+    file = directory / "state" / "0" / "0" / store / "_metadata" / "schema"
     file.parent.mkdir(parents=True)
     file.write_bytes(data)
 
@@ -58,16 +58,16 @@ def schema(folder: Path, data: bytes, store: str = "") -> None:
 def test_columns_are_read_in_both_versions(tmp_path: Path, data: bytes) -> None:
     """Keys and values, with structures, arrays and maps."""
     found = checkpoint(tmp_path, "stateStoreSave")
-    schema(found.folder, data)
-    assert state_of(found.folder) == (DescribedOperator("stateStoreSave", {"default": STORE}),)
+    schema(found.directory, data)
+    assert state_of(found.directory) == (DescribedOperator("stateStoreSave", {"default": STORE}),)
 
 
 def test_a_join_has_several_stores(tmp_path: Path) -> None:
     """They have the names that Spark gives them."""
     found = checkpoint(tmp_path, "symmetricHashJoin")
     for store in ("left-keyToNumValues", "right-keyToNumValues"):
-        schema(found.folder, V2, store)
-    (operator,) = state_of(found.folder)
+        schema(found.directory, V2, store)
+    (operator,) = state_of(found.directory)
     assert operator.stores == {"left-keyToNumValues": STORE, "right-keyToNumValues": STORE}
 
 
@@ -75,8 +75,8 @@ def test_a_join_has_several_stores(tmp_path: Path) -> None:
 def test_columns_that_cannot_be_read_are_unknown(tmp_path: Path, data: bytes) -> None:
     """The schema file is damaged, or of a later version; the operator is known all the same."""
     found = checkpoint(tmp_path, "stateStoreSave")
-    schema(found.folder, data)
-    assert state_of(found.folder) == (DescribedOperator("stateStoreSave", None),)
+    schema(found.directory, data)
+    assert state_of(found.directory) == (DescribedOperator("stateStoreSave", None),)
 
 
 def windowed(length: int) -> str:
@@ -94,14 +94,14 @@ def test_windows_are_stored_when_a_query_starts_and_stay(tmp_path: Path) -> None
     """A query with other windows is refused: Spark would mix them silently."""
     fresh = checkpoint(tmp_path, "stateStoreSave", committed=-1)
     store_windows(fresh, parse_tree(windowed(10_000_000)))
-    assert windows_of(fresh.folder) == ("window 10000000 10000000 0",)
+    assert windows_of(fresh.directory) == ("window 10000000 10000000 0",)
     started = checkpoint(tmp_path / "started", "stateStoreSave")
-    write_windows(started.folder, ("window 10000000 10000000 0",))
+    write_windows(started.directory, ("window 10000000 10000000 0",))
     require_compatible(started, parse_tree(windowed(10_000_000)), source_evolution=True)
     store_windows(started, parse_tree(windowed(60_000_000)))
-    assert windows_of(started.folder) == ("window 10000000 10000000 0",)
+    assert windows_of(started.directory) == ("window 10000000 10000000 0",)
     with pytest.raises(CheckpointMisfitError, match="windows of 10 s and is now grouped by windows of 60 s"):
-        require_compatible(read_checkpoint(started.folder), parse_tree(windowed(60_000_000)), source_evolution=True)
+        require_compatible(read_checkpoint(started.directory), parse_tree(windowed(60_000_000)), source_evolution=True)
 
 
 def test_windows_of_an_older_checkpoint_are_unknown(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_windows_of_an_older_checkpoint_are_unknown(tmp_path: Path) -> None:
     older = checkpoint(tmp_path, "stateStoreSave")
     require_compatible(older, parse_tree(windowed(10_000_000)), source_evolution=True)
     store_windows(older, parse_tree(AGGREGATE))
-    assert windows_of(older.folder) == ()
+    assert windows_of(older.directory) == ()
     plain = checkpoint(tmp_path / "plain")
     store_windows(plain, parse_tree(PLAIN))
-    assert windows_of(plain.folder) is None
+    assert windows_of(plain.directory) is None

@@ -81,11 +81,13 @@ class Drivers(RuleBasedStateMachine):
         )  # fmt: skip
         self.supervise()
 
-    def _driver(self, folder: Path, refs: str) -> DriverProcess:
+    def _driver(self, directory: Path, refs: str) -> DriverProcess:
         descriptor: Any = None
         streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in refs)
         plan = ApplicationPlan("app", "blueprint.conf", ".", tuple(streamlets), (), {})
-        assignment = Assignment(plan, StateDirectory(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
+        assignment = Assignment(
+            plan, StateDirectory(directory, "app"), SessionPlan("app", directory, directory), bounded=False
+        )
 
         def begin(**how: Any) -> Any:
             self.lives.append(Life(**how))

@@ -13,15 +13,15 @@ from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import SessionError
 
 
-def _drivers(folder: Path, groups: dict[str, str | None]) -> DriverProcesses:
+def _drivers(directory: Path, groups: dict[str, str | None]) -> DriverProcesses:
     descriptor: Any = None
     streamlets = (
         StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}, group=group)
         for ref, group in groups.items()
     )
-    plan = ApplicationPlan("app", "blueprint.conf", str(folder), tuple(streamlets), (), {})
+    plan = ApplicationPlan("app", "blueprint.conf", str(directory), tuple(streamlets), (), {})
     made = drivers_of(
-        plan, StateDirectory(folder, "app"), "process", master="local[1]", bounded=True, resting=groups,
+        plan, StateDirectory(directory, "app"), "process", master="local[1]", bounded=True, resting=groups,
         report=lambda fact: None, log=lambda unit, text: None, print_line=print,
     )  # fmt: skip
     assert isinstance(made, DriverProcesses)

@@ -65,9 +65,9 @@ class FakeDriver:
         """Do nothing."""
 
 
-def _assignment(folder: Path) -> Assignment:
-    plan = ApplicationPlan("app", "blueprint.conf", str(folder), (), (), {})
-    return Assignment(plan, StateDirectory(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
+def _assignment(directory: Path) -> Assignment:
+    plan = ApplicationPlan("app", "blueprint.conf", str(directory), (), (), {})
+    return Assignment(plan, StateDirectory(directory, "app"), SessionPlan("app", directory, directory), bounded=False)
 
 
 @pytest.fixture

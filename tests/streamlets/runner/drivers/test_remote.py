@@ -33,8 +33,8 @@ PATIENCE = 300.0
 class Run:
     """Drivers of streamlets under a supervisor."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
         self.inbox: SimpleQueue[Fact] = SimpleQueue()
         self.events: list[Event] = []
         self.logged: list[tuple[str, str]] = []
@@ -51,11 +51,11 @@ class Run:
         streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, retry, {}, {}, {}) for ref in refs)
         plan = ApplicationPlan("app", "blueprint.conf", ".", tuple(streamlets), (), {})
         name = refs[0]
-        (self.folder / "tmp" / name).mkdir(parents=True)
-        session = SessionPlan("app", self.folder / "logs" / name, self.folder / "tmp" / name)
+        (self.directory / "tmp" / name).mkdir(parents=True)
+        session = SessionPlan("app", self.directory / "logs" / name, self.directory / "tmp" / name)
         self.drivers.append(
             DriverProcess(
-                Assignment(plan, StateDirectory(self.folder, "app"), session, bounded=False),
+                Assignment(plan, StateDirectory(self.directory, "app"), session, bounded=False),
                 partial(Process, [self.python, "-u", str(FAKE), how], name, turn=self.turn),
                 report=self.inbox.put, log=lambda unit, text: self.logged.append((str(unit), text)),
                 print_line=self.printed.append,
@@ -140,7 +140,7 @@ def test_the_kill_of_a_driver_affects_only_its_own_units(run: Run) -> None:
     run.driver("other")
     run.up("a", "split.x", "split.y", "other")
     before, other = run.process("a"), run.process("other")
-    (run.folder / "tmp" / "a" / "rest").touch()
+    (run.directory / "tmp" / "a" / "rest").touch()
     (java,) = psutil.Process(before).children()
     psutil.Process(before).kill()
     run.until(lambda: run.states("a")[-3:] == ["backing-off", "starting", "running"])
@@ -151,7 +151,7 @@ def test_the_kill_of_a_driver_affects_only_its_own_units(run: Run) -> None:
     assert run.process("a", after=before)
     assert run.process("other") == other
     assert left_behind([java]) == []
-    assert not (run.folder / "tmp" / "a" / "rest").exists()
+    assert not (run.directory / "tmp" / "a" / "rest").exists()
 
 
 def test_a_driver_that_dies_while_a_unit_starts(run: Run) -> None:
@@ -225,7 +225,7 @@ def test_a_driver_that_does_not_start_is_a_failure_with_the_reason(run: Run, cap
     assert run.states("a") == ["starting", "backing-off", "starting", "failed"]
     (cause,) = run.causes("a", "backing-off")
     start = "its driver process exited before Spark had started (exit code 1: ModuleNotFoundError: No module named "
-    assert cause == f"{start}'pandas'); see run.log and {run.folder / 'logs' / 'a'}"
+    assert cause == f"{start}'pandas'); see run.log and {run.directory / 'logs' / 'a'}"
     assert "Traceback" in run.logged[0][1]
     assert "ModuleNotFoundError" in capfd.readouterr().err
 

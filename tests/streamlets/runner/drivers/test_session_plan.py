@@ -14,9 +14,9 @@ from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import SessionError
 
 
-def _plan(folder: Path, *jars: Path, **spark: str) -> ApplicationPlan:
+def _plan(directory: Path, *jars: Path, **spark: str) -> ApplicationPlan:
     artifacts = SparkArtifacts(jars=tuple(map(str, jars)))
-    return ApplicationPlan("app", "blueprint.conf", str(folder), (), (), spark, artifacts=artifacts)
+    return ApplicationPlan("app", "blueprint.conf", str(directory), (), (), spark, artifacts=artifacts)
 
 
 def test_jars_of_the_settings(tmp_path: Path) -> None:

@@ -73,25 +73,25 @@ def test_a_batch_is_planned_again_only_when_nothing_of_it_was_written(
     for name in ("a", "b"):
         app.inlet("in").put([{"src": name}])
         app.step()
-    home = kit.folder / app.plan.ref
-    folder = home / "checkpoints" / app.plan.ref / "sink"
-    (folder / "commits" / "1").unlink()
-    (folder / "offsets" / "1").write_bytes(b"")
+    home = kit.directory / app.plan.ref
+    directory = home / "checkpoints" / app.plan.ref / "sink"
+    (directory / "commits" / "1").unlink()
+    (directory / "offsets" / "1").write_bytes(b"")
     written = _asked(app, home)
     if app.plan.ref == "terminal":
-        assert "batch 1 is planned again" in next(iter(repair(folder, written)))
+        assert "batch 1 is planned again" in next(iter(repair(directory, written)))
         return
     with pytest.raises(DamagedCheckpointError, match="batch 1 was written"):
-        list(repair(folder, written))
+        list(repair(directory, written))
     if undecide is None:
         return
     for decided in home.glob(undecide):
         decided.unlink()
     if app.plan.ref == "copy":  # its topic has the batch
         with pytest.raises(DamagedCheckpointError, match="batch 1 was written"):
-            list(repair(folder, written))
+            list(repair(directory, written))
     else:
-        assert "batch 1 is planned again" in next(iter(repair(folder, written)))
+        assert "batch 1 is planned again" in next(iter(repair(directory, written)))
 
 
 @pytest.mark.parametrize("killed", ["offsets/.0.a-b.tmp", "commits/.0.a-b.tmp"])
@@ -99,13 +99,13 @@ def test_a_kill_in_the_first_batch(kit: Testkit, killed: str) -> None:
     """Spark refuses to begin batch 0 where there is any file in these directories."""
     app = kit.streamlet(Copy, ref="copy")
     app.inlet("in").put([{"src": "a"}])
-    folder = kit.folder / "copy" / "checkpoints" / "copy" / "sink"
-    left = folder / killed
+    directory = kit.directory / "copy" / "checkpoints" / "copy" / "sink"
+    left = directory / killed
     left.parent.mkdir(parents=True)
     left.touch()
     with pytest.raises(StepFailedError, match="LOCATION_NOT_EMPTY"):
         app.step()
-    assert list(repair(folder, lambda checkpoint, batch: True)) == []
+    assert list(repair(directory, lambda checkpoint, batch: True)) == []
     assert app.step().rows_in == 1
 
 
@@ -113,11 +113,11 @@ def test_a_power_cut_in_the_first_batch(kit: Testkit) -> None:
     """The plan of the batch is empty, and there is state: the batch is planned again, without that state."""
     app = kit.streamlet(Copy, ref="copy")
     app.inlet("in").put([{"src": "a"}])
-    folder = kit.folder / "copy" / "checkpoints" / "copy" / "sink"
+    directory = kit.directory / "copy" / "checkpoints" / "copy" / "sink"
     for file in ("offsets/0", "state/0/_metadata/metadata"):
-        (folder / file).parent.mkdir(parents=True)
-        (folder / file).touch()
-    (message,) = repair(folder, lambda checkpoint, batch: False)
+        (directory / file).parent.mkdir(parents=True)
+        (directory / file).touch()
+    (message,) = repair(directory, lambda checkpoint, batch: False)
     assert "batch 0" in message
     assert app.step().rows_in == 1
 

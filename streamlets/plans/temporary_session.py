@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blueprint.logic import BuildableApplication, BuiltLogic
-from streamlets.plans.checker import LogicChecker
+from streamlets.plans.logic_checker import LogicChecker
 from streamlets.plans.warm_up import warm_up
 from streamlets.project.modules import project_at
 from streamlets.spark.launch import start
@@ -34,8 +34,8 @@ def check_logic(application: BuildableApplication) -> BuiltLogic:
     """
     if not application.streamlets:
         return BuiltLogic()
-    with spark_for_checks(application) as (spark, folder):
-        return LogicChecker(spark.session, folder)(application)
+    with spark_for_checks(application) as (spark, directory):
+        return LogicChecker(spark.session, directory)(application)
 
 
 @contextmanager
@@ -45,24 +45,24 @@ def spark_for_checks(application: BuildableApplication) -> Iterator[tuple[Spark,
     Raises:
         SessionError: Spark cannot be started.
     """
-    folder = Path(tempfile.mkdtemp(prefix="streamlets-plans-"))
+    directory = Path(tempfile.mkdtemp(prefix="streamlets-plans-"))
     settings = {name: value for name, value in application.spark.items() if not name.startswith(_IGNORED)}
     plan = SessionPlan(
         application.name,
-        folder / "logs",
-        folder,
+        directory / "logs",
+        directory,
         "local[1]",
-        tuple(str(root) for root in project_at(application.folder).roots),
+        tuple(str(root) for root in project_at(application.directory).roots),
         settings | {"spark.driver.extraJavaOptions": _SMALL_JVM, "spark.driver.memory": "1g"},
     )
     try:
         spark = _start(plan)
         try:
-            yield spark, folder / "streamlets"
+            yield spark, directory / "streamlets"
         finally:
             spark.stop(patience=5.0)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _start(plan: SessionPlan) -> Spark:

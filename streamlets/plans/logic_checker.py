@@ -35,19 +35,19 @@ class LogicChecker:
 
     Arguments:
         root: a session with the runner's settings; each streamlet gets a child session.
-        folder: a directory for temporary files.
+        directory: a directory for temporary files.
     """
 
-    def __init__(self, root: SparkSession, folder: Path) -> None:
+    def __init__(self, root: SparkSession, directory: Path) -> None:
         self._root = root
-        self._folder = folder
+        self._directory = directory
 
     def __call__(self, application: BuildableApplication) -> BuiltLogic:
         """Return the findings of all streamlets, and their queries.
 
         A finding that several streamlets have in common, such as two instances of one class, is reported once.
         """
-        project = project_at(application.folder)
+        project = project_at(application.directory)
         places = Places(project)
         watch = Watch(places)
         refs_by_finding: dict[Diagnostic, list[str]] = {}
@@ -91,7 +91,7 @@ class LogicChecker:
             headline, *causes = str(error).splitlines()
             return (finding("spark-setting", headline, place, causes=causes, help=(error.help,)),), None
         with active(session):
-            check = StreamletCheck(streamlet, project, session, self._folder / plan.ref, watch, places)
+            check = StreamletCheck(streamlet, project, session, self._directory / plan.ref, watch, places)
             return tuple(check.findings()), check.queries
 
 
