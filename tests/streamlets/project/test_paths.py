@@ -112,8 +112,8 @@ def test_descriptors_do_not_depend_on_the_machine(project: Path) -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("folder=none", "`directory` is `{0}/none`, which does not exist"),
-        ("folder=blueprint.conf", "`directory` is `{0}/blueprint.conf`, which is not a directory"),
+        ("folder=none", "`folder` is `{0}/none`, which does not exist"),
+        ("folder=blueprint.conf", "`folder` is `{0}/blueprint.conf`, which is not a directory"),
         ("notes=incoming", "`notes` is `{0}/incoming`, which is not a file"),
         ("notes=blueprint.conf/notes", "`notes` is `{0}/blueprint.conf/notes`, and `{0}/blueprint.conf` is not a dir"),
         ('notes=""', "invalid value of the config parameter"),
