@@ -1,14 +1,17 @@
-"""Codecs between JSON and data: each reads a value, or reports what is wrong in its place, and writes it again.
+"""Codecs between JSON and dataclasses: each reads a value, or reports what is wrong in its place, and writes it again.
 
-`format.py` declares the format of descriptors with them.
+The fields of a dataclass are its format: `codec_of` returns a codec for their types, `key` adds what types do not say.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import Any, Generic, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import load_contract
@@ -56,69 +59,75 @@ class Codec(Protocol[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Of(Generic[T]):
-    """Plain JSON that a condition accepts.
+class Plain:
+    """A single value of a type.
 
     Arguments:
+        type: of the value; None for any JSON.
         expected: what the value must be; completes "must be ...".
-        accepts: whether a plain value has the type.
-        data: returns the data of such a value.
-        json: returns data as JSON.
     """
 
-    expected: str
-    accepts: Callable[[Any], bool]
-    data: Callable[[Any], T] = lambda value: value
-    json: Callable[[T], Any] = lambda data: data
+    type: type | None
+    expected: str = ""
 
-    def read(self, value: Value, key: str, contracts: Contracts) -> T:
-        """Return the data of a value; see `Codec.read`."""
-        json = plain(value)
-        if not self.accepts(json):
+    def read(self, value: Value, key: str, contracts: Contracts) -> Any:
+        """Return the value; see `Codec.read`."""
+        data = plain(value)
+        if self.type is not None and data.__class__ is not self.type:
             raise invalid(value, f"`{key}` of the descriptor must be {self.expected}")
-        return self.data(json)
+        return data
 
-    def write(self, data: T) -> Json:
-        """Return data as JSON."""
-        written: Json = self.json(data)
-        return written
+    def write(self, data: Any) -> Json:
+        """Return the value."""
+        return cast(Json, data)
 
 
 @dataclass(frozen=True, slots=True)
-class Items(Generic[T]):
-    """A list, all of whose items have a codec."""
+class Items:
+    """A list.
 
-    of: Codec[T]
+    Arguments:
+        each: the codec of all items; None if each has its own.
+        own: the codecs of the items of a list of fixed length.
+    """
 
-    def read(self, value: Value, key: str, contracts: Contracts) -> tuple[T, ...]:
+    each: Codec[Any] | None = None
+    own: tuple[Codec[Any], ...] = ()
+
+    def read(self, value: Value, key: str, contracts: Contracts) -> tuple[Any, ...]:
         """Return the items; see `Codec.read`."""
         if not isinstance(value, ListValue):
             raise invalid(value, f"`{key}` of the descriptor must be a list")
-        return tuple(self.of.read(item, key, contracts) for item in value.items)
+        if self.each is None and len(value.items) != len(self.own):
+            raise invalid(value, f"an item of `{key}` of the descriptor must be a list of {len(self.own)} values")
+        return tuple(codec.read(item, key, contracts) for codec, item in self._each(value.items))
 
-    def write(self, data: tuple[T, ...]) -> Json:
+    def write(self, data: tuple[Any, ...]) -> Json:
         """Return the items in their order."""
-        return [self.of.write(item) for item in data]
+        return [codec.write(item) for codec, item in self._each(data)]
+
+    def _each(self, items: tuple[T, ...]) -> Iterator[tuple[Codec[Any], T]]:
+        return zip(repeat(self.each) if self.each is not None else self.own, items, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Named(Generic[T]):
+class Named:
     """An object with names as keys, all of whose values have a codec. It is written in the order of the names."""
 
-    of: Codec[T]
+    of: Codec[Any]
 
-    def read(self, value: Value, key: str, contracts: Contracts) -> dict[str, T]:
+    def read(self, value: Value, key: str, contracts: Contracts) -> dict[str, Any]:
         """Return the values by name; see `Codec.read`."""
         if not isinstance(value, ObjectValue):
             raise invalid(value, f"`{key}` of the descriptor must be an object")
         return {name: self.of.read(item, name, contracts) for name, item in value.fields.items()}
 
-    def write(self, data: Mapping[str, T]) -> dict[str, Json]:
+    def write(self, data: Mapping[str, Any]) -> Json:
         """Return the values by name."""
         return {name: self.of.write(data[name]) for name in sorted(data)}
 
 
-class _Schema:
+class Schema:
     """An object with the key `schema`, next to keys of other fields. The key `fingerprint` is for people."""
 
     def read(self, value: Value, key: str, contracts: Contracts) -> Contract:
@@ -135,70 +144,76 @@ class _Schema:
             contracts[text] = loaded.contract
         return contracts[text]
 
-    def write(self, data: Contract) -> Json:
+    def write(self, data: Contract) -> dict[str, Json]:
         """Return fingerprint and schema."""
         return {"fingerprint": data.fingerprint, "schema": json.loads(data.json)}
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """How a field of a dataclass is written.
+    """What the type of a field does not say about its key.
 
     Arguments:
-        codec: of its values.
-        name: its key; default: the name of the field with `-` for `_`. If it is "", the codec's own keys are next to
-            those of other fields.
+        name: the key; default: the name of the field with `-` for `_`.
         sparse: whether the key is omitted when the field has its default.
-        default: the value if the key is missing or null; None for the default of the field, or an error if it has none.
         required: whether the key must be set although the field has a default.
+        default: the value if the key is missing or null; None for the default of the field, or an error if it has none.
+        written: whether the field is written at all.
     """
 
-    codec: Codec[Any]
     name: str | None = None
     sparse: bool = False
-    default: object = None
     required: bool = False
+    default: object = None
+    written: bool = True
+
+
+def key(name: str | None = None, **how: Any) -> Mapping[str, Key]:
+    """Return the metadata of a field; the arguments are those of `Key`."""
+    return {_KEY: Key(name, **how)}
+
+
+_KEY = "key"
 
 
 class Record(Generic[T]):
-    """A dataclass as an object.
+    """A dataclass as an object. The keys of a contract are next to those of the other fields.
 
     Arguments:
         type: the dataclass.
-        keys: how each of its fields is written, in this order.
     """
 
-    def __init__(self, type: type[T], **keys: Key) -> None:
-        defined: dict[str, Field[Any]] = {field.name: field for field in fields(type)}  # type: ignore[arg-type]
+    def __init__(self, type: type[T]) -> None:
+        annotations = inspect.get_annotations(type, eval_str=True)
+        own = [(field, field.metadata.get(_KEY, Key())) for field in fields(type) if field.init]  # type: ignore[arg-type]
         self._type = type
-        self._keys = [
-            (defined[name], key, name.replace("_", "-") if key.name is None else key.name) for name, key in keys.items()
-        ]
+        self._keys = [(field, how, codec_of(annotations[field.name])) for field, how in own if how.written]
 
     def read(self, value: Value, key: str, contracts: Contracts) -> T:
         """Return the dataclass; see `Codec.read`."""
         if not isinstance(value, ObjectValue):
             raise invalid(value, f"`{key}` of the descriptor must be an object")
         data = {}
-        for field, how, name in self._keys:
-            inner = value.fields.get(name) if name else value
+        for field, how, codec in self._keys:
+            name = how.name or field.name.replace("_", "-")
+            inner = value if isinstance(codec, Schema) else value.fields.get(name)
             if inner is not None and not is_null(inner):
-                data[field.name] = how.codec.read(inner, name or key, contracts)
+                data[field.name] = codec.read(inner, key if inner is value else name, contracts)
             elif how.default is not None:
                 data[field.name] = how.default
             elif how.required or (field.default is MISSING and field.default_factory is MISSING):
                 raise invalid(value, f"the descriptor lacks `{name}` here")
         return self._type(**data)
 
-    def write(self, data: T) -> dict[str, Json]:
+    def write(self, data: T) -> Json:
         """Return the object."""
         written: dict[str, Json] = {}
-        for field, how, name in self._keys:
+        for field, how, codec in self._keys:
             value = getattr(data, field.name)
-            if how.sparse and value == _default(field):
-                continue
-            json = None if value is None else how.codec.write(value)
-            written |= {name: json} if name or not isinstance(json, dict) else json
+            if isinstance(codec, Schema):
+                written |= codec.write(value)
+            elif not how.sparse or value != _default(field):
+                written[how.name or field.name.replace("_", "-")] = None if value is None else codec.write(value)
         return written
 
 
@@ -206,17 +221,32 @@ def _default(field: Field[Any]) -> object:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
-def _is(type: type) -> Callable[[Any], bool]:
-    return lambda value: value.__class__ is type
+_ANYTHING = Plain(None)
+_PLAIN = {
+    str: Plain(str, "a string"),
+    int: Plain(int, "a whole number"),
+    bool: Plain(bool, "`true` or `false`"),
+}
 
 
-def _is_list_of_strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def codec_of(type: Any) -> Codec[Any]:
+    """Return the codec of a type: of single values, contracts, dataclasses, tuples, and mappings by name.
 
-
-STRING: Codec[str] = Of("a string", _is(str))
-WHOLE: Codec[int] = Of("a whole number", _is(int))
-BOOLEAN: Codec[bool] = Of("`true` or `false`", _is(bool))
-STRINGS: Codec[tuple[str, ...]] = Of("a list of strings", _is_list_of_strings, tuple, list)
-ANYTHING: Codec[Json] = Of("JSON", lambda value: True)
-SCHEMA: Codec[Contract] = _Schema()
+    A `dict` is an object of any JSON, written in its own order. A value that may be null has the codec of its type, any
+    other union is any JSON.
+    """
+    arguments = get_args(type)
+    match get_origin(type):
+        case origin if origin in (Union, UnionType):
+            members = [member for member in arguments if member is not NoneType]
+            return codec_of(members[0]) if len(members) == 1 else _ANYTHING
+        case origin if origin is tuple:
+            item, *others = arguments
+            return Items(codec_of(item)) if others == [...] else Items(own=tuple(map(codec_of, arguments)))
+        case origin if origin is Mapping:
+            return Named(codec_of(arguments[1]))
+        case origin if origin is dict:
+            return Plain(dict, "an object")
+    if type is Contract:
+        return Schema()
+    return _PLAIN[type] if type in _PLAIN else Record(type)

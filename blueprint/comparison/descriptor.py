@@ -1,4 +1,7 @@
-"""`ApplicationDescriptor`: an application as described in a file, to be compared with a later version of it."""
+"""`ApplicationDescriptor`: an application as described in a file, to be compared with a later version of it.
+
+The fields are the keys of the file; `codec.py` reads and writes them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blueprint.avro.model import Contract
+from blueprint.comparison.codec import key
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import Json
 
@@ -54,8 +58,8 @@ class DescribedStore:
 class DescribedOperator:
     """A stateful operator: its name in Spark, and its stores by name; None when their columns are not known."""
 
-    name: str
-    stores: Mapping[str, DescribedStore] | None = None
+    name: str = field(metadata=key("operator"))
+    stores: Mapping[str, DescribedStore] | None = field(default=None, metadata=key(sparse=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,9 @@ class DescribedQuery:
 
     sources: tuple[str, ...] | None = None
     operators: tuple[str, ...] = ()
-    state: tuple[DescribedOperator, ...] | None = field(default=None, compare=False)
-    windows: tuple[str, ...] | None = field(default=None, compare=False)
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    state: tuple[DescribedOperator, ...] | None = field(default=None, compare=False, metadata=key(sparse=True))
+    windows: tuple[str, ...] | None = field(default=None, compare=False, metadata=key(sparse=True))
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False, metadata=key(sparse=True))
 
     def __post_init__(self) -> None:
         """Sort the operators: a plan does not have the order in which Spark numbers them."""
@@ -112,17 +116,17 @@ class DescribedStreamlet:
         queries: the queries by name; None when they are not known, because the streamlet has not run yet.
     """
 
-    class_name: str
+    class_name: str = field(metadata=key("class"))
     inlets: Mapping[str, DescribedInlet] = field(default_factory=dict)
     outlets: Mapping[str, DescribedOutlet] = field(default_factory=dict)
     parameters: Mapping[str, Json] = field(default_factory=dict)
     trigger: str | None = None
     triggers: Mapping[str, str] = field(default_factory=dict)
-    retry: Mapping[str, Json] = field(default_factory=dict)
+    retry: dict[str, Json] = field(default_factory=dict)
     spark: Mapping[str, Json] = field(default_factory=dict)
     volume_mounts: Mapping[str, str] = field(default_factory=dict)
     source_evolution: bool = True
-    queries: Mapping[str, DescribedQuery] | None = None
+    queries: Mapping[str, DescribedQuery] | None = field(default=None, metadata=key(sparse=True))
 
     @property
     def stateful(self) -> bool | None:
@@ -145,12 +149,12 @@ class DescribedTopic:
     """
 
     name: str
-    channel: str = "delta"
+    channel: str = field(default="delta", metadata=key(required=True))
     cluster: str = ""
     managed: bool = True
     settings: Mapping[str, Json] = field(default_factory=dict)
-    written: tuple[Contract, ...] = ()
-    empty: bool = field(default=False, compare=False)
+    written: tuple[Contract, ...] = field(default=(), metadata=key(sparse=True))
+    empty: bool = field(default=False, compare=False, metadata=key(written=False))
 
     def __post_init__(self) -> None:
         """Sort the schemas, so that equal topics give equal files."""
@@ -166,7 +170,7 @@ class DescribedTopic:
 class ApplicationDescriptor:
     """An application: streamlets by name, topics by id, and the Spark settings of the whole application."""
 
-    application: str
+    application: str = field(metadata=key(default=""))
     streamlets: Mapping[str, DescribedStreamlet]
     topics: Mapping[str, DescribedTopic]
     spark: Mapping[str, Json] = field(default_factory=dict)

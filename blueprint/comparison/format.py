@@ -1,42 +1,17 @@
 """The format of descriptors: JSON in a stable order, documented in `docs/upgrades.md`.
 
-The codecs declare each key once, for reading and writing. The first fault of a file is a finding with its place.
+The keys are the fields of `ApplicationDescriptor` and of what is in it. The first fault of a file is a finding.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from blueprint.comparison.codec import (
-    ANYTHING,
-    BOOLEAN,
-    SCHEMA,
-    STRING,
-    STRINGS,
-    WHOLE,
-    Codec,
-    Contracts,
-    DescriptorError,
-    Items,
-    Key,
-    Named,
-    Of,
-    Record,
-    invalid,
-)
+from blueprint.comparison.codec import Contracts, DescriptorError, Record, invalid
 from blueprint.comparison.describing import retry_json
-from blueprint.comparison.descriptor import (
-    ApplicationDescriptor,
-    DescribedInlet,
-    DescribedOperator,
-    DescribedOutlet,
-    DescribedQuery,
-    DescribedStore,
-    DescribedStreamlet,
-    DescribedTopic,
-)
+from blueprint.comparison.descriptor import ApplicationDescriptor
 from blueprint.hocon import ObjectValue, Scalar, Value, parse_json, plain
 from blueprint.hocon.values import Json
 from blueprint.plan import Retry
@@ -45,75 +20,12 @@ VERSION = 1
 """The version of the format. Adding keys does not change it; removing a key or changing its meaning does."""
 
 
-def _is_column(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
-
-
-_SETTINGS = Key(Named(ANYTHING))
-_COLUMNS = Key(Items(Of("a list of columns, each a name and a type", _is_column, tuple, list)))
-_RETRY: Codec[dict[str, Json]] = Of(
-    "an object", lambda value: isinstance(value, dict), lambda value: retry_json(Retry()) | value, dict
-)
-
-_INLET = Record(
-    DescribedInlet, topic=Key(STRING), contract=Key(SCHEMA, ""), starting=Key(STRING), max_records=Key(WHOLE)
-)
-_OUTLET = Record(
-    DescribedOutlet,
-    topic=Key(STRING),
-    contract=Key(SCHEMA, ""),
-    partition_by=Key(STRINGS),
-    on_invalid=Key(STRING),
-    extra=Key(STRING),
-)
-_OPERATOR = Record(
-    DescribedOperator,
-    name=Key(STRING, "operator"),
-    stores=Key(Named(Record(DescribedStore, key=_COLUMNS, value=_COLUMNS)), sparse=True),
-)
-_QUERY = Record(
-    DescribedQuery,
-    sources=Key(STRINGS),
-    operators=Key(STRINGS),
-    state=Key(Items(_OPERATOR), sparse=True),
-    windows=Key(STRINGS, sparse=True),
-    aliases=Key(Named(STRINGS), sparse=True),
-)
-_STREAMLET = Record(
-    DescribedStreamlet,
-    class_name=Key(STRING, "class"),
-    inlets=Key(Named(_INLET)),
-    outlets=Key(Named(_OUTLET)),
-    parameters=_SETTINGS,
-    trigger=Key(STRING),
-    triggers=Key(Named(STRING)),
-    retry=Key(_RETRY, default=retry_json(Retry())),
-    spark=_SETTINGS,
-    volume_mounts=Key(Named(STRING)),
-    source_evolution=Key(BOOLEAN),
-    queries=Key(Named(_QUERY), sparse=True),
-)
-_TOPIC = Record(
-    DescribedTopic,
-    name=Key(STRING),
-    channel=Key(STRING, required=True),
-    cluster=Key(STRING),
-    managed=Key(BOOLEAN),
-    settings=_SETTINGS,
-    written=Key(Items(SCHEMA), sparse=True),
-)
-_APPLICATION = Record(
-    ApplicationDescriptor,
-    application=Key(STRING, default=""),
-    streamlets=Key(Named(_STREAMLET)),
-    topics=Key(Named(_TOPIC)),
-    spark=_SETTINGS,
-)
+_APPLICATION = Record(ApplicationDescriptor)
 
 
 def to_json(descriptor: ApplicationDescriptor) -> str:
     """Return the descriptor as JSON, with a line end at the end. Equal descriptors give equal strings."""
-    data: dict[str, Any] = {"version": VERSION, **_APPLICATION.write(descriptor)}
+    data: dict[str, Any] = {"version": VERSION, **cast("dict[str, Any]", _APPLICATION.write(descriptor))}
     data["topics"] = {id: _with_ports(id, topic, descriptor) for id, topic in data["topics"].items()}
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
@@ -157,7 +69,7 @@ def read_descriptor(text: str, file: str) -> Described:
             "write the descriptor again with `flow describe`, or use a version of `flow` that supports it",
         )
     contracts: Contracts = {}
-    described = _APPLICATION.read(root, "", contracts)
+    described = _with_retry(_APPLICATION.read(root, "", contracts))
     for ref, streamlet in described.streamlets.items():
         for side, ports in (("inlets", streamlet.inlets), ("outlets", streamlet.outlets)):
             for name, port in ports.items():
@@ -165,3 +77,13 @@ def read_descriptor(text: str, file: str) -> Described:
                     value = cast(Value, root.get("streamlets", ref, side, name, "topic"))
                     raise invalid(value, f"the descriptor has no topic `{port.topic}`")
     return Described(described, root)
+
+
+def _with_retry(descriptor: ApplicationDescriptor) -> ApplicationDescriptor:
+    """Return a descriptor with the defaults of restart settings that the file does not have."""
+    defaults = retry_json(Retry())
+    streamlets = {
+        ref: replace(streamlet, retry={**defaults, **streamlet.retry})
+        for ref, streamlet in descriptor.streamlets.items()
+    }
+    return replace(descriptor, streamlets=streamlets)
