@@ -67,6 +67,11 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
             kept = names(keeping_state(ref, old))
             verb = "was" if stateful(old) else "may have been"
             causes.append(f"the state of {kept} {verb} computed with the old value")
+        headline = f"the parameter `{key}` of `{ref}` is {_value(now)}, was {_value(was)}"
+        if _has_lines(was) or _has_lines(now):
+            headline = f"the parameter `{key}` of `{ref}` has a different text"
+            if new.queries is None:
+                causes.append("what it changes in queries and their state is only compared with `--plans`")
         lost = _of_windows(ref, was, old, new)
         if lost:
             causes = [
@@ -74,9 +79,14 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
             ]
         yield Change(
             "change-parameter", ChangeClass.STATE_LOSS if lost else ChangeClass.SAFE,
-            f"the parameter `{key}` of `{ref}` is {_value(now)}, was {_value(was)}", path, path, lost, tuple(causes),
+            headline, path, path, lost, tuple(causes),
             ("compare with `--plans`, which knows the windows of the new version",) if lost else (),
         )  # fmt: skip
+
+
+def _has_lines(value: Json) -> bool:
+    """Return whether a value is a text of several lines, such as the statements of a job."""
+    return isinstance(value, str) and "\n" in value
 
 
 def _of_windows(ref: str, value: Json, old: DescribedStreamlet, new: DescribedStreamlet) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Sources, Span
-from blueprint.hocon import ObjectValue, Origin, Value, path_text
+from blueprint.hocon import ObjectValue, Origin, Scalar, Value, path_text
 from blueprint.setting import Setting, SettingNode
 from blueprint.settings.secrets import SECRET, is_secret, is_secret_path, masked
 
@@ -46,7 +46,7 @@ def setting_sources(
     by_key = _parameter_defaults(streamlets)
     for path, value in _leaves(flow, ()):
         secret = is_secret_path(path) or _defined_as_secret(known, path)
-        texts = (_source(origin, sources, secret=secret) for origin in value.origins)
+        texts = (_source(origin, value, sources, secret=secret) for origin in value.origins)
         by_key.setdefault(path_text(("flow", *path)), []).extend(texts)
     return dict(sorted(by_key.items()))
 
@@ -105,11 +105,14 @@ def _leaves(value: ObjectValue, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
             yield (*path, key), inner
 
 
-def _source(origin: Origin, sources: Sources, *, secret: bool) -> SettingSource:
+def _source(origin: Origin, value: Value, sources: Sources, *, secret: bool) -> SettingSource:
+    """Return a source of a value; if the value is not written in the text, such as the name of a job, the value."""
     span = origin.span
     line = sources.line(span.file, span.line) or ""
     end = span.end_column - 1 if span.end_line == span.line else len(line)
     text = line[span.column - 1 : end].strip()
+    if (span.line, span.column) == (span.end_line, span.end_column) and isinstance(value, Scalar):
+        text = value.text
     if secret and not text.startswith("${"):
         return SettingSource(SECRET, span, via=origin.via)
     text = masked(text)
