@@ -21,6 +21,7 @@ class Buildable:
         plan: its plan. The topic of a port that is not connected is "".
         place: the place of its name in the blueprint.
         slow_topics: the channel of each of its topics on a channel without real-time support, by topic id.
+        channels: the channel of each of its topics, by topic id.
         spark_places: the places of its Spark settings, by full name.
         state: whether to determine the state columns of its queries, for which Spark runs a batch without rows.
     """
@@ -28,6 +29,7 @@ class Buildable:
     plan: StreamletPlan
     place: Span
     slow_topics: Mapping[str, str] = field(default_factory=dict)
+    channels: Mapping[str, str] = field(default_factory=dict)
     spark_places: Mapping[str, Span] = field(default_factory=dict)
     state: bool = False
 

@@ -69,6 +69,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "topic-unused": Code(_WARNING, "a topic has neither producers nor consumers"),
         "topic-twice": Code(_ERROR, "a file defines the producers or the consumers of a topic twice"),
         "topic-settings-contradict": Code(_ERROR, "settings of a topic contradict each other"),
+        "query-channels": Code(_ERROR, "a query would write to several channels"),
         "unknown-channel": Code(_ERROR, "a topic names a channel that does not exist"),
         "cycle": Code(_ERROR, "streamlets form a cycle"),
         "cycle-not-there": Code(_WARNING, "`allow-cycles` names a streamlet that is not in a cycle"),

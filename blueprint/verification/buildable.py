@@ -32,6 +32,11 @@ def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
                 streamlet_plan(draft, ref, topics, None, directory),
                 entry.key,
                 _slow_topics(draft, ref),
+                {
+                    binding.topic: draft.topics[binding.topic].channel
+                    for binding in draft.wiring.bindings
+                    if binding.key.streamlet == ref
+                },
                 spark_places(draft.settings, ref),
                 state,
             )

@@ -236,11 +236,12 @@ def _dead_letters(
 ) -> dict[str, TopicSettings]:
     """Return the settings of the dead-letter topics that the blueprint does not connect, by streamlet.
 
-    Such a topic is on the channel of the streamlet's outlets: a query writes to one channel.
+    Such a topic is on the channel of the outlets that have dead letters: a query writes to one channel.
     """
     written: dict[str, set[str]] = defaultdict(set)
     for binding in wiring.bindings:
-        if binding.key.role == "producer" and binding.topic in topics:
+        port = wiring.ports.get(binding.key)
+        if port is not None and port.on_invalid == "dead-letters" and binding.topic in topics:
             written[binding.key.streamlet].add(topics[binding.topic].channel)
     connected = {binding.key for binding in wiring.bindings}
     refs = [key.streamlet for key in wiring.ports if key.port == DEAD_LETTERS and key.role == "producer"]

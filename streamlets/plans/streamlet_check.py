@@ -93,6 +93,7 @@ class StreamletCheck:
         yield from self._mismatches()
         yield from self._started_queries(observations, built)
         queries = self._queries(built, observations)
+        yield from self._mixed_channels(built)
         of_queries = [item for query in queries for item in query_findings(query, self._streamlet, self._places)]
         ours = {
             write.query for write in built if isinstance(write, StreamingWrite)
@@ -180,6 +181,20 @@ class StreamletCheck:
                 help=('return `self.query("name", df.writeStream...)`, without `.start()`: the runner starts it',),
                 severity=Severity.NOTE if has_checkpoint else None,
             )
+
+    def _mixed_channels(self, built: Queries) -> Iterator[Diagnostic]:
+        """Yield the findings for queries that write to topics on several channels."""
+        known = self._streamlet.channels
+        for write in (query for query in built if isinstance(query, StreamingWrite)):
+            topics = {plan.topic: known.get(plan.topic) for plan in self._plan.outlets if plan.name in write.outlets}
+            if len({channel for channel in topics.values() if channel}) > 1:
+                yield finding(
+                    "query-channels",
+                    f"the query `{write.query}` writes to topics on several channels",
+                    span_of(self._places.own(write.place)),
+                    causes=[f"the channel of `{topic}` is `{channel}`" for topic, channel in topics.items() if channel],
+                    help=("write each outlet in a query of its own with `write_stream`, or set one channel for all",),
+                )
 
     def _jobs(self, observations: Observations) -> Iterator[Diagnostic]:
         for name, place in dict.fromkeys(observations.actions):

@@ -52,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     topics.settings_of_unmanaged_topics,
     topics.misspelt_topic_settings,
     topics.two_clusters,
+    topics.dead_letters_on_another_channel,
     topics.problems_of_channels,
     topics.requirements_of_channels,
     cycles.cycles,

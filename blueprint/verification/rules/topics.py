@@ -162,6 +162,27 @@ def two_clusters(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
+def dead_letters_on_another_channel(draft: Draft) -> Iterator[Diagnostic]:
+    """The dead letters of an outlet are on the channel of its topic, because one query writes both."""
+    topic_of = {binding.key: draft.topics[binding.topic] for binding in draft.wiring.bindings}
+    connected = {key.streamlet: topic for key, topic in topic_of.items() if key.port == DEAD_LETTERS}
+    letters_of = {**draft.dead_letters, **connected}
+    for key, topic in topic_of.items():
+        port, letters = draft.wiring.ports.get(key), letters_of.get(key.streamlet)
+        if port is None or letters is None or port.on_invalid != "dead-letters" or letters.channel == topic.channel:
+            continue
+        if letters.channel in draft.channels and topic.channel in draft.channels:
+            yield finding(
+                "query-channels",
+                f"the topic `{topic.id}` is on the channel `{topic.channel}`, but the dead letters of `{key.path}` are "
+                f"on `{letters.channel}`",
+                draft.topic_key(topic.id, "channel"),
+                also=(Label(port.declared, "this outlet has dead letters"),),
+                causes=("a query writes records and their dead letters to one channel",),
+                help=(f"set one channel for `{topic.id}` and `{letters.id}`, or move the outlet to another streamlet",),
+            )
+
+
 def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     """The settings of a topic are those that its channel can work with; a place that topics share is reported once."""
     if any(setting_findings(draft.settings, draft.known)):

@@ -14,7 +14,7 @@ DAMAGED = "_damaged"
 
 
 class DamagedCheckpointError(StreamletError):
-    """A checkpoint's files are damaged such that it is unknown what its query has read."""
+    """Files of a checkpoint are damaged or missing, such that it is unknown what its query has read."""
 
 
 def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Iterator[str]:
@@ -57,6 +57,30 @@ def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Itera
         raise _unrepairable(checkpoint, "the records that the query has read are unknown")
 
 
+def require_complete(directory: Path, written: Callable[[Checkpoint, int], bool]) -> None:
+    """Refuse a checkpoint without the last batches of its query, such as one from an old backup.
+
+    Spark plans a batch in the checkpoint before it executes it. So if the next batch is written already, its plan was
+    lost. Spark would plan other records under its number, and topics would drop these records as known ones.
+
+    Arguments:
+        directory: the directory of the checkpoint, without damage.
+        written: returns whether a batch of the query, or a later one, is known to be written.
+
+    Raises:
+        DamagedCheckpointError: batches that were written are missing.
+    """
+    checkpoint = read_checkpoint(directory)
+    last = checkpoint.latest
+    following = last.number + 1 if last is not None else 0
+    if checkpoint.id and written(checkpoint, following):
+        end = f"ends with batch {last.number}" if last is not None else "has no batch"
+        raise DamagedCheckpointError(
+            f"the checkpoint of {checkpoint.name} {end}, but batch {following} was written: its plan was lost, and "
+            f"other records under its number would be dropped. {_remedy(checkpoint)}"
+        )
+
+
 def _remove_temporary_files(directory: Path) -> None:
     """Delete what Spark was writing when it was killed, under names such as `.0.<uuid>.tmp`.
 
@@ -95,6 +119,12 @@ def _move_away(directory: Path, log: str, number: int) -> None:
 
 def _unrepairable(checkpoint: Checkpoint, why: str) -> DamagedCheckpointError:
     return DamagedCheckpointError(
-        f"the checkpoint of {checkpoint.name} is damaged ({'; '.join(checkpoint.damage)}): {why}. Restore "
-        f"{checkpoint.directory} from a backup, or reset the checkpoint with `flow checkpoints reset {checkpoint.name}`"
+        f"the checkpoint of {checkpoint.name} is damaged ({'; '.join(checkpoint.damage)}): {why}. {_remedy(checkpoint)}"
+    )
+
+
+def _remedy(checkpoint: Checkpoint) -> str:
+    return (
+        f"Restore {checkpoint.directory} from a backup, or reset the checkpoint with "
+        f"`flow checkpoints reset {checkpoint.name}`"
     )

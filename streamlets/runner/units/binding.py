@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,8 +60,8 @@ class TopicBinding:
         """Return an unstarted writer that writes rows to each outlet (by name).
 
         Raises:
-            StreamletError: no topic is joined to an outlet, the outlets' topics are on several channels, or the columns
-                of a single outlet's rows do not conform to its schema.
+            StreamletError: no topic is joined to an outlet, the outlets' topics or their dead letters are on several
+                channels, or the columns of a single outlet's rows do not conform to its schema.
         """
         joined = tuple(self._branch(outlet, part) for outlet, part in branches.items())
         for branch in joined:
@@ -70,16 +70,16 @@ class TopicBinding:
         channels = sorted({branch.topic.plan.channel for branch in joined})
         if len(channels) > 1:
             raise StreamletError(
-                f"the query `{query}` writes topics on several channels ({', '.join(channels)}): "
-                "write each in a query of its own with `write_stream`"
+                f"the query `{query}` writes to topics on several channels ({', '.join(channels)}): "
+                "write each outlet in a query of its own with `write_stream`"
             )
-        dead_letters = self.plan.dead_letters
+        dead_letters = self._dead_letters(joined)
         return (
             self.channels[channels[0]]
             .writer(
                 rows,
                 joined,
-                self.topics[dead_letters] if dead_letters is not None else None,
+                dead_letters,
                 query=query,
                 streamlet=self.plan.ref,
                 version=self.version,
@@ -91,6 +91,20 @@ class TopicBinding:
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""
         return str(self.checkpoints / self.plan.ref / name)
+
+    def _dead_letters(self, branches: Iterable[Branch]) -> TopicResource | None:
+        """Return the topic of the dead letters of a query's outlets; None if they have none."""
+        sending = [branch for branch in branches if branch.outlet.on_invalid == "dead-letters"]
+        if not sending or self.plan.dead_letters is None:
+            return None
+        topic, target = self.topics[self.plan.dead_letters], sending[0].topic
+        if topic.plan.channel != target.plan.channel:
+            raise StreamletError(
+                f"the dead letters of `{self.plan.ref}.{sending[0].outlet.name}` are on the channel "
+                f"`{topic.plan.channel}`, but its topic `{target.plan.id}` is on `{target.plan.channel}`: "
+                "a query writes both to one channel"
+            )
+        return topic
 
     def _branch(self, outlet: str, rows: Callable[[DataFrame], DataFrame]) -> Branch:
         for plan in self.plan.outlets:

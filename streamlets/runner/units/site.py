@@ -14,9 +14,10 @@ from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
+from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
-from streamlets.runner.checkpoints.repair import repair
+from streamlets.runner.checkpoints.repair import repair, require_complete
 from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.host import SparkHost
 from streamlets.runner.units.record_counts import backlog, rows_read
@@ -115,7 +116,7 @@ class Site:
         """Start one query under its name, on its checkpoint, with its trigger.
 
         Raises:
-            DamagedCheckpointError: its checkpoint cannot be repaired.
+            DamagedCheckpointError: its checkpoint cannot be repaired, or has lost batches.
             CheckpointMisfitError: it is incompatible with its checkpoint.
         """
         assert self._context is not None, "a query is built before it is started"
@@ -164,6 +165,7 @@ class Site:
         directory = self._checkpoints / self.plan.ref / write.query
         for what in repair(directory, may_have_written(write, self.plan.ref, self._channels.values())):
             self._report_repair(write.query, what)
+        require_complete(directory, drops_known_batches(write, self.plan.ref, self._channels.values()))
         checkpoint = read_checkpoint(directory)
         plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer has no public access to it
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
@@ -217,6 +219,20 @@ def may_have_written(
         return write.record is None or write.record.may_have_written(checkpoint.id, batch)
 
     return may_be_written
+
+
+def drops_known_batches(
+    write: StreamingWrite, streamlet: str, channels: Iterable[Channel]
+) -> Callable[[Checkpoint, int], bool]:
+    """Return a function that returns whether a batch would be dropped because it, or a later one, is written.
+
+    Exactly-once channels know, and so do sinks with a record; other sinks drop nothing.
+    """
+    if not write.outlets and write.record is None:
+        return lambda checkpoint, batch: False
+    return may_have_written(
+        write, streamlet, [channel for channel in channels if CHANNEL_TYPES[channel.name].traits.exactly_once]
+    )
 
 
 @contextmanager

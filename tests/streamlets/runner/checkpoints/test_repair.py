@@ -10,7 +10,7 @@ from blueprint.avro.model import Contract
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
-from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair
+from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair, require_complete
 from streamlets.spark.fatal import fatal
 from tests.streamlets.channels.topics import READING, append, batch, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import written
@@ -118,6 +118,27 @@ def test_state_whose_logs_are_missing_stays(tmp_path: Path) -> None:
     for answer in (always, never):
         assert list(repair(directory, answer)) == []
         assert (directory / "state" / "0").is_dir()
+
+
+@pytest.mark.parametrize(("last", "lost"), [(2, 3), (None, 0)])
+def test_a_checkpoint_without_batches_that_were_written_is_refused(tmp_path: Path, last: int | None, lost: int) -> None:
+    """As after a restore of an old backup: the topics would drop the next batches as known ones. A checkpoint is
+    complete if its last batch is the last one that was written."""
+    if last is None:
+        folder = tmp_path / "s" / "q"
+        folder.mkdir(parents=True)
+        (folder / "metadata").write_text('{"id": "x"}')
+    else:
+        folder = written(tmp_path, "s.q", BATCHES, last)
+        (folder / "offsets" / "3").unlink()
+    with pytest.raises(DamagedCheckpointError, match=f"batch {lost} was written: its plan was lost.*reset s.q"):
+        require_complete(folder, lambda checkpoint, batch: batch <= lost)
+    require_complete(folder, lambda checkpoint, batch: batch < lost)
+
+
+def test_a_new_checkpoint_is_complete(tmp_path: Path) -> None:
+    """A query without a checkpoint has no id yet, under which something could be written."""
+    require_complete(tmp_path / "s" / "q", always)
 
 
 def test_the_channel_knows_what_was_written(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from streamlets import AvroInlet, AvroOutlet, Queries, Sink, SparkStreamlet, SparkStreamletLogic
 from streamlets.api.context import StreamingWrite
 from streamlets.channels.delta.channel import DeltaChannel
-from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair
-from streamlets.runner.units.site import may_have_written
+from streamlets.runner.checkpoints.repair import DamagedCheckpointError, repair, require_complete
+from streamlets.runner.units.site import drops_known_batches, may_have_written
 from streamlets.testkit import StepFailedError, StreamletUnderTest, Testkit
 
 pytestmark = pytest.mark.spark
@@ -122,8 +122,39 @@ def test_a_power_cut_in_the_first_batch(kit: Testkit) -> None:
     assert app.step().rows_in == 1
 
 
+@pytest.mark.parametrize("lost", [("offsets/1", "commits/1"), ("offsets/1", "commits/1", "offsets/0", "commits/0")])
+def test_a_checkpoint_that_lost_batches_loses_no_records(kit: Testkit, lost: tuple[str, ...]) -> None:
+    """A restored checkpoint lacks the last batch, or all batches: records that arrive now would be dropped by the topic
+    under the number of the lost batch. So the query is refused; a query whose sink drops nothing starts."""
+    for streamlet, refused in ((Copy, True), (Own, False)):
+        app = kit.streamlet(streamlet, ref=streamlet.__name__.lower())
+        for name in ("a", "b"):
+            app.inlet("in").put([{"src": name}])
+            app.step()
+        home = kit.directory / app.plan.ref
+        folder = home / "checkpoints" / app.plan.ref / "sink"
+        written = drops_known_batches(_write(app), app.plan.ref, [DeltaChannel(home / "topics")])
+        require_complete(folder, written)
+        for file in lost:
+            (folder / file).unlink()
+            (folder / file).with_name(f".{Path(file).name}.crc").unlink()
+        if not refused:
+            require_complete(folder, written)
+            continue
+        with pytest.raises(DamagedCheckpointError, match=rf"batch {2 - len(lost) // 2} was written: its plan was lost"):
+            require_complete(folder, written)
+        app.inlet("in").put([{"src": "c"}])
+        app.step()
+        rows = app.outlet("sink").all()
+        assert [row["src"] for row in rows] == ["a", "b"], "this test is about a loss that happens without the refusal"
+
+
 def _asked(app: StreamletUnderTest, home: Path) -> Any:
+    return may_have_written(_write(app), app.plan.ref, [DeltaChannel(home / "topics")])
+
+
+def _write(app: StreamletUnderTest) -> StreamingWrite:
     streamlet = {"own": Own, "copy": Copy}.get(app.plan.ref, Sink)()
     (write,) = streamlet.create_logic(app.context).build()
     assert isinstance(write, StreamingWrite)
-    return may_have_written(write, app.plan.ref, [DeltaChannel(home / "topics")])
+    return write

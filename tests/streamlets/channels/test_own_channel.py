@@ -1,0 +1,118 @@
+"""A channel of another package, `tests/toy_channel`, which is found by its entry point: the commands work on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streamlets.channels.registry import CHANNEL_TYPES
+from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
+
+TOY = Path(__file__).resolve().parents[2] / "toy_channel"
+REPOSITORY = TOY.parents[1]
+MODULE = """
+from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
+
+CAR = {"type": "record", "name": "Car", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "colour", "type": {"type": "enum", "name": "Colour", "symbols": SYMBOLS}},
+]}
+
+
+class Source(SparkStreamlet):
+    cars = AvroOutlet(schema=CAR, on_invalid="dead-letters")
+
+    class Logic(SparkStreamletLogic):
+        def build_streaming_queries(self):
+            options = {"path": self.context.path("in")}
+            rows = self.source("files", format="csv", schema="id long, colour string", options=options)
+            return self.write_stream(rows, self.streamlet.cars)
+
+
+class Copy(SparkStreamlet):
+    cars = AvroInlet(schema=CAR)
+    ids = AvroOutlet(schema="id long")
+
+    class Logic(SparkStreamletLogic):
+        def build_streaming_queries(self):
+            return self.write_stream(self.read_stream(self.streamlet.cars).select("id"), self.streamlet.ids)
+"""
+BLUEPRINT = """
+blueprint {
+  streamlets { source = cars.Source, copy = cars.Copy }
+  topics {
+    cars { producers = [source.cars], consumers = [copy.cars], channel = toy }
+    ids { producers = [copy.ids], channel = toy }
+  }
+}
+flow.application = cars
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an application on the channel, and put the package on the path, also of other processes."""
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(TOY), str(REPOSITORY))))
+    write_module(tmp_path, "RED", "BLUE")
+    (tmp_path / "blueprint.conf").write_text(BLUEPRINT)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "first.csv").write_text("1,RED\n2,GREEN\n3,BLUE\n")
+    return tmp_path
+
+
+def write_module(folder: Path, *colours: str) -> None:
+    """Write the module of the application, whose records have one of these colours."""
+    (folder / "cars.py").write_text(MODULE.replace("SYMBOLS", json.dumps(colours)))
+
+
+def command(folder: Path, *arguments: str) -> str:
+    """Return the output of a command that another process runs."""
+    line = [str(Path(sys.executable).parent / "flow"), *arguments]
+    ended = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=900)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def tail(flow: Flow, topic: str) -> list[int]:  # noqa: F811 - a fixture
+    """Return the ids of the records of a topic, sorted."""
+    return sorted(json.loads(line)["id"] for line in flow("tail", topic, "--format", "jsonl").out.splitlines())
+
+
+def test_verify_and_describe_know_the_channel(flow: Flow, folder: Path) -> None:  # noqa: F811
+    """It is found by its entry point; the dead letters are on the channel of their outlet."""
+    assert {"delta", "toy"} <= {*CHANNEL_TYPES}
+    assert flow("verify", str(folder)).code == 0
+    described = json.loads(flow("describe", str(folder)).out)
+    assert described["topics"]["cars"]["channel"] == "toy"
+    assert described["topics"]["dead-letters.source"]["channel"] == "toy"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_commands_work_on_the_channel(
+    flow: Flow, folder: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    """A run writes and reads its topics, and a second one continues; other processes list, show and replay them."""
+    monkeypatch.chdir(folder)
+    command(folder, "run", "--available-now")
+    assert tail(flow, "ids") == [1, 3]
+    listed = {line.split()[0]: line for line in flow("topics").out.splitlines() if line.strip()}
+    assert {"cars", "ids", "dead-letters.source"} <= {*listed}
+    assert not list((folder / ".flow" / "cars" / "topics").glob("*/_delta_log")), "no topic is on another channel"
+    letters = json.loads(flow("dead-letters", "list", "--format", "json").out)["cars"]
+    assert [(letter["streamlet"], letter["waiting"]) for letter in letters] == [("source", 1)]
+    assert "GREEN" in flow("dead-letters", "show", "source").out
+    write_module(folder, "RED", "BLUE", "GREEN")
+    sys.modules.pop("cars", None)
+    assert flow("dead-letters", "replay", "source").code == 0
+    (folder / "in" / "second.csv").write_text("4,GREEN\n")
+    command(folder, "run", "--available-now")
+    assert tail(flow, "ids") == [1, 2, 3, 4]
+    letters = json.loads(flow("dead-letters", "list", "--format", "json").out)["cars"]
+    assert [(letter["waiting"], letter["replayed"]) for letter in letters] == [(0, 1)]
