@@ -406,7 +406,7 @@ class SinkTraits:
 
 
 class Catalog(Protocol):
-    """Describes streamlets, channels and sinks."""
+    """Describes streamlets and channels."""
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """Describe a streamlet as configured. Mistakes of the user never raise."""
@@ -423,6 +423,3 @@ class Catalog(Protocol):
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """Return the traits of all channels by name."""
-
-    def sinks(self) -> Mapping[str, SinkTraits]:
-        """Return the traits of all sinks by name."""

@@ -1,4 +1,4 @@
-"""`ProjectCatalog`: descriptors of streamlets, channels and sinks, for everything in `blueprint`."""
+"""`ProjectCatalog`: descriptors of streamlets and channels, for everything in `blueprint`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from blueprint.catalog import (
     ParameterProblem,
     PortDescriptor,
     PortSetting,
-    SinkTraits,
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
@@ -35,7 +34,6 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.registry import CHANNEL_TYPES
-from streamlets.egress.registry import SINKS
 from streamlets.plugins import Traits
 from streamlets.project.loading import class_span, load_streamlet, raised_failure
 from streamlets.project.modules import Project, project_at
@@ -44,7 +42,7 @@ from streamlets.project.scanning import streamlet_classes, unused_classes
 
 
 class ProjectCatalog:
-    """The `Catalog` of a project's streamlets, and of the available channels and sinks.
+    """The `Catalog` of a project's streamlets, and of the available channels.
 
     A class is described once, even if several streamlets are instances of it.
 
@@ -96,10 +94,6 @@ class ProjectCatalog:
     def channels(self) -> Mapping[str, ChannelTraits]:
         """Return the available channels by name."""
         return Traits(CHANNEL_TYPES)
-
-    def sinks(self) -> Mapping[str, SinkTraits]:
-        """Return the available sinks by name."""
-        return Traits(SINKS)
 
     def _project(self, directory: str) -> Project:
         """Return the project in a directory; it is looked up in the file system once."""

@@ -12,7 +12,6 @@ from blueprint.catalog import (
     LoadFailureKind,
     ParameterDescriptor,
     PortDescriptor,
-    SinkTraits,
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
@@ -87,7 +86,3 @@ class PaperCatalog:
         """One that cannot run in real time, and one that can."""
         kafka = ChannelTraits("kafka", real_time=True, settings=KAFKA_SETTINGS)
         return {"delta": DeltaChannelType.traits, "kafka": kafka}
-
-    def sinks(self) -> Mapping[str, SinkTraits]:
-        """None."""
-        return {}

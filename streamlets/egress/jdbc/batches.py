@@ -159,30 +159,34 @@ class JdbcBatches:
     def _change(self, cursor: Any, records: ds.Dataset) -> None:
         """Change the table in the running transaction."""
         table, columns = quoted(self._table), [name for name in records.schema.names if name != DELETED]
-        names = listed(columns)
-        definition = self._definition(records.schema, columns)
         keys = f", PRIMARY KEY ({listed(self._keys)})" if self._keys else ""
-        cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({definition}{keys})")
-        cursor.execute(f"CREATE TEMPORARY TABLE {_STAGED} ({self._definition(records.schema, records.schema.names)})")
-        self.database.load(cursor, _STAGED, records)
+        cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({self._definition(records.schema, columns)}{keys})")
+        if self._keys:
+            self._merge(cursor, table, columns, records)
+            return
         if self.query.output_mode == "complete":
             cursor.execute(f"DELETE FROM {table}")
-        deletes = "delete-when" in self.query.options
-        if deletes:
+        self.database.load(cursor, f"{table} ({listed(columns)})", records)
+
+    def _merge(self, cursor: Any, table: str, columns: list[str], records: ds.Dataset) -> None:
+        """Replace and delete the rows that have the keys of records, and insert the others."""
+        names, staged_columns = listed(columns), records.schema.names
+        cursor.execute(f"CREATE TEMPORARY TABLE {_STAGED} ({self._definition(records.schema, staged_columns)})")
+        self.database.load(cursor, f"{_STAGED} ({listed(staged_columns)})", records)
+        kept = "1 = 1"  # SQLite needs a condition before ON CONFLICT
+        if "delete-when" in self.query.options:
+            kept = f"NOT {DELETED}"
             same = " AND ".join(f"new.{key} = old.{key}" for key in map(quoted_column, self._keys))
             newer = f" AND ({self._newer('new', 'old')})" if self._sequence else ""
             cursor.execute(
                 f"DELETE FROM {table} AS old WHERE EXISTS "
                 f"(SELECT 1 FROM {_STAGED} AS new WHERE new.{DELETED} AND {same}{newer})"
             )
-        kept = f"NOT {DELETED}" if deletes else "1 = 1"  # SQLite needs a condition before ON CONFLICT
         insert = f"INSERT INTO {table} AS old ({names}) SELECT {names} FROM {_STAGED} WHERE {kept}"
         cursor.execute(insert + self._on_conflict(columns))
         cursor.execute(f"DROP TABLE {_STAGED}")
 
     def _on_conflict(self, columns: list[str]) -> str:
-        if not self._keys:
-            return ""
         values = [quoted_column(name) for name in columns if name not in self._keys]
         if not values:
             return f" ON CONFLICT ({listed(self._keys)}) DO NOTHING"

@@ -70,11 +70,11 @@ class Database(ABC):
 
     @abstractmethod
     def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
-        """Load records into a table with the same columns, in bulk.
+        """Load records into a table in bulk.
 
         Arguments:
             cursor: a cursor of the transaction.
-            table: the name of the table.
+            table: the table and the names of its columns, in the order of the records, as SQL.
             records: the records.
         """
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from streamlets import Sink
 from streamlets.egress import SINKS
-from streamlets.testkit import Testkit
+from streamlets.testkit import Testkit, TestkitError
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
 from tests.streamlets.egress.applications import numbers_application
 
@@ -130,3 +130,41 @@ def test_run_writes_to_the_sink(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     (file,) = (directory / "out").glob("part-*-000000.json")
     assert sorted(json.loads(line)["id"] for line in file.read_text().splitlines()) == [1, 2, 3]
+
+
+NATIVE = """
+from streamlets.egress import SinkOption, SinkTraits, SinkType, SinkWriter
+
+class NativeSink(SinkType):
+    traits = SinkTraits(
+        name="native", description="Spark's sink of files.", guarantee="exactly-once",
+        options=(SinkOption(name="directory", description="the directory", required=True),),
+    )
+
+    def open(self, rows, query):
+        return SinkWriter(rows.writeStream.format("json").option("path", query.options["directory"]))
+"""
+
+
+@pytest.mark.spark
+def test_a_sink_may_be_a_format_of_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a sink keeps its own log, and has no record of batches. In tests, Parquet files take its place."""
+    metadata = tmp_path / "native_sink-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: native-sink\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[streamlets.sinks]\nnative = native_sink:NativeSink\n")
+    (tmp_path / "native_sink.py").write_text(NATIVE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    real = tmp_path / "real"
+    parameters = {"to": "native", "options": {"directory": str(real)}}
+    for permitted in (False, True):
+        kit = Testkit(spark, tmp_path / f"kit-{permitted}")
+        sink = kit.streamlet(Sink, ref="a", parameters=parameters, schemas={"in": "id long"}, real=permitted)
+        sink.inlet("in").put([{"id": 1}, {"id": 2}])
+        sink.step()
+        assert real.exists() == permitted
+        if not permitted:
+            assert sorted(row["id"] for row in sink.sink().take()) == [1, 2]
+    assert sorted(row["id"] for row in spark.read.json(str(real)).collect()) == [1, 2]
+    with pytest.raises(TestkitError, match="cannot be read, because the sink `native` does not write files that"):
+        sink.sink()

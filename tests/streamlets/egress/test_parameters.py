@@ -65,7 +65,7 @@ def test_written_directories_are_those_of_paths(to: str) -> None:
     ],
 )
 def test_a_query_is_checked_before_it_is_built(to: str, options: dict[str, object], mode: Any, problem: str) -> None:
-    """Whoever requests a query, an output mode that a sink cannot write is never started."""
+    """A query in an output mode that the sink cannot write is not built, also without the streamlet `Sink`."""
     rows: Any = None  # the columns are not read
     sink = SINKS[to]
     query = SinkQuery(name="s", streamlet="s", query="q", options=sink_options(sink.traits, options), output_mode=mode)
