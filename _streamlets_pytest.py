@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixtures `spark` and `kit`.
+"""The pytest plugin: the fixtures `spark` and `kit`, and test cases as data in files `test_*.streamlet.yaml`.
 
 pytest imports it in every test run of an environment with Streamlets, so it is a module of its own, which imports
 nothing of the framework until a test uses a fixture.
@@ -6,16 +6,72 @@ nothing of the framework until a test uses a fixture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+_UPDATE = "--flow-update"
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from streamlets.testkit import Testkit
+    from streamlets.testkit.cases import Case
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that records expectations."""
+    help = "record the records that streamlets write as the expectations of cases in test_*.streamlet.yaml"
+    parser.getgroup("streamlets").addoption(_UPDATE, action="store_true", help=help)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to record in several processes, which would write the same file."""
+    if config.getoption(_UPDATE) and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError(f"{_UPDATE} needs a single process: pass -n0")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a file of cases."""
+    if file_path.name.startswith("test_") and file_path.name.endswith((".streamlet.yaml", ".streamlet.yml")):
+        return CaseFile.from_parent(parent, path=file_path)
+    return None
+
+
+class CaseFile(pytest.File):
+    """A file of cases."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield a test for each case.
+
+        Raises:
+            CollectError: the file is invalid.
+        """
+        from streamlets.testkit import TestkitError
+        from streamlets.testkit.cases import read_cases
+
+        try:
+            cases = read_cases(self.path)
+        except TestkitError as error:
+            raise self.CollectError(str(error)) from None
+        for case in cases:
+            yield pytest.Function.from_parent(self, name=case.name, callobj=_test(case))
+
+
+def _test(case: Case) -> Callable[[Testkit, pytest.FixtureRequest], None]:
+    def run(kit: Testkit, request: pytest.FixtureRequest) -> None:
+        from streamlets.testkit import RecordError, TestkitError
+
+        try:
+            differences = case.run(kit, update=bool(request.config.getoption(_UPDATE)))
+        except (RecordError, TestkitError) as error:
+            differences = str(error)
+        if differences:
+            pytest.fail(differences, pytrace=False)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ def _codes(context: click.Context, parameter: click.Parameter, typed: str) -> li
 
 
 def _paths_and_settings(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Return the settings that begin with what is typed, as `key=`; let the shell complete paths if it is no key."""
+    """Return the settings that begin with what is typed, as `key=`; let the shell complete paths if there is none."""
     keys = list(_setting_keys(context, parameter, typed)) if typed else []
     return [CompletionItem(f"{item.value}=", help=item.help) for item in keys] or [CompletionItem(typed, type="file")]
 
