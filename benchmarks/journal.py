@@ -3,7 +3,8 @@
     python -m benchmarks.journal [--seconds 10] [--rounds 3]
 
 Records of four columns, in batches of 1,000 and one by one. Both ways take turns, each on a topic of its own with the
-maintenance that a run does. The last column is what the same number of bytes costs in synced files without a topic.
+maintenance that a run does, in the working directory, because `/tmp` may be in memory. The last column is what the same
+bytes cost in synced files without a topic.
 """
 
 from __future__ import annotations
