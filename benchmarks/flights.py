@@ -204,7 +204,7 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
     assert plan is not None
     launch.start, start_ = lambda *_: _Lent(spark.session, spark.process), launch.start
     try:
-        options = runner.RunOptions(StateDirectory(root / "state", plan.name), bounded=True)
+        options = runner.RunOptions(state=StateDirectory(root / "state", plan.name), bounded=True)
         code, _ = runner.run(plan, options, [View()])
     finally:
         launch.start = start_

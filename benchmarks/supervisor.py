@@ -56,6 +56,7 @@ class Unit:
     world: World
     bounded: bool = False
     run: int = 0
+    host: str = "spark"
 
     def start(self, run: int) -> None:
         """Start the unit."""
@@ -142,7 +143,7 @@ def storm(units: int, factor: float, seed: int) -> Result:
 
     until(100.0)
     world.broken = True
-    decide(lambda: supervisor.handle(Lost(FAILURE, frozenset(unit.streamlet for unit in supervisor.units))))
+    decide(lambda: supervisor.handle(Lost(FAILURE, "spark")))
     until(100.0 + OUTAGE)
     world.broken, recovered = False, world.now
     until(recovered + 200.0)

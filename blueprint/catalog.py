@@ -136,7 +136,7 @@ class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
     `parameter_problems` are the problems that the streamlet reports about the values of the request. `directories` are
-    those that it writes with these values, if there are no problems.
+    those that it writes with these values, if there are no problems. `kind` is the name of what runs it.
     """
 
     class_name: str
@@ -150,6 +150,7 @@ class StreamletDescriptor:
     problems: tuple[Diagnostic, ...] = ()
     parameter_problems: tuple[ParameterProblem, ...] = ()
     directories: tuple[WrittenDirectory, ...] = ()
+    kind: str = "spark"
 
 
 class LoadFailureKind(enum.StrEnum):

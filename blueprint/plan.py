@@ -132,6 +132,7 @@ class StreamletPlan:
         directory: the directory of the blueprint, from which relative paths in the settings start.
         source_evolution: whether sources are named in the checkpoint (the default), so that inlets may change.
         stuck_after: the time after which a running batch is reported as stuck.
+        kind: the name of what runs it: `spark`, or another one of the class.
     """
 
     ref: str
@@ -151,6 +152,7 @@ class StreamletPlan:
     directory: str = "."
     retry_set: frozenset[str] = frozenset()
     stuck_after: Duration = STUCK_AFTER
+    kind: str = "spark"
 
 
 Isolation = Literal["none", "process"]

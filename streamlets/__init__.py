@@ -22,7 +22,7 @@ from streamlets.api.parameters import (
 )
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
-from streamlets.api.streamlet import SparkStreamlet
+from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.egress import Sink, SinkError
 from streamlets.sql import Sql
 
@@ -50,6 +50,7 @@ __all__ = [
     "SparkStreamletLogic",
     "Sql",
     "StreamingWrite",
+    "Streamlet",
     "StreamletError",
     "StreamletExecution",
     "StreamletShape",

@@ -96,6 +96,7 @@ def streamlet_plan(
         source_evolution=own.source_evolution,
         stuck_after=own.stuck_after,
         directory=str(directory),
+        kind=descriptor.kind,
     )
 
 

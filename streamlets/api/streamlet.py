@@ -1,4 +1,4 @@
-"""`SparkStreamlet`: the base class of streamlets. It declares ports, parameters and volume mounts, and has a logic."""
+"""`Streamlet`: ports, parameters and volume mounts; `SparkStreamlet`: a streamlet with a logic on Spark."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
     from streamlets.api.logic import SparkStreamletLogic
 
 
-class SparkStreamlet:
-    """A stage of a streaming application: its ports, its parameters, and its logic.
+class Streamlet:
+    """A stage of a streaming application: its ports and its parameters.
 
-    Inlets, outlets, parameters and volume mounts are class attributes; the nested class `Logic` builds the queries.
-    Instances are created to describe or run the streamlet. They have no state, and the constructor has neither
-    arguments nor effects.
+    Inlets, outlets, parameters and volume mounts are class attributes. Instances are created to describe or run the
+    streamlet. They have no state, and the constructor has neither arguments nor effects.
 
     Attributes:
+        kind: the name of what runs it, see `streamlets/runner/kinds.py`. Base classes set it, such as `SparkStreamlet`.
         labels: search terms.
-        Logic: the class of its logic; alternatively, override `create_logic`.
     """
 
+    kind: ClassVar[str]
     labels: ClassVar[tuple[str, ...]] = ()
-    Logic: ClassVar[type[SparkStreamletLogic[Any]]]
 
     @property
     def description(self) -> str:
@@ -80,6 +79,17 @@ class SparkStreamlet:
             resolved against the directory of the file that sets the parameter; the logic gets it as an absolute path.
         """
         return {}
+
+
+class SparkStreamlet(Streamlet):
+    """A streamlet with a logic on Spark: the nested class `Logic` builds the queries.
+
+    Attributes:
+        Logic: the class of its logic; alternatively, override `create_logic`.
+    """
+
+    kind = "spark"
+    Logic: ClassVar[type[SparkStreamletLogic[Any]]]
 
     def create_logic(self, context: SparkStreamletContext) -> SparkStreamletLogic[Any]:
         """Create the logic; it is called for each start.

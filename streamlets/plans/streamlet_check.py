@@ -15,6 +15,7 @@ from blueprint.logic import Buildable
 from blueprint.spelling import alternatives, listing
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
+from streamlets.api.streamlet import SparkStreamlet
 from streamlets.plans import syntax
 from streamlets.plans.build_errors import build_error_finding
 from streamlets.plans.empty_ports import EmptyPorts, Mismatch
@@ -31,7 +32,6 @@ from streamlets.spark.stream_writer import facts, rows_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from streamlets.api.streamlet import SparkStreamlet
 
 Queries = tuple["StreamingWrite | UnstartedQuery", ...]
 
@@ -77,6 +77,8 @@ class StreamletCheck:
     def findings(self) -> Iterator[Diagnostic]:
         """Yield the findings of the streamlet's logic; an error hides the findings that would follow it."""
         streamlet = streamlet_of(self._plan.class_name, self._project)
+        if not isinstance(streamlet, SparkStreamlet):
+            return
         self._watch.observations = observations = Observations()
         try:
             built: Queries = streamlet.create_logic(self._context).build()  # type: ignore[assignment]
@@ -104,7 +106,7 @@ class StreamletCheck:
         if all(item.code != "real-time-plan" for item in of_queries):  # it reports Python functions, too
             yield from self._functions(observations)
         yield from self._unused_ports(streamlet, built, queries)
-        yield from self._rebuilt(built)
+        yield from self._rebuilt(streamlet, built)
 
     def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
         """Return the finding for an error.
@@ -252,11 +254,11 @@ class StreamletCheck:
                 else (f"read it with `self.read_stream(self.streamlet.{inlet.attribute})`, or remove it",),
             )
 
-    def _rebuilt(self, built: Queries) -> Iterator[Diagnostic]:
+    def _rebuilt(self, streamlet: SparkStreamlet, built: Queries) -> Iterator[Diagnostic]:
         """Yield a finding unless building the logic again, as a restart does, returns the same queries."""
         self._ports.again = True
         try:
-            again = streamlet_of(self._plan.class_name, self._project).create_logic(self._context).build()
+            again = type(streamlet)().create_logic(self._context).build()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - as above

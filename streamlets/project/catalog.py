@@ -32,7 +32,7 @@ from streamlets.api.mounts import VolumeMount
 from streamlets.api.parameters import Parameter
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
-from streamlets.api.streamlet import SparkStreamlet
+from streamlets.api.streamlet import Streamlet
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.plugins import Traits
 from streamlets.project.loading import class_span, load_streamlet, raised_failure
@@ -52,7 +52,7 @@ class ProjectCatalog:
 
     def __init__(self, *, writes: bool = True) -> None:
         self._writes = writes
-        self._described: dict[object, tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]] = {}
+        self._described: dict[object, tuple[StreamletDescriptor | LoadFailure, Streamlet | None]] = {}
         self._classes: dict[Project, tuple[str, ...]] = {}
         self._projects: dict[str, Project] = {}
 
@@ -101,7 +101,7 @@ class ProjectCatalog:
             self._projects[directory] = project_at(directory)
         return self._projects[directory]
 
-    def _describe(self, request: StreamletRequest) -> tuple[StreamletDescriptor | LoadFailure, SparkStreamlet | None]:
+    def _describe(self, request: StreamletRequest) -> tuple[StreamletDescriptor | LoadFailure, Streamlet | None]:
         project = self._project(request.directory)
         loaded = load_streamlet(request.class_name, project, lambda: self.classes(request.directory))
         if isinstance(loaded, LoadFailure):
@@ -109,9 +109,7 @@ class ProjectCatalog:
         return descriptor(loaded, request, project), loaded
 
 
-def descriptor(
-    streamlet: SparkStreamlet, request: StreamletRequest, project: Project
-) -> StreamletDescriptor | LoadFailure:
+def descriptor(streamlet: Streamlet, request: StreamletRequest, project: Project) -> StreamletDescriptor | LoadFailure:
     """Return the descriptor of an instance as configured.
 
     Arguments:
@@ -141,11 +139,12 @@ def descriptor(
         parameters=tuple(sorted(parameters, key=lambda parameter: parameter.key)),
         volume_mounts=tuple(sorted(mounts, key=lambda mount: mount.name)),
         declared=span,
+        kind=streamlet.kind,
     )
 
 
 def parameter_problems(
-    streamlet: SparkStreamlet,
+    streamlet: Streamlet,
     described: StreamletDescriptor,
     request: StreamletRequest,
     project: Project,
@@ -171,10 +170,10 @@ def parameter_problems(
 
 
 def text_findings(
-    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+    streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
 ) -> tuple[Diagnostic, ...] | LoadFailure:
     """Return the findings about texts in config parameters, if all values are valid by themselves."""
-    if type(streamlet).check_texts is SparkStreamlet.check_texts or _values(described, request) is None:
+    if type(streamlet).check_texts is Streamlet.check_texts or _values(described, request) is None:
         return ()
     try:
         return tuple(streamlet.check_texts(request.parameters))
@@ -183,10 +182,10 @@ def text_findings(
 
 
 def written_directories(
-    streamlet: SparkStreamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+    streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
 ) -> tuple[WrittenDirectory, ...] | LoadFailure:
     """Return the directories outside of topics that the streamlet writes."""
-    if type(streamlet).written_directories is SparkStreamlet.written_directories:
+    if type(streamlet).written_directories is Streamlet.written_directories:
         return ()
     values = _values(described, request)
     try:
@@ -223,7 +222,7 @@ def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[s
 
 
 def check_parameters(
-    streamlet: SparkStreamlet, values: Mapping[str, object], project: Project
+    streamlet: Streamlet, values: Mapping[str, object], project: Project
 ) -> tuple[ParameterProblem, ...] | LoadFailure:
     """Return the problems that the streamlet's `check_parameters` returns for typed values."""
     try:
@@ -246,7 +245,7 @@ def _invalid_problem(problem: object) -> str | None:
     return None
 
 
-def _shape_problem(streamlet: SparkStreamlet, shape: object) -> str | None:
+def _shape_problem(streamlet: Streamlet, shape: object) -> str | None:
     """Return how a shape differs from the ports that the class declares."""
     owner = type(streamlet).__name__
     if not isinstance(shape, StreamletShape):

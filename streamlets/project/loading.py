@@ -14,7 +14,7 @@ from blueprint.diagnostics import Frame, Span
 from blueprint.spelling import near
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.source_location import display_path, instruction_location
-from streamlets.api.streamlet import SparkStreamlet
+from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.project.modules import Project, SessionAtImportError, Shadowed
 
 MAX_FRAMES = 12
@@ -29,7 +29,7 @@ class StreamletNotLoadedError(Exception):
         self.failure = failure
 
 
-def streamlet_of(class_name: str, project: Project) -> SparkStreamlet:
+def streamlet_of(class_name: str, project: Project) -> Streamlet:
     """Return an instance of a class that was verified.
 
     Raises:
@@ -41,9 +41,7 @@ def streamlet_of(class_name: str, project: Project) -> SparkStreamlet:
     return loaded
 
 
-def load_streamlet(
-    class_name: str, project: Project, classes: Callable[[], Iterable[str]]
-) -> SparkStreamlet | LoadFailure:
+def load_streamlet(class_name: str, project: Project, classes: Callable[[], Iterable[str]]) -> Streamlet | LoadFailure:
     """Import a class and create an instance.
 
     Arguments:
@@ -197,11 +195,11 @@ def _no_class(
 
 def _instance(
     value: object, class_name: str, project: Project, classes: Callable[[], Iterable[str]]
-) -> SparkStreamlet | LoadFailure:
+) -> Streamlet | LoadFailure:
     if not isinstance(value, type):
         message = f"`{class_name}` is not a class, but {value!r:.60}"
         return LoadFailure(LoadFailureKind.NOT_A_STREAMLET, message, near=_suggestions(class_name, classes()))
-    if not issubclass(value, SparkStreamlet):
+    if not issubclass(value, Streamlet) or not hasattr(value, "kind"):
         return LoadFailure(
             LoadFailureKind.NOT_A_STREAMLET,
             f"the class `{class_name}` is not a `SparkStreamlet`",
@@ -226,11 +224,11 @@ def _own_class_span(cls: type, project: Project) -> Span | None:
     return class_span(cls) if file is not None and project.owns(file) else None
 
 
-def _abstract_reason(streamlet: type[SparkStreamlet]) -> str | None:
+def _abstract_reason(streamlet: type[Streamlet]) -> str | None:
     missing = sorted(getattr(streamlet, "__abstractmethods__", ()))
     if missing:
         return f"it does not define `{missing[0]}`"
-    if streamlet.create_logic is not SparkStreamlet.create_logic:
+    if not issubclass(streamlet, SparkStreamlet) or streamlet.create_logic is not SparkStreamlet.create_logic:
         return None
     logic = getattr(streamlet, "Logic", None)
     if logic is None:
@@ -254,4 +252,4 @@ def _file_span(file: Path | None) -> Span | None:
 
 
 def _is_streamlet_of(module: ModuleType, value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, SparkStreamlet) and value.__module__ == module.__name__
+    return isinstance(value, type) and issubclass(value, Streamlet) and value.__module__ == module.__name__

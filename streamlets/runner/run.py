@@ -17,11 +17,12 @@ from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
 from streamlets.runner.deployment import descriptor_text, store_descriptor
-from streamlets.runner.drivers.isolation import Drivers, drivers_of
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.model import RecordsMissed, RunEnded, RunStarted, SparkStarting, UnitId
 from streamlets.runner.events.publisher import EventSink, Publisher
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.hosts import Host, HostContext
+from streamlets.runner.kinds import on_spark, open_hosts, require_kinds
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observer import Observer, observing
 from streamlets.runner.orders import CheckUpgrade, Orders
@@ -48,7 +49,7 @@ _ENDING = ("stop", "stop-now", "upgrade")
 _Inbox = SimpleQueue[Fact | Request]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """The options of a run.
 
@@ -113,7 +114,9 @@ def run(
     Raises:
         StateError: the state directory is owned by another run or cannot be written.
         SessionError: Spark cannot be started.
+        PluginError: no installed package registers the kind of a streamlet.
     """
+    require_kinds(plan)
     inbox: _Inbox = SimpleQueue()
     supervising = threading.Event()
 
@@ -143,13 +146,14 @@ def run(
         code, reason = FAILED, "the run could not be started"
         try:
             topics = _topics(plan, options.state, log)
-            events.publish(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in plan.streamlets)))
+            if spark := on_spark(plan).streamlets:
+                events.publish(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in spark)))
             with repeating(lambda _: status.write(time.time()), name="status", interval=_LOOK_EVERY):
-                drivers = drivers_of(
-                    plan, options.state, options.isolation or plan.isolation,
-                    master=options.master, bounded=options.bounded, resting=orders.paused,
-                    report=inbox.put, log=log.failure, print_line=print_line,
+                context = HostContext(
+                    plan=plan, state=options.state, master=options.master, bounded=options.bounded,
+                    resting=orders.paused, report=inbox.put, log=log.failure, print_line=print_line,
                 )  # fmt: skip
+                hosts = open_hosts(context, options.isolation or plan.isolation)
             take_signals()  # Spark has installed its own handler
             try:
                 reason = _early_stop(inbox)
@@ -157,11 +161,13 @@ def run(
                     code = ALL_ENDED
                 else:
                     supervising.set()
-                    code, reason = _supervised(
-                        plan, options, topics, drivers, inbox, events, log, orders, status, trial
+                    supervision = _Supervision(
+                        plan=plan, options=options, topics=topics, hosts=hosts, inbox=inbox, events=events, log=log,
+                        status=status, orders=orders, trial=trial,
                     )  # fmt: skip
+                    code, reason = supervision.run()
             finally:
-                drivers.stop()
+                hosts.stop()
         except _StoppedTwiceError:
             code, reason = ALL_ENDED, "stopped while Spark was starting"
         finally:
@@ -238,88 +244,88 @@ class _StoppedTwiceError(BaseException):
     """A second signal while Spark is starting; raised in the signal handler to interrupt the main thread."""
 
 
-def _supervised(
-    plan: ApplicationPlan,
-    options: RunOptions,
-    topics: Mapping[str, TopicResource],
-    drivers: Drivers,
-    inbox: _Inbox,
-    events: Publisher,
-    log: RunLog,
-    orders: Orders,
-    status: StatusFile,
-    trial: Trial,
-) -> tuple[int, str]:
-    """Supervise the streamlets from the start of Spark to its end; return the exit code and the reason for the end."""
-    _reset(options.state, options.reset, channels_of(plan, options.state).values())
-    store_descriptor(options.state, plan)
-    supervisor = Supervisor(
-        drivers.units,
-        {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets},
-        in_order=options.bounded,
-        clock=time.time,
-        timer=time.monotonic,
-        uniform=random.random,
-        emit=events.publish,
-        drain_within=options.drain_within,
-        fail_fast=options.fail_fast,
-        paused=orders.paused,
-    )
-    with maintaining(
-        topics.values(),
-        lambda topic: readers_below(topic, options.state.checkpoints, plan.inlets_of(topic.plan.id)),
-        lambda missed: inbox.put(Seen(RecordsMissed(**asdict(missed)))),
-        lambda topic, error: log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
-    ):
-        observer = Observer(plan, options.state, lambda: events.status, inbox.put, time.time)
-        with observing(observer, lambda error: log.failure(UnitId(plan.name, "observer"), text_of(error))):
-            clock_check = ClockCheck(time.time, time.monotonic)
-            reason = _watch(supervisor, inbox, orders, events, status, clock_check, trial, options.drain_within)
-    if options.bounded:
-        last = {id: events.status.units[id] for id in supervisor.units}
-        rows = {id: unit.pending_rows if unit.batch is not None else None for id, unit in last.items()}
-        for event in drivers.held(rows):
-            events.publish(event)
-    if supervisor.failed:
-        return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
-    return ALL_ENDED, reason
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Supervision:
+    """The part of a run from the start of its first unit to the end of its last one."""
 
+    plan: ApplicationPlan
+    options: RunOptions
+    topics: Mapping[str, TopicResource]
+    hosts: Host
+    inbox: _Inbox
+    events: Publisher
+    log: RunLog
+    status: StatusFile
+    orders: Orders
+    trial: Trial
 
-def _watch(
-    supervisor: Supervisor,
-    inbox: _Inbox,
-    orders: Orders,
-    events: Publisher,
-    status: StatusFile,
-    clock_check: ClockCheck,
-    trial: Trial,
-    drain_within: float | None,
-) -> str:
-    """Pass facts to the supervisor until all units have ended; return why the run was stopped, empty if it was not."""
-    reason = ""
-    looked = time.monotonic()
-    while not supervisor.done:
-        due = supervisor.tick()
-        try:
-            fact = inbox.get(timeout=_LOOK_EVERY if due is None else min(due, _LOOK_EVERY))
-        except Empty:
-            pass
-        else:
-            if isinstance(fact, Request):
-                reason = reason or (fact.cause if fact.command in _ENDING else "")
-                orders.carry_out(fact, supervisor)
+    def run(self) -> tuple[int, str]:
+        """Supervise the units; return the exit code and the reason for the end."""
+        plan, options = self.plan, self.options
+        _reset(options.state, options.reset, channels_of(plan, options.state).values())
+        store_descriptor(options.state, plan)
+        supervisor = Supervisor(
+            self.hosts.units,
+            {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets},
+            in_order=options.bounded,
+            clock=time.time,
+            timer=time.monotonic,
+            uniform=random.random,
+            emit=self.events.publish,
+            drain_within=options.drain_within,
+            fail_fast=options.fail_fast,
+            paused=self.orders.paused,
+        )
+        with maintaining(
+            self.topics.values(),
+            lambda topic: readers_below(topic, options.state.checkpoints, plan.inlets_of(topic.plan.id)),
+            lambda missed: self.inbox.put(Seen(RecordsMissed(**asdict(missed)))),
+            lambda topic, error: self.log.failure(UnitId(topic.plan.id, "maintenance"), text_of(error)),
+        ):
+            observer = Observer(on_spark(plan), options.state, lambda: self.events.status, self.inbox.put, time.time)
+            with observing(observer, lambda error: self.log.failure(UnitId(plan.name, "observer"), text_of(error))):
+                reason = self._watch(supervisor)
+        if options.bounded:
+            self._report_held(supervisor.units)
+        if supervisor.failed:
+            return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
+        return ALL_ENDED, reason
+
+    def _watch(self, supervisor: Supervisor) -> str:
+        """Pass facts to the supervisor until all units have ended; return why the run was stopped, empty if it was
+        not."""
+        reason = ""
+        clock_check = ClockCheck(time.time, time.monotonic)
+        looked = time.monotonic()
+        while not supervisor.done:
+            due = supervisor.tick()
+            try:
+                fact = self.inbox.get(timeout=_LOOK_EVERY if due is None else min(due, _LOOK_EVERY))
+            except Empty:
+                pass
             else:
-                if isinstance(fact, (Drain, StopNow)):  # a signal
-                    reason, orders.upgrade = reason or fact.cause, None
-                supervisor.handle(fact)
-        previous = () if reason else trial.look(events.status.units)
-        if previous:
-            reason = "the new version failed"
-            orders.return_to(previous, reason, drain_within, supervisor)
-        if time.monotonic() - looked >= _LOOK_EVERY:
-            looked = time.monotonic()
-            status.write(time.time())
-            supervisor.check()
-            if seconds := clock_check.seconds():  # a query would wait that much longer for its trigger
-                supervisor.restart_running(f"the clock was set back by {seconds:.0f} s")
-    return reason
+                if isinstance(fact, Request):
+                    reason = reason or (fact.cause if fact.command in _ENDING else "")
+                    self.orders.carry_out(fact, supervisor)
+                else:
+                    if isinstance(fact, (Drain, StopNow)):  # a signal
+                        reason, self.orders.upgrade = reason or fact.cause, None
+                    supervisor.handle(fact)
+            previous = () if reason else self.trial.look(self.events.status.units)
+            if previous:
+                reason = "the new version failed"
+                self.orders.return_to(previous, reason, self.options.drain_within, supervisor)
+            if time.monotonic() - looked >= _LOOK_EVERY:
+                looked = time.monotonic()
+                self.status.write(time.time())
+                supervisor.check()
+                if seconds := clock_check.seconds():  # a query would wait that much longer for its trigger
+                    supervisor.restart_running(f"the clock was set back by {seconds:.0f} s")
+        return reason
+
+    def _report_held(self, units: Iterable[UnitId]) -> None:
+        """Publish which rows remain in the state of units."""
+        last = {id: self.events.status.units[id] for id in units}
+        rows = {id: unit.pending_rows if unit.batch is not None else None for id, unit in last.items()}
+        for event in self.hosts.held(rows):
+            self.events.publish(event)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from blueprint.avro.model import Contract
 from blueprint.plan import ApplicationPlan, StreamletPlan
 from blueprint.spelling import suggestion
+from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import DEFAULT
@@ -55,7 +56,7 @@ class ApplicationUnderTest:
             real: the names of streamlets that write to their real paths.
 
         Raises:
-            TestkitError: a class cannot be loaded, or `real` has an unknown name.
+            TestkitError: a class cannot be loaded or has no queries on Spark, or `real` has an unknown name.
         """
         self.plan = plan
         real_refs = frozenset(real)
@@ -67,7 +68,7 @@ class ApplicationUnderTest:
         try:
             self._streamlets = {
                 own.ref: StreamletUnderTest(
-                    streamlet_of(own.class_name, project),
+                    _on_spark(streamlet_of(own.class_name, project), own),
                     own,
                     open_session,
                     topics,
@@ -159,6 +160,12 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
         raise error_with_findings(f"the blueprint {verification.blueprint} is invalid:", verification.diagnostics)
     topics = tuple(replace(topic, channel=DEFAULT, managed=True) for topic in verification.plan.topics)
     return replace(verification.plan, topics=topics)
+
+
+def _on_spark(streamlet: Streamlet, plan: StreamletPlan) -> SparkStreamlet:
+    if not isinstance(streamlet, SparkStreamlet):
+        raise TestkitError(f"the testkit only runs streamlets on Spark; `{plan.ref}` is of the kind `{plan.kind}`")
+    return streamlet
 
 
 def _unknown(noun: str, name: str, known: Mapping[str, object]) -> str:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from blueprint.avro import parse_contract
-from blueprint.plan import ApplicationPlan
 from streamlets.runner import run as running
+from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.topics import stored_topics
 from streamlets.spark.session import SessionError
@@ -75,14 +75,14 @@ class Shop:
         """Run `flow run` on the application."""
         return self._flow("run", str(self.directory), *arguments)
 
-    def drivers(self, plan: ApplicationPlan, state: StateDirectory, *args: Any, **kwargs: Any) -> Any:
+    def hosts(self, context: HostContext, isolation: object) -> Any:
         """Replace Spark: create the checkpoints of a run, without units to supervise."""
         self.runs += 1
 
         def stop() -> None:
-            for streamlet in plan.streamlets:
+            for streamlet in context.plan.streamlets:
                 for outlet in streamlet.outlets:
-                    checkpoint(state, streamlet.ref, outlet.name)
+                    checkpoint(context.state, streamlet.ref, outlet.name)
 
         return SimpleNamespace(units=(), stop=stop)
 
@@ -110,7 +110,7 @@ def checkpoint(state: StateDirectory, streamlet: str, query: str, *, planned: in
 def shop(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     """An application that has not run yet."""
     shop = Shop(flow, tmp_path)
-    monkeypatch.setattr(running, "drivers_of", shop.drivers)
+    monkeypatch.setattr(running, "open_hosts", shop.hosts)
     return shop
 
 
@@ -265,7 +265,7 @@ def test_a_run_without_spark_leaves_the_state_unchanged(shop: Shop, monkeypatch:
     def no_spark(*args: Any, **kwargs: Any) -> Any:
         raise SessionError("there is no Java", "install one")
 
-    monkeypatch.setattr(running, "drivers_of", no_spark)
+    monkeypatch.setattr(running, "open_hosts", no_spark)
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
     result = shop.run("--allow", "state-loss")
     assert result.code == 1, result

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from cli.runs.follower import Follower
-from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged, UnitProgressed
+from streamlets.runner.events.model import Event, RunEnded, RunStarted, UnitChanged, UnitProgressed, UnitSplit
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.orders import Orders
@@ -234,8 +234,9 @@ def test_a_follower_shows_a_start_once(
         publisher.publish(RunStarted(1.0, "plant", ("mean",)))
         follower = Follower(state)
         whole, query = unit_id("mean"), unit_id("mean.out")
-        events = [
+        events: list[Event] = [
             UnitChanged(2.0, whole, "starting"),
+            UnitSplit(3.0, whole, ("out",)),
             UnitChanged(3.0, query, "starting"),
             UnitChanged(4.0, query, "running"),
             UnitChanged(5.0, query, "starting"),

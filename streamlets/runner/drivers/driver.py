@@ -13,14 +13,15 @@ from streamlets.artifacts.maven import ArtifactError
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, held_rows
-from streamlets.runner.events.model import CheckpointRepaired, SparkStarting, SparkUp, UnitHeld, UnitId
+from streamlets.runner.events.model import SparkStarting, SparkUp, UnitHeld, UnitId
+from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
-from streamlets.runner.supervision.facts import Fact, Lost, Seen, Unit
+from streamlets.runner.supervision.facts import Lost, Seen, Unit
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.topics import channels_of
-from streamlets.runner.units.host import SparkHost
-from streamlets.runner.units.site import Site
-from streamlets.runner.units.units import Log, QueryUnit, StreamletUnit
+from streamlets.runner.units.site import Site, SiteContext
+from streamlets.runner.units.spark_keeper import SparkKeeper
+from streamlets.runner.units.units import QueryUnit, StreamletUnit
 from streamlets.spark import launch
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import SessionError, Spark
@@ -35,12 +36,8 @@ class Driver:
     """The streamlets of a plan on a Spark of this process, which the constructor starts. No streamlet is started.
 
     Arguments:
-        plan: the application with the streamlets of this driver; its topics exist.
+        context: its plan has the streamlets of this driver.
         session: the settings of Spark.
-        bounded: whether all queries process all available data and end.
-        report: takes the units' facts, from any thread.
-        log: takes the full text of each failure, from any thread.
-        print_line: takes each line that Spark prints or a sink shows, from any thread.
         started: takes the id of Spark's Java process, each time one is started.
 
     Raises:
@@ -48,61 +45,44 @@ class Driver:
     """
 
     def __init__(
-        self,
-        plan: ApplicationPlan,
-        state: StateDirectory,
-        session: SessionPlan,
-        *,
-        bounded: bool,
-        report: Callable[[Fact], None],
-        log: Log,
-        print_line: Callable[[str], None],
-        started: Callable[[int], None] = lambda java: None,
+        self, context: HostContext, session: SessionPlan, *, started: Callable[[int], None] = lambda java: None
     ) -> None:
-        refs = tuple(streamlet.ref for streamlet in plan.streamlets)
-        self._checkpoints = state.checkpoints
-        self._report, self._log, self._workers = report, log, Workers(_WORKERS)
-
+        self._context, self._workers = context, Workers(_WORKERS)
+        plan, report = context.plan, context.report
         starts = itertools.count()
 
         def start() -> Spark:
             if next(starts):  # the run itself reports the first start
-                report(Seen(SparkStarting(time.time(), refs)))
-            spark = launch.start(session, print_line)
+                report(Seen(SparkStarting(time.time(), context.refs)))
+            spark = launch.start(session, context.print_line)
             started(spark.process.pid)
-            report(Seen(SparkUp(time.time(), refs)))
+            report(Seen(SparkUp(time.time(), context.refs)))
             return spark
 
         project = project_at(plan.directory)
         packages = frozenset(streamlet.class_name.partition(".")[0] for streamlet in plan.streamlets)
-        self._host = SparkHost(
+        self._spark = SparkKeeper(
             start,
-            lambda failure: report(Lost(failure, frozenset(refs))),
+            lambda failure: report(Lost(failure, StreamletUnit.host)),
             session.jvm_log,
             renew=lambda: project.forget_modules(packages),
         )
-        channels = channels_of(plan, state)
-        topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
-        listener = QueryListener()
-        self._sites = {
-            streamlet.ref: Site(
-                plan.name,
-                plan.directory,
-                streamlet,
-                host=self._host,
-                topics=topics,
-                channels=channels,
-                checkpoints=state.checkpoints,
-                listener=listener,
-                bounded=bounded,
-                report_repair=_repair_reporter(streamlet.ref, report),
-                print_line=print_line,
-            )
-            for streamlet in plan.streamlets
-        }
-
+        channels = channels_of(plan, context.state)
+        shared = SiteContext(
+            application=plan.name,
+            directory=plan.directory,
+            spark=self._spark,
+            topics={topic.id: channels[topic.channel].topic(topic) for topic in plan.topics},
+            channels=channels,
+            checkpoints=context.state.checkpoints,
+            listener=QueryListener(),
+            bounded=context.bounded,
+            report=report,
+            print_line=context.print_line,
+        )
+        self._sites = {streamlet.ref: Site(streamlet, shared) for streamlet in plan.streamlets}
         self._units = tuple(
-            StreamletUnit(UnitId(ref, ""), site, site.plan.retry, self._workers, report, log)
+            StreamletUnit(UnitId(ref), site, site.plan.retry, self._workers, report, context.log)
             for ref, site in self._sites.items()
         )
 
@@ -114,25 +94,22 @@ class Driver:
     def query(self, unit: UnitId) -> QueryUnit:
         """Return the unit of a query that an earlier process of this driver had built."""
         site = self._sites[unit.streamlet]
-        return QueryUnit(unit, site, site.plan.retry, self._workers, self._report, self._log)
+        return QueryUnit(unit, site, site.plan.retry, self._workers, self._context.report, self._context.log)
 
     def held(self, rows: Mapping[UnitId, int | None]) -> Iterator[UnitHeld]:
-        """Yield the rows that remain in the state of units; nothing if Spark has exited.
-
-        Arguments:
-            rows: for each unit, the number of rows in state after its last batch; None if unknown.
-        """
-        if not self._host.alive:
+        """Yield the rows that remain in the state of units, see `Host.held`; nothing if Spark has exited."""
+        if not self._spark.alive:
             return
         holders = {
             unit: Holder(self._sites[unit.streamlet].output_modes.get(unit.part, ""), count)
             for unit, count in rows.items()
+            if unit.streamlet in self._sites
         }
-        yield from held_rows(self._host.spark().session, holders, self._checkpoints, time.time)
+        yield from held_rows(self._spark.spark().session, holders, self._context.state.checkpoints, time.time)
 
     def stop(self) -> None:
         """Stop Spark."""
-        self._host.stop()
+        self._spark.stop()
 
 
 def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | None) -> SessionPlan:
@@ -167,7 +144,3 @@ def connector_jars(plan: ApplicationPlan) -> tuple[Path, ...]:
         return jars_of((each.connector for each in traits if each.connector is not None), plan.artifacts)
     except ArtifactError as error:
         raise SessionError(str(error), error.help) from None
-
-
-def _repair_reporter(ref: str, report: Callable[[Fact], None]) -> Callable[[str, str], None]:
-    return lambda query, what: report(Seen(CheckpointRepaired(time.time(), UnitId(ref, query), what)))

@@ -20,10 +20,12 @@ class Assignment:
     """The first message to a driver process: its part of the application.
 
     Arguments:
+        name: the name of the driver.
         plan: the application with the streamlets of the driver.
         bounded: whether all queries process all available data and end.
     """
 
+    name: str
     plan: ApplicationPlan
     state: StateDirectory
     session: SessionPlan

@@ -21,7 +21,7 @@ from typing import Protocol
 from streamlets.runner.drivers.messages import Order, SparkReady
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.supervision.facts import Lost
-from streamlets.runner.units.host import how_it_ended
+from streamlets.runner.units.spark_keeper import how_it_ended
 from streamlets.spark.output import forward
 
 PROGRAM = (sys.executable, "-P", "-u", "-m", "streamlets.runner.drivers.program")

@@ -35,6 +35,7 @@ from streamlets.runner.drivers.messages import (
 )
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
 from streamlets.runner.events.model import UnitId
+from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Became, Fact, Lost, Unit
 from streamlets.spark.failure import Failure, failure_of, text_of
 from streamlets.spark.session import SessionError
@@ -56,16 +57,15 @@ class Program:
     ) -> None:
         self._send = send
         self._lock = threading.Lock()
-        self._driver = driver(
-            assignment.plan,
-            assignment.state,
-            assignment.session,
+        context = HostContext(
+            plan=assignment.plan,
+            state=assignment.state,
             bounded=assignment.bounded,
             report=self._report,
             log=lambda unit, text: send(Logged(unit, text)),
             print_line=lambda line: send(Printed(line)),
-            started=lambda java: send(SparkReady(java)),
         )
+        self._driver = driver(context, assignment.session, started=lambda java: send(SparkReady(java)))
         self._units: dict[UnitId, Unit] = {unit.id: unit for unit in self._driver.units}
 
     def carry_out(self, order: object) -> None:

@@ -34,8 +34,8 @@ from streamlets.runner.drivers.messages import (
 )
 from streamlets.runner.drivers.process import Begin, Process, ProcessEnd
 from streamlets.runner.events.model import SparkStarting, UnitHeld, UnitId
+from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Lost, Progressed, Seen, Started
-from streamlets.runner.units.units import Log
 from streamlets.spark.failure import Failure
 
 # Spark has 20 s to stop, then its Java process is killed by its driver; then the driver is.
@@ -50,6 +50,11 @@ class RemoteUnit:
     retry: Retry
     bounded: bool
     driver: DriverProcess = field(repr=False, compare=False)
+
+    @property
+    def host(self) -> str:
+        """Its driver."""
+        return self.driver.host
 
     def start(self, run: int) -> None:
         """Start; also starts the driver process if it is not running."""
@@ -101,6 +106,11 @@ class DriverProcess:
         self._spark_failed: SparkFailed | None = None
         self._ending = False
         self._held: SimpleQueue[tuple[UnitHeld, ...]] = SimpleQueue()
+
+    @property
+    def host(self) -> str:
+        """The name of the driver among the hosts of a run."""
+        return f"driver {self._assignment.name}"
 
     @property
     def refs(self) -> frozenset[str]:
@@ -201,10 +211,10 @@ class DriverProcess:
                     self._live.pop(unit, None)
                 queries = tuple(RemoteUnit(part.unit, part.retry, part.bounded, self) for part in parts)
                 self._report(Became(unit, run, queries))
-            case Lost():
+            case Lost(failure):
                 with self._lock:
                     self._live.clear()
-                    self._report(message)
+                    self._report(Lost(failure, self.host))
             case Logged(unit, text):
                 self._log(unit, text)
             case Printed(line):

@@ -24,6 +24,7 @@ from streamlets.runner.events.model import (
     UnitId,
     UnitMeasured,
     UnitProgressed,
+    UnitSplit,
 )
 
 
@@ -48,8 +49,10 @@ def line(event: Event) -> str:
             if wait is not None:
                 text += f", restart in {wait:.1f} s"
             return f"{text}: {cause}" if cause else text
+        case UnitSplit(unit=unit, parts=parts):
+            return f"{unit}: consists of {', '.join(parts)}"
         case UnitProgressed():
-            return _batch(event)
+            return _progress(event)
         case UnitMeasured(unit=unit, backlog=backlog):
             return f"{unit}: backlog {sum(backlog.values()):,}"
         case BatchStuck(unit=unit, batch=batch, seconds=seconds):
@@ -129,8 +132,8 @@ def _plain(event: Event) -> dict[str, object]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
-def _batch(event: UnitProgressed) -> str:
-    text = f"{event.unit}: batch {event.batch}, {event.rows_in} in"
+def _progress(event: UnitProgressed) -> str:
+    text = f"{event.unit}: " + ("" if event.batch is None else f"batch {event.batch}, ") + f"{event.rows_in} in"
     text += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
     text += f", {_count(event.dead_letters, 'dead letter')}" if event.dead_letters else ""
     text += f", {event.late:,} late" if event.late else ""

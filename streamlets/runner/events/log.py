@@ -9,7 +9,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from streamlets.runner.events.lines import lines, log_failure, log_record
-from streamlets.runner.events.model import Event, UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.events.model import Event, UnitId, UnitMeasured, UnitProgressed, UnitSplit
 from streamlets.runner.events.status import RunStatus
 
 _SIZE = 20 * 1024 * 1024
@@ -32,9 +32,9 @@ class RunLog:
         self._application = ""
 
     def event(self, event: Event, status: RunStatus) -> None:
-        """Write an event; batches and measurements are not logged, as they would bury everything else."""
+        """Write an event; progress and measurements are not logged, as they would bury everything else."""
         self._application = status.application
-        if isinstance(event, UnitProgressed | UnitMeasured):
+        if isinstance(event, UnitProgressed | UnitMeasured | UnitSplit):
             return
         stamp = _stamp(event.time)
         self._write(log_record(event, stamp, self._application) if self._json else _indented(stamp, lines(event)))

@@ -60,6 +60,15 @@ class UnitChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitSplit:
+    """From now on the parts of a unit are supervised in its place, each by itself; `parts` are their names."""
+
+    time: float
+    unit: UnitId
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SparkStarting:
     """A Spark is being started, which takes some seconds; `streamlets` wait for it."""
 
@@ -77,12 +86,13 @@ class SparkUp:
 
 @dataclass(frozen=True, slots=True)
 class UnitProgressed:
-    """A unit finished a batch.
+    """A unit finished a batch, or another amount of work.
 
     Arguments:
-        rows_in: rows that the batch read.
+        batch: the number of the batch; None if its work has no batches.
+        rows_in: rows that it read.
         rows_out: rows that it wrote, by the name of the outlet or sink.
-        dead_letters: rows of the batch that broke a contract.
+        dead_letters: rows that broke a contract.
         late: rows dropped by the watermark, at least; see `RowsLate`.
         backlog: records not yet read, by inlet, as far as known.
         pending_rows: rows in state (windows, joins) after the batch that will still be emitted.
@@ -93,7 +103,7 @@ class UnitProgressed:
 
     time: float
     unit: UnitId
-    batch: int
+    batch: int | None
     rows_in: int
     rows_out: Mapping[str, int] = field(default_factory=dict)
     dead_letters: int = 0
@@ -103,6 +113,11 @@ class UnitProgressed:
     seconds: float = 0.0
     watermark: str | None = None
     state_rows: int = 0
+
+    @property
+    def rows(self) -> int:
+        """The rows that it read, or if it reads none, those that it wrote: the sign that the unit works."""
+        return self.rows_in or sum(self.rows_out.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +248,7 @@ Event = (
     | SparkStarting
     | SparkUp
     | UnitChanged
+    | UnitSplit
     | UnitProgressed
     | UnitMeasured
     | BatchStuck

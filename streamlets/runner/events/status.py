@@ -21,6 +21,7 @@ from streamlets.runner.events.model import (
     UnitId,
     UnitMeasured,
     UnitProgressed,
+    UnitSplit,
 )
 
 RATE_WINDOW = 15.0
@@ -61,7 +62,7 @@ class UnitStatus:
         backlog: records not committed, by inlet.
         running: the running batch; None without one.
         recent: rows of the last seconds, as far back as `RATE_WINDOW`: the time of the first batch in each second, and
-            the sum of the rows read in that second.
+            the sum of the rows read in that second, or written by a unit that reads none.
         waiting: what it waits for while it is `starting`.
     """
 
@@ -87,7 +88,7 @@ class UnitStatus:
     waiting: str = ""
 
     def rate(self, now: float) -> float:
-        """Rows in per second over the last `RATE_WINDOW` seconds."""
+        """Rows per second over the last `RATE_WINDOW` seconds."""
         recent = [(time, rows) for time, rows in self.recent if now - time < RATE_WINDOW]
         span = now - recent[0][0] + self.seconds if recent else 0.0  # shorter than the window soon after the start
         return sum(rows for _, rows in recent) / max(1.0, min(RATE_WINDOW, span))
@@ -165,7 +166,7 @@ class StreamletStatus:
         return sum(unit.restarts for unit in self.units)
 
     def rate(self, now: float) -> float:
-        """Rows in per second."""
+        """Rows per second."""
         return sum(unit.rate(now) for unit in self.units)
 
 
@@ -240,11 +241,9 @@ def fold(status: RunStatus, event: Event) -> RunStatus:
         case SparkUp(streamlets=streamlets):
             return replace(status, without_spark=status.without_spark - set(streamlets))
         case UnitChanged(unit=id):
-            units = dict(status.units)
-            units[id] = _changed(units.get(id), event)
-            if id.part:  # a streamlet as a whole is a unit only until its queries are known
-                units.pop(UnitId(id.streamlet, ""), None)
-            return replace(status, units=units)
+            return replace(status, units={**status.units, id: _changed(status.units.get(id), event)})
+        case UnitSplit(unit=id):
+            return replace(status, units={other: unit for other, unit in status.units.items() if other != id})
         case UnitProgressed(unit=id) if id in status.units:
             return replace(status, units={**status.units, id: _progressed(status.units[id], event)})
         case UnitMeasured(unit=id) if id in status.units:
@@ -285,9 +284,13 @@ def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
         batch=event.batch,
         seconds=event.seconds,
         watermark=event.watermark or unit.watermark,
-        recent=_recent(unit.recent, event.time, event.rows_in),
-        running=None if unit.running is None or unit.running.number <= event.batch else unit.running,
+        recent=_recent(unit.recent, event.time, event.rows),
+        running=None if _finished(unit.running, event.batch) else unit.running,
     )
+
+
+def _finished(running: RunningBatch | None, batch: int | None) -> bool:
+    return running is not None and batch is not None and running.number <= batch
 
 
 def _recent(recent: tuple[tuple[float, int], ...], now: float, rows: int) -> tuple[tuple[float, int], ...]:

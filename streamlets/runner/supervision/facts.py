@@ -17,6 +17,10 @@ class Unit(Protocol):
     def id(self) -> UnitId: ...
 
     @property
+    def host(self) -> str:
+        """The name of what runs it: when that is `Lost`, the unit has failed if it was started."""
+
+    @property
     def retry(self) -> Retry: ...
 
     @property
@@ -58,7 +62,7 @@ class Became:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """A unit finished a batch."""
+    """A unit finished a batch, or another amount of work."""
 
     run: int
     progress: UnitProgressed
@@ -95,10 +99,10 @@ class StopNow:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The Spark of these streamlets has exited: all their started units have failed for this reason."""
+    """A host has exited: all its started units have failed for this reason."""
 
     failure: Failure
-    streamlets: frozenset[str]
+    host: str
 
 
 @dataclass(frozen=True, slots=True)

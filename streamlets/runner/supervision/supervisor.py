@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from streamlets.runner.events.model import Event, RunStopping, UnitId
+from streamlets.runner.events.model import Event, RunStopping, UnitId, UnitSplit
 from streamlets.runner.supervision.backoff import delay, may_restart
 from streamlets.runner.supervision.facts import (
     Became,
@@ -140,7 +140,7 @@ class Supervisor:
             case Became(unit, run, parts) if watched := self._current(unit, run):
                 self._became(watched, parts)
             case Progressed(run, progress) if watched := self._current(progress.unit, run):
-                watched.attempts = watched.attempts.processed(self._timer(), progress.rows_in)
+                watched.attempts = watched.attempts.processed(self._timer(), progress.rows)
                 self._emit(progress)
             case Ended(unit, run, failure) if watched := self._current(unit, run):
                 self._ended(watched, failure)
@@ -148,8 +148,8 @@ class Supervisor:
                 self._begin_drain(cause, within)
             case StopNow(cause):
                 self._stop(cause)
-            case Lost(failure, streamlets):
-                self._lose(failure, streamlets)
+            case Lost(failure, host):
+                self._lose(failure, host)
             case Overlong(unit, batch, since):
                 watched = self._roster.find(unit)
                 if watched is not None and watched.up:
@@ -195,6 +195,8 @@ class Supervisor:
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
         queries = [Watched(part, self._clock, self._timer, self._emit, due=self._timer()) for part in parts]
         self._roster.replace(watched, queries)
+        names = tuple(part.id.part for part in parts)
+        self._emit(UnitSplit(self._clock(), watched.unit.id, names))
         for part in queries:
             if watched.then == "pause":
                 part.pause(watched.because)
@@ -291,7 +293,7 @@ class Supervisor:
                 watched.due = None
                 watched.enter("stopped")
 
-    def _lose(self, failure: Failure, streamlets: frozenset[str]) -> None:
+    def _lose(self, failure: Failure, host: str) -> None:
         for watched in self._roster:
-            if watched.launched and watched.unit.id.streamlet in streamlets:
+            if watched.launched and watched.unit.host == host:
                 self._ended(watched, failure)

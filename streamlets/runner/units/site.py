@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +20,11 @@ from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
 from streamlets.runner.checkpoints.repair import repair, require_complete
+from streamlets.runner.events.model import CheckpointRepaired, UnitId
+from streamlets.runner.supervision.facts import Fact, Seen
 from streamlets.runner.units.binding import TopicBinding, context_of
-from streamlets.runner.units.host import SparkHost
 from streamlets.runner.units.record_counts import backlog, rows_read
+from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.spark.failure import Failure
 from streamlets.spark.plan_tree import plan_tree
 from streamlets.spark.session import Spark
@@ -41,51 +45,46 @@ class LoadError(Exception):
     """The code has changed since it was verified: a class does not load, or a query no longer exists."""
 
 
-class Site:
-    """A streamlet in a run. Its methods may be called from any worker; only one builds at a time.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteContext:
+    """What the sites of a driver share; the callbacks may be called from any thread.
 
     Arguments:
         application: the name of the application.
         directory: the directory that modules are imported from.
-        plan: the plan of the streamlet.
-        host: the Spark that it runs on; a new Spark gets a new session.
+        spark: the Spark that they run on; a new Spark gets new sessions.
         topics: the topics by id.
         channels: the channels by name.
         checkpoints: the application's directory of checkpoints.
+        listener: reports the batches of their queries.
         bounded: whether every query processes all available data and ends, whatever its trigger.
-        report_repair: takes the name of a query and a repair of its checkpoint, from any thread.
-        print_line: takes lines that a sink shows, from any thread.
+        report: takes facts about checkpoints.
+        print_line: takes lines that a sink shows.
+        version: the version of the streamlets, stored in dead letters.
     """
 
-    def __init__(
-        self,
-        application: str,
-        directory: str,
-        plan: StreamletPlan,
-        *,
-        host: SparkHost,
-        topics: Mapping[str, TopicResource],
-        channels: Mapping[str, Channel],
-        checkpoints: Path,
-        listener: QueryListener,
-        bounded: bool,
-        report_repair: Callable[[str, str], None] = lambda query, what: None,
-        print_line: Callable[[str], None] = print,
-        version: str = "",
-    ) -> None:
-        self.application = application
+    application: str
+    directory: str
+    spark: SparkKeeper
+    topics: Mapping[str, TopicResource]
+    channels: Mapping[str, Channel]
+    checkpoints: Path
+    listener: QueryListener
+    bounded: bool = False
+    report: Callable[[Fact], None]
+    print_line: Callable[[str], None] = print
+    version: str = ""
+
+
+class Site:
+    """A streamlet in a run. Its methods may be called from any worker; only one builds at a time."""
+
+    def __init__(self, plan: StreamletPlan, context: SiteContext) -> None:
         self.plan = plan
-        self.bounded = bounded
-        self.listener = listener
-        self._directory = directory
-        self._host = host
+        self.bounded = context.bounded
+        self.listener = context.listener
+        self._site = context
         self._spark: Spark | None = None
-        self._topics = topics
-        self._channels = channels
-        self._checkpoints = checkpoints
-        self._report_repair = report_repair
-        self._print_line = print_line
-        self._version = version
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
         self.output_modes: dict[str, str] = {}
@@ -98,17 +97,20 @@ class Site:
         Raises:
             BaseException: the author's code failed; the queries that it had started are stopped.
         """
+        from streamlets.api.streamlet import SparkStreamlet
         from streamlets.project.loading import load_streamlet
         from streamlets.project.modules import project_at
 
         with self._building:
-            spark = self._host.spark()
+            spark = self._site.spark.spark()
             if self._context is None or spark is not self._spark:
                 self._context, self._spark = context_of(self._binding(spark)), spark
             self._activate(self._context.session)
-            streamlet = load_streamlet(self.plan.class_name, project_at(self._directory), lambda: ())
+            streamlet = load_streamlet(self.plan.class_name, project_at(self._site.directory), lambda: ())
             if isinstance(streamlet, LoadFailure):
                 raise LoadError(streamlet.message)
+            if not isinstance(streamlet, SparkStreamlet):
+                raise LoadError(f"the class `{self.plan.class_name}` is no longer a `SparkStreamlet`")
             with _stopping_new_queries_on_failure(self._context.session):
                 return streamlet.create_logic(self._context).build()
 
@@ -125,7 +127,7 @@ class Site:
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
         query = (
-            writer.queryName(f"{self.application}.{self.plan.ref}.{write.query}")
+            writer.queryName(f"{self._site.application}.{self.plan.ref}.{write.query}")
             .option("checkpointLocation", self._context.checkpoint_dir(write.query))
             .start()
         )
@@ -145,27 +147,28 @@ class Site:
 
     def backlog(self, report: Mapping[str, Any]) -> dict[str, int]:
         """Return the number of records not yet read by inlet, from the positions in a progress report."""
-        return backlog(report, self.plan.inlets, self._topics)
+        return backlog(report, self.plan.inlets, self._site.topics)
 
     def rows_read(self, report: Mapping[str, Any], executions: int) -> int:
         """Return the number of records that a batch has read; see `record_counts.rows_read`."""
-        return rows_read(report, self.plan.inlets, self._topics, executions)
+        return rows_read(report, self.plan.inlets, self._site.topics, executions)
 
     @property
     def alive(self) -> bool:
         """Whether Spark is running."""
-        return self._host.alive
+        return self._site.spark.alive
 
     def failure(self) -> Failure | None:
         """Return the exit of Spark as a failure, which is the cause of any other error; None if it is running."""
-        return self._host.failure()
+        return self._site.spark.failure()
 
     def _prepare_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
         """Repair damage before Spark reads the checkpoint, and refuse a query that is incompatible with it."""
-        directory = self._checkpoints / self.plan.ref / write.query
-        for what in repair(directory, may_have_written(write, self.plan.ref, self._channels.values())):
-            self._report_repair(write.query, what)
-        require_complete(directory, drops_known_batches(write, self.plan.ref, self._channels.values()))
+        directory, channels = self._site.checkpoints / self.plan.ref / write.query, self._site.channels.values()
+        for what in repair(directory, may_have_written(write, self.plan.ref, channels)):
+            repaired = CheckpointRepaired(time.time(), UnitId(self.plan.ref, write.query), what)
+            self._site.report(Seen(repaired))
+        require_complete(directory, drops_known_batches(write, self.plan.ref, channels))
         checkpoint = read_checkpoint(directory)
         plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer has no public access to it
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
@@ -178,18 +181,18 @@ class Site:
             settings[SOURCE_EVOLUTION] = "false"
         session = spark.child(settings)
         self._activate(session)  # first: Spark also looks for named sources in the active session
-        for channel in self._channels.values():
+        for channel in self._site.channels.values():
             channel.prepare(session)
         self.listener.attach(session)
         return TopicBinding(
             self.plan,
             session,
-            self._topics,
-            self._channels,
-            self._checkpoints,
-            self._version,
+            self._site.topics,
+            self._site.channels,
+            self._site.checkpoints,
+            self._site.version,
             self._on_batch,
-            self._print_line,
+            self._site.print_line,
         )
 
     def _on_batch(self, written: BatchWritten) -> None:

@@ -14,6 +14,7 @@ from streamlets.api.context import StreamingWrite
 from streamlets.api.retry_options import retry_of
 from streamlets.batches import BatchWritten
 from streamlets.runner.events.model import BatchStuck, UnitId
+from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.progress import progressed
@@ -25,9 +26,6 @@ from streamlets.spark.listener import Claim, reports_after
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
-
-Log = Callable[[UnitId, str], None]
-"""Takes the full text of a failure."""
 
 _NO_QUERIES = Failure("`build_streaming_queries` returned no queries", fatal="there is nothing to run")
 
@@ -44,7 +42,9 @@ class _StartedQuery:
 
 
 class _SparkUnit:
-    """The common part of both kinds of units: the queries of the current run, and how they end."""
+    """The common part of both units on Spark: the queries of the current run, and how they end."""
+
+    host = "spark"
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log

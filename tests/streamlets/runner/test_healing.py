@@ -16,7 +16,7 @@ from blueprint.plan import Retry, StreamletPlan
 from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
 from streamlets.runner.supervision.facts import Fact, StopNow
 from streamlets.runner.supervision.workers import Workers
-from streamlets.runner.units.site import Site
+from streamlets.runner.units.site import Site, SiteContext
 from streamlets.runner.units.units import StreamletUnit
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
@@ -82,12 +82,13 @@ class Run:
         plan = StreamletPlan("ticks", "healing_ticks.Ticks", descriptor, {}, (), (), None, Retry(), {}, {}, {})
         process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
         running = Spark(spark, process)
-        host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
-        self.site = Site(
-            "app", str(directory), plan, host=host, topics={}, channels={}, checkpoints=directory / "checkpoints",
-            listener=QueryListener(), bounded=False,
-        )  # fmt: skip
+        keeper: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
         self.inbox: SimpleQueue[Fact] = SimpleQueue()
+        context = SiteContext(
+            application="app", directory=str(directory), spark=keeper, topics={}, channels={},
+            checkpoints=directory / "checkpoints", listener=QueryListener(), report=self.inbox.put,
+        )  # fmt: skip
+        self.site = Site(plan, context)
         self.events: list[Event] = []
         unit = StreamletUnit(UnitId("ticks", ""), self.site, Retry(), Workers(2), self.inbox.put, lambda _, text: None)
         self.supervisor = real_time([unit], self.events.append)

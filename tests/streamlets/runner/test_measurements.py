@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +14,7 @@ from streamlets.runner import observer
 from streamlets.runner import run as running
 from streamlets.runner.events.model import Event, RowsLate, UnitId, UnitMeasured, UnitProgressed
 from streamlets.runner.events.status import RunStatus
+from streamlets.runner.hosts import HostContext
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Progressed, Started
@@ -47,11 +47,12 @@ class Run:
         inlet = InletPlan("mean", "in", "rows", READING, "readings")
         mean = StreamletPlan("mean", "plant.Mean", descriptor, {}, (inlet,), (), None, Retry(), {}, {}, {})
         plan = ApplicationPlan("plant", "blueprint.conf", str(self.state.root), (mean,), (topic_plan("readings"),), {})
-        code, _ = running.run(plan, RunOptions(self.state), [View()])
+        code, _ = running.run(plan, RunOptions(state=self.state), [View()])
         assert code == 0
 
-    def drivers(self, *_: Any, report: Callable[[Any], None], **__: Any) -> Any:
-        """Return drivers with the unit."""
+    def hosts(self, context: HostContext, isolation: object) -> Any:
+        """Return hosts with the unit."""
+        report = context.report
 
         def end(run: int) -> None:
             self.emitted.wait(PATIENCE)
@@ -70,7 +71,7 @@ class Run:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run that has not started."""
     run = Run(tmp_path)
-    monkeypatch.setattr(running, "drivers_of", run.drivers)
+    monkeypatch.setattr(running, "open_hosts", run.hosts)
     return run
 
 

@@ -25,7 +25,7 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
     def last_update() -> float:
         return float(json.loads(state.status_file.read_text())["told"])
 
-    def drivers(*_: Any, **__: Any) -> Any:
+    def hosts(*_: Any) -> Any:
         first, deadline = last_update(), time.monotonic() + 60
         while last_update() == first:
             assert time.monotonic() < deadline
@@ -33,9 +33,9 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
         return SimpleNamespace(units=(), stop=lambda: None)
 
     monkeypatch.setattr(running, "_LOOK_EVERY", 0.01)
-    monkeypatch.setattr(running, "drivers_of", drivers)
+    monkeypatch.setattr(running, "open_hosts", hosts)
     plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {})
-    code, _ = running.run(plan, RunOptions(state), [])
+    code, _ = running.run(plan, RunOptions(state=state), [])
     assert code == 0
 
 
@@ -49,15 +49,15 @@ def test_streamlets_wait_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     view = View()
 
-    def drivers(*_: Any, **__: Any) -> Any:
+    def hosts(*_: Any) -> Any:
         waiting.extend((streamlet.ref, streamlet.waiting) for streamlet in view.status.streamlets)
         return SimpleNamespace(units=(), stop=lambda: None)
 
-    monkeypatch.setattr(running, "drivers_of", drivers)
+    monkeypatch.setattr(running, "open_hosts", hosts)
     descriptor: Any = None
     streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in ("a", "b"))
     plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), tuple(streamlets), (), {})
-    running.run(plan, RunOptions(StateDirectory(tmp_path, "weather")), [view])
+    running.run(plan, RunOptions(state=StateDirectory(tmp_path, "weather")), [view])
     assert waiting == [("a", "starting Spark"), ("b", "starting Spark")]
 
 
@@ -69,8 +69,8 @@ def test_the_setting_decides_who_may_read_the_state(
     state = StateDirectory(tmp_path, "weather")
     state.directory.mkdir()
     state.directory.chmod(0o755)
-    monkeypatch.setattr(running, "drivers_of", lambda *_, **__: SimpleNamespace(units=(), stop=lambda: None))
+    monkeypatch.setattr(running, "open_hosts", lambda *_: SimpleNamespace(units=(), stop=lambda: None))
     plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {}, state_access=access)
-    running.run(plan, RunOptions(state), [])
+    running.run(plan, RunOptions(state=state), [])
     for directory in (state.directory, state.topics, state.checkpoints, state.logs):
         assert directory.stat().st_mode & 0o777 == mode

@@ -15,6 +15,7 @@ from blueprint.plan import ApplicationPlan, Retry
 from streamlets.runner import run as running
 from streamlets.runner.events.model import State, UnitId
 from streamlets.runner.events.status import UnitStatus
+from streamlets.runner.hosts import HostContext
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Started
@@ -144,14 +145,14 @@ def test_a_run_returns_to_the_previous_version(
 
         report: Callable[[Any], None]
 
-    def drivers(*given: Any, report: Callable[[Any], None], **more: Any) -> Any:
+    def hosts(context: HostContext, isolation: object) -> Any:
         unit = Breaking(UnitId("mean", "out"), Retry())
-        unit.report = report
+        unit.report = context.report
         return SimpleNamespace(units=(unit,), stop=lambda: None)
 
-    monkeypatch.setattr(running, "drivers_of", drivers)
+    monkeypatch.setattr(running, "open_hosts", hosts)
     plan = ApplicationPlan("weather", "blueprint.conf", str(state.root), (), (), {})
-    options = RunOptions(state, arguments=("/new",), taken_over=True, check_return=lambda arguments: refused)
+    options = RunOptions(state=state, arguments=("/new",), taken_over=True, check_return=lambda arguments: refused)
     code, upgrade = running.run(plan, options, [])
     assert code == 1
     assert (upgrade.arguments if upgrade is not None else None) == expected

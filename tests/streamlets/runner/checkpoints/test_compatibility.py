@@ -15,7 +15,7 @@ from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import StreamingWrite
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, require_compatible
-from streamlets.runner.units.site import Site
+from streamlets.runner.units.site import Site, SiteContext
 from streamlets.spark.fatal import fatal
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.plan_tree import PlanNode, parse_tree
@@ -110,13 +110,14 @@ def test_no_query_is_started_on_an_incompatible_checkpoint(spark: Any, tmp_path:
     before = sorted((tmp_path / "checkpoints").rglob("*"))
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
     running = Spark(spark, process)
-    host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
+    keeper: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
     descriptor: Any = None
     plan = StreamletPlan("s", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
-    site = Site(
-        "app", str(tmp_path), plan, host=host, topics={}, channels={},
-        checkpoints=tmp_path / "checkpoints", listener=QueryListener(), bounded=False,
+    context = SiteContext(
+        application="app", directory=str(tmp_path), spark=keeper, topics={}, channels={},
+        checkpoints=tmp_path / "checkpoints", listener=QueryListener(), report=lambda fact: None,
     )  # fmt: skip
+    site = Site(plan, context)
     (write,) = site.build()
     assert isinstance(write, StreamingWrite)
     with pytest.raises(CheckpointMisfitError, match=r"s\.q is incompatible with its checkpoint: .* has the state of"):

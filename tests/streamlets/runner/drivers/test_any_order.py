@@ -85,9 +85,8 @@ class Drivers(RuleBasedStateMachine):
         descriptor: Any = None
         streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in refs)
         plan = ApplicationPlan("app", "blueprint.conf", ".", tuple(streamlets), (), {})
-        assignment = Assignment(
-            plan, StateDirectory(directory, "app"), SessionPlan("app", directory, directory), bounded=False
-        )
+        session = SessionPlan("app", directory, directory)
+        assignment = Assignment(refs[0], plan, StateDirectory(directory, "app"), session, bounded=False)
 
         def begin(**how: Any) -> Any:
             self.lives.append(Life(**how))
@@ -148,10 +147,9 @@ class Drivers(RuleBasedStateMachine):
     @rule(data=st.data())
     def java_dies(self, data: st.DataObject) -> None:
         life = data.draw(st.sampled_from(self.processes(up=True)))
-        streamlets = frozenset(unit.streamlet for unit in life.live)
         life.live.clear()
         life.started.clear()
-        life.hear(Lost(Failure("Java exited"), streamlets))
+        life.hear(Lost(Failure("Java exited"), "spark"))
         self.supervise()
 
     @precondition(lambda self: self.processes())

@@ -33,8 +33,9 @@ from streamlets.runner.drivers.process import PROGRAM
 from streamlets.runner.drivers.program import Program
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
-from streamlets.runner.supervision.facts import Became, Fact, Started
+from streamlets.runner.supervision.facts import Became, Started
 from streamlets.spark.settings import SessionPlan
 from tests.streamlets.runner.supervision.bench import Fake, unit_id
 
@@ -42,14 +43,10 @@ from tests.streamlets.runner.supervision.bench import Fake, unit_id
 class FakeDriver:
     """A driver of the streamlets `a` and `b` without Spark."""
 
-    def __init__(
-        self, plan: ApplicationPlan, state: StateDirectory, session: SessionPlan, *, report: Callable[[Fact], None],
-        log: Callable[[UnitId, str], None], print_line: Callable[[str], None], started: Callable[[int], None],
-        bounded: bool,
-    ) -> None:  # fmt: skip
+    def __init__(self, context: HostContext, session: SessionPlan, *, started: Callable[[int], None]) -> None:
         self.units = (Fake(unit_id("a")), Fake(unit_id("b")))
         self.made: dict[UnitId, Fake] = {}
-        self.report, self.log, self.print_line = report, log, print_line
+        self.report, self.log, self.print_line = context.report, context.log, context.print_line
         started(4711)
 
     def query(self, unit: UnitId) -> Fake:
@@ -65,9 +62,9 @@ class FakeDriver:
         """Do nothing."""
 
 
-def _assignment(directory: Path) -> Assignment:
-    plan = ApplicationPlan("app", "blueprint.conf", str(directory), (), (), {})
-    return Assignment(plan, StateDirectory(directory, "app"), SessionPlan("app", directory, directory), bounded=False)
+def _assignment(folder: Path) -> Assignment:
+    plan = ApplicationPlan("app", "blueprint.conf", str(folder), (), (), {})
+    return Assignment("a", plan, StateDirectory(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ class Run:
         session = SessionPlan("app", self.directory / "logs" / name, self.directory / "tmp" / name)
         self.drivers.append(
             DriverProcess(
-                Assignment(plan, StateDirectory(self.directory, "app"), session, bounded=False),
+                Assignment(name, plan, StateDirectory(self.directory, "app"), session, bounded=False),
                 partial(Process, [self.python, "-u", str(FAKE), how], name, turn=self.turn),
                 report=self.inbox.put, log=lambda unit, text: self.logged.append((str(unit), text)),
                 print_line=self.printed.append,

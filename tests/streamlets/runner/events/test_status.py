@@ -19,6 +19,7 @@ from streamlets.runner.events.model import (
     UnitHeld,
     UnitId,
     UnitProgressed,
+    UnitSplit,
 )
 from streamlets.runner.events.status import RunStatus, fold
 from streamlets.runner.events.status_json import to_json
@@ -49,9 +50,15 @@ def test_rows_are_summed_over_batches() -> None:
 
 
 def test_queries_replace_the_unit_of_their_streamlet() -> None:
-    """Once a query is known, the unit of the whole streamlet is removed from the status."""
-    status = _folded(RunStarted(0, "app", ("a",)), UnitChanged(1, A, "starting"), UnitChanged(2, AX, "starting"))
-    assert list(status.units) == [AX]
+    """Once the queries are known, the unit of the whole streamlet is removed from the status; other units stay."""
+    status = _folded(
+        RunStarted(0, "app", ("a",)),
+        UnitChanged(1, A, "starting"),
+        UnitChanged(1, AY, "running"),
+        UnitSplit(2, A, ("x",)),
+        UnitChanged(2, AX, "starting"),
+    )
+    assert list(status.units) == [AY, AX]
 
 
 def test_a_streamlet_has_the_state_of_its_worst_query() -> None:

@@ -27,6 +27,7 @@ class Fake:
     calls: list[str] = field(default_factory=list)
     run: int = 0
     up: bool = False
+    host: str = "spark"
 
     def start(self, run: int) -> None:
         assert not self.up, f"{self.id} is started while it is running"

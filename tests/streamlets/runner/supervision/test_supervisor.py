@@ -238,7 +238,7 @@ def test_started_units_are_restarted_when_spark_is_lost() -> None:
     """Each started unit backs off by itself, and its later reports are ignored. A unit that waits for its producers
     goes on waiting. With restarts off, the units fail for good."""
     bench = Bench("ab", in_order=True, bounded=True)
-    bench.supervisor.handle(Lost(Failure("the JVM exited"), frozenset("ab")))
+    bench.supervisor.handle(Lost(Failure("the JVM exited"), "spark"))
     change = bench.last("a")
     assert (change.state, change.cause, change.retry_in) == ("backing-off", "the JVM exited", 1.0)
     assert bench.state("b") == "starting"
@@ -248,7 +248,7 @@ def test_started_units_are_restarted_when_spark_is_lost() -> None:
     assert bench.units["a"].calls == ["start", "start"]
 
     bench = Bench("ab", retry=Retry(enabled=False))
-    bench.supervisor.handle(Lost(Failure("the JVM exited"), frozenset("ab")))
+    bench.supervisor.handle(Lost(Failure("the JVM exited"), "spark"))
     assert bench.supervisor.done
     assert len(bench.supervisor.failed) == 2
 
@@ -259,7 +259,7 @@ def test_a_loss_of_spark_while_draining_ends_the_run() -> None:
     bench.started("a")
     bench.started("b")
     bench.supervisor.handle(Drain())
-    bench.supervisor.handle(Lost(Failure("the JVM exited"), frozenset("ab")))
+    bench.supervisor.handle(Lost(Failure("the JVM exited"), "spark"))
     assert [bench.state(ref) for ref in "ab"] == ["stopped", "stopped"]
     assert bench.supervisor.done
     assert bench.supervisor.failed == ()

@@ -7,7 +7,7 @@ from typing import Any
 
 from blueprint.plan import Retry, StreamletPlan
 from streamlets.batches import BatchWritten
-from streamlets.runner.units.site import Site
+from streamlets.runner.units.site import Site, SiteContext
 from streamlets.spark.listener import QueryListener
 
 
@@ -15,11 +15,12 @@ def test_a_site_keeps_a_limited_number_of_written_batches(tmp_path: Path) -> Non
     """Batches whose reports Spark drops are never requested; only the last of them are kept."""
     descriptor: Any = None
     plan = StreamletPlan("s", "m.S", descriptor, {}, (), (), None, Retry(), {}, {}, {})
-    host: Any = None
-    site = Site(
-        "app", str(tmp_path), plan, host=host, topics={}, channels={}, checkpoints=tmp_path, listener=QueryListener(),
-        bounded=False,
+    keeper: Any = None
+    context = SiteContext(
+        application="app", directory=str(tmp_path), spark=keeper, topics={}, channels={}, checkpoints=tmp_path,
+        listener=QueryListener(), report=lambda fact: None,
     )  # fmt: skip
+    site = Site(plan, context)
     for batch in range(10_000):
         site._on_batch(BatchWritten("s", "out", batch, {"out": batch}))
     last = site.written("out", 9999)

@@ -21,7 +21,7 @@ from streamlets.runner.checkpoints.checkpoint import latest
 from streamlets.runner.events.model import BatchStuck, UnitId
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
-from streamlets.runner.units.site import Site
+from streamlets.runner.units.site import Site, SiteContext
 from streamlets.runner.units.units import QueryUnit, StreamletUnit
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
@@ -253,11 +253,12 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
     plan = StreamletPlan("rates", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
     running = Spark(spark, process)
-    host: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
-    made = Site(
-        "app", str(tmp_path), plan, host=host, topics={}, channels={},
-        checkpoints=tmp_path / "checkpoints", listener=QueryListener(), bounded=False,
+    keeper: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
+    context = SiteContext(
+        application="app", directory=str(tmp_path), spark=keeper, topics={}, channels={},
+        checkpoints=tmp_path / "checkpoints", listener=QueryListener(), report=lambda fact: None,
     )  # fmt: skip
+    made = Site(plan, context)
     yield made
     if made._context is not None:
         for query in made._context.session.streams.active:

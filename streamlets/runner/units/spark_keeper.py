@@ -1,4 +1,4 @@
-"""`SparkHost`: the Spark of all units of a driver, started again when its Java process has exited."""
+"""`SparkKeeper`: the Spark of all units of a driver, started again when its Java process has exited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SparkGoneError(Exception):
     """Spark's Java process has exited and could not be started again; the next attempt may succeed."""
 
 
-class SparkHost:
+class SparkKeeper:
     """Keeps a Spark running. Users call `spark()` each time; while Spark is started again, all of them wait.
 
     Restarted units call it, so the units' back-off limits how often Spark is started.

@@ -1,14 +1,15 @@
-"""The streamlets of a plan are distributed over drivers. None is started here: all are resting."""
+"""The launchers, and the distribution of a plan's streamlets over drivers. None is started here: all are resting."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
-from streamlets.runner.drivers.isolation import DriverProcesses, drivers_of
+from blueprint.plan import ApplicationPlan, Isolation, Retry, StreamletPlan
+from streamlets.runner.drivers.launchers import LAUNCHERS, DriverProcesses
+from streamlets.runner.hosts import HostContext, Hosts
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import SessionError
 
@@ -20,19 +21,25 @@ def _drivers(directory: Path, groups: dict[str, str | None]) -> DriverProcesses:
         for ref, group in groups.items()
     )
     plan = ApplicationPlan("app", "blueprint.conf", str(directory), tuple(streamlets), (), {})
-    made = drivers_of(
-        plan, StateDirectory(directory, "app"), "process", master="local[1]", bounded=True, resting=groups,
-        report=lambda fact: None, log=lambda unit, text: None, print_line=print,
+    context = HostContext(
+        plan=plan, state=StateDirectory(directory, "app"), master="local[1]", bounded=True, resting=groups,
+        report=lambda fact: None, log=lambda unit, text: None,
     )  # fmt: skip
+    made = LAUNCHERS["process"](context)
     assert isinstance(made, DriverProcesses)
     return made
+
+
+def test_each_isolation_has_a_launcher() -> None:
+    """The language knows their names, the runner what they do."""
+    assert set(LAUNCHERS) == set(get_args(Isolation))
 
 
 @pytest.mark.spark  # looks for Java
 def test_units_keep_the_order_of_the_plan(tmp_path: Path) -> None:
     """Independent of the groups. Drivers that were never started are stopped at once, and have no rows in state."""
     drivers = _drivers(tmp_path, {"a": None, "b": "io", "c": None, "d": "io"})
-    assert [str(unit.id) for unit in drivers.units] == ["a", "b", "c", "d"]
+    assert [str(unit.id) for unit in Hosts([drivers], ["a", "b", "c", "d"]).units] == ["a", "b", "c", "d"]
     assert all(unit.bounded for unit in drivers.units)
     assert list(drivers.held({unit.id: None for unit in drivers.units})) == []
     drivers.stop()

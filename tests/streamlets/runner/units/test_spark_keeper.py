@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from streamlets.runner.units.host import SparkGoneError, SparkHost
+from streamlets.runner.units.spark_keeper import SparkGoneError, SparkKeeper
 from streamlets.spark.failure import Failure
 from streamlets.spark.session import SessionError
 
@@ -52,7 +52,7 @@ class Starts:
 def test_an_exited_spark_is_reported_once_and_replaced_once(tmp_path: Path) -> None:
     """The report has the cause; concurrent calls get the same new Spark."""
     starts, failures = Starts(), SimpleQueue[Failure]()
-    host = SparkHost(starts, failures.put, tmp_path / "jvm.log")
+    host = SparkKeeper(starts, failures.put, tmp_path / "jvm.log")
     assert host.spark() is starts.made[0]
     assert host.failure() is None
     starts.made[0].process.kill()
@@ -71,7 +71,7 @@ def test_an_exited_spark_is_reported_once_and_replaced_once(tmp_path: Path) -> N
 def test_one_that_does_not_start_again_is_tried_again_later(tmp_path: Path) -> None:
     """The call that tries to start it raises the reason; the next call may succeed."""
     starts = Starts()
-    host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log")
+    host = SparkKeeper(starts, lambda lost: None, tmp_path / "jvm.log")
     starts.made[0].stop()
     starts.broken = True
     with pytest.raises(SparkGoneError, match="cannot be started again: there is no memory"):
@@ -85,7 +85,7 @@ def test_one_that_does_not_start_again_is_tried_again_later(tmp_path: Path) -> N
 def test_objects_of_an_exited_spark_are_renewed_before_the_next_start(tmp_path: Path) -> None:
     """Once for each exit, and not for the first start."""
     starts, renewed = Starts(), list[int]()
-    host = SparkHost(starts, lambda lost: None, tmp_path / "jvm.log", renew=lambda: renewed.append(len(starts.made)))
+    host = SparkKeeper(starts, lambda lost: None, tmp_path / "jvm.log", renew=lambda: renewed.append(len(starts.made)))
     assert renewed == []
     for _ in range(2):
         host.spark().stop()
@@ -99,7 +99,7 @@ def test_the_first_one_must_start(tmp_path: Path) -> None:
     starts = Starts()
     starts.broken = True
     with pytest.raises(SessionError):
-        SparkHost(starts, lambda lost: None, tmp_path / "jvm.log")
+        SparkKeeper(starts, lambda lost: None, tmp_path / "jvm.log")
 
 
 @pytest.mark.parametrize(("code", "words"), [(3, ""), (1, "java.lang.OutOfMemoryError: Java heap space")])
@@ -107,7 +107,7 @@ def test_lack_of_memory_is_said(tmp_path: Path, code: int, words: str) -> None:
     """After an exit code or a last error about memory, the cause has the setting."""
     failures = SimpleQueue[Failure]()
     (tmp_path / "jvm.log").write_text(f"{'-' * 1_000_000}\n{words}\n")
-    SparkHost(Starts(f"raise SystemExit({code})"), failures.put, tmp_path / "jvm.log")
+    SparkKeeper(Starts(f"raise SystemExit({code})"), failures.put, tmp_path / "jvm.log")
     assert failures.get(timeout=300).cause == (
         f"Spark's Java process exited (exit code {code}, out of memory; "
         "increase `spark.driver.memory` in `flow.runtimes.spark`)"

@@ -1,0 +1,98 @@
+"""Launchers: where the streamlets on Spark run. Each is found by the name of an isolation."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Container, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Protocol
+
+from blueprint.plan import Isolation
+from streamlets.runner.drivers.driver import Driver, session_plan
+from streamlets.runner.drivers.groups import driver_plans
+from streamlets.runner.drivers.messages import Assignment
+from streamlets.runner.drivers.process import PROGRAM, Process
+from streamlets.runner.drivers.remote import DriverProcess
+from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.hosts import Host, HostContext
+from streamlets.runner.supervision.facts import Unit
+from streamlets.spark.java import require_java
+
+
+class Launcher(Protocol):
+    """Starts Spark for streamlets."""
+
+    def __call__(self, context: HostContext) -> Host:
+        """Return the host of the streamlets of a plan; no streamlet is started.
+
+        Raises:
+            SessionError: Spark cannot be started, or streamlets of a driver have different process-wide settings.
+        """
+
+
+def one_driver(context: HostContext) -> Host:
+    """Start one Spark for all streamlets, in this process; it is running on return."""
+    return Driver(context, session_plan(context.plan, context.state, context.master))
+
+
+def driver_processes(context: HostContext) -> Host:
+    """Start a process with a Spark of its own for each group of streamlets; they are starting on return."""
+    require_java()
+    drivers_planned = driver_plans(context.plan)
+    turn = threading.Semaphore(os.cpu_count() or 1)
+    processes = []
+    for driver in drivers_planned:
+        session = session_plan(driver.plan, context.state, context.master)
+        session = replace(
+            session, logs=session.logs / driver.name, scratch=session.scratch / driver.name,
+            sparks=len(drivers_planned), application=f"{context.plan.name}.{driver.name}",
+        )  # fmt: skip
+        assignment = Assignment(driver.name, driver.plan, context.state, session, context.bounded)
+        begin = partial(Process, PROGRAM, driver.name, turn=turn)
+        processes.append(
+            DriverProcess(assignment, begin, report=context.report, log=context.log, print_line=context.print_line)
+        )
+    drivers = DriverProcesses(tuple(processes))
+    drivers.begin(context.resting)
+    return drivers
+
+
+LAUNCHERS: Mapping[Isolation, Launcher] = {"none": one_driver, "process": driver_processes}
+
+
+class DriverProcesses:
+    """The driver processes of a run."""
+
+    def __init__(self, processes: tuple[DriverProcess, ...]) -> None:
+        self._processes = processes
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """A unit for each streamlet."""
+        return tuple(unit for process in self._processes for unit in process.units)
+
+    def begin(self, resting: Container[str]) -> None:
+        """Start the processes with a streamlet that is not resting; the others start with their first streamlet."""
+        for process in self._processes:
+            if any(ref not in resting for ref in process.refs):
+                process.begin()
+
+    def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
+        """Return the rows that remain in the state of units, from all running processes concurrently."""
+        parts = [
+            {id: count for id, count in rows.items() if id.streamlet in process.refs} for process in self._processes
+        ]
+        with ThreadPoolExecutor(max(1, len(self._processes))) as pool:
+            answers = pool.map(DriverProcess.held, self._processes, parts)
+            yield from chain.from_iterable(answers)
+
+    def stop(self) -> None:
+        """Stop all processes, and wait for their end."""
+        for process in self._processes:
+            process.end()
+        for process in self._processes:
+            process.wait()
