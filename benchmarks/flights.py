@@ -75,7 +75,7 @@ def main() -> None:
     arguments.add_argument("--parts", action="store_true")
     arguments.add_argument("--warm", action="store_true")
     arguments.add_argument("--round-of", choices=("plain", "ours"), help=argparse.SUPPRESS)
-    arguments.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    arguments.add_argument("--directory", type=Path, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.round_of:
         run_round(options.round_of, options.directory, options.small)
@@ -136,7 +136,7 @@ def timed(side: str, spark: Spark, root: Path) -> Round:
 
 def apart(side: str, root: Path, directory: Path, *, small: bool) -> Round:
     """Run a round in a separate process."""
-    of = ["--round-of", side, "--folder", str(root), *(["--small"] if small else [])]
+    of = ["--round-of", side, "--directory", str(root), *(["--small"] if small else [])]
     command = [sys.executable, "-m", "benchmarks.flights", *of]
     subprocess.run(command, check=True, env={**os.environ, "FLIGHTS_DATA": str(directory / "data")})
     return Round(**json.loads((root / "round.json").read_text()))

@@ -1,7 +1,7 @@
 """Kills the shop of `examples/resilience` repeatedly and counts lost records: `python -m benchmarks.kill_shop`.
 
 Four streamlets: an ingress, a stateful processor, a join of two streams, an egress to Parquet. Rounds and kills are
-those of `kill_ledger`; Spark's state is compared with that of an undisturbed run, too. With `--folder` this can be done
+those of `kill_ledger`; Spark's state is compared with that of an undisturbed run, too. With `--directory` this can be done
 in several calls: `--rounds 10` executes ten of the remaining rounds, and the last call compares.
 """
 
@@ -197,7 +197,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1_000_000, help="maximum number of rounds in this call")
     parser.add_argument("--compare", action="store_true", help="compare now, even if rounds remain")
-    parser.add_argument("--folder", type=Path, help="directory of the state, to continue an earlier call")
+    parser.add_argument("--directory", type=Path, help="directory of the state, to continue an earlier call")
     options = parser.parse_args()
     directory = options.directory or Path(tempfile.mkdtemp(prefix="shop-"))
     todo = [*POINTS] * options.each + [""] * options.kills

@@ -92,7 +92,10 @@ def test_verify_does_not_import_slow_libraries() -> None:
 def test_verify_imports_only_what_it_uses() -> None:
     """The comparison of descriptors and the channels themselves would make it a fifth slower."""
     example = Path(cli_main.__file__).resolve().parent.parent / "examples" / "sensors"
-    unused = ("blueprint.comparison", "streamlets.channels.delta.channel", "networkx", "rich")
+    unused = (
+        *("blueprint.comparison", "blueprint.sql.job", "importlib.metadata", "networkx", "rich"),
+        "streamlets.channels.delta.channel",
+    )
     program = (
         f"import sys, cli.main; sys.argv[1:] = ['verify', {str(example)!r}]\n"
         "try: cli.main.main()\nexcept SystemExit as end: print(end.code)\n"

@@ -13,7 +13,6 @@ from blueprint.hocon.values import Scalar, span_of
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.model.draft import Draft
 from blueprint.spelling import alternatives
-from blueprint.sql.job import JOB_ID
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _CLASS_PATH = re.compile(r"([^\W\d]\w*\.)+[^\W\d]\w*")
@@ -194,7 +193,11 @@ def application_names(draft: Draft) -> Iterator[Diagnostic]:
 def job_names(draft: Draft) -> Iterator[Diagnostic]:
     """The name of a job is valid: that of its file, or of the setting `flow.application`."""
     name = draft.settings.get("application")
-    if not draft.blueprint.file.endswith(".sql") or not isinstance(name, Scalar) or JOB_ID.fullmatch(name.text):
+    if not draft.blueprint.file.endswith(".sql") or not isinstance(name, Scalar):
+        return
+    from blueprint.sql.job import JOB_ID  # blueprints other than jobs need not pay for the import
+
+    if JOB_ID.fullmatch(name.text):
         return
     yield finding(
         "sql-job",

@@ -205,7 +205,7 @@ def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     first: dict[str, str] = {}
     for id, facts in draft.topics.items():
         first.setdefault(facts.channel, id)
-    for channel in sorted(first.keys() & draft.channels.keys()):
+    for channel in sorted(name for name in first if name in draft.channels):
         for lack in draft.channels[channel].unmet(artifacts):
             value = draft.settings.get(*lack.path) if lack.path else None
             place = span_of(value) if value is not None else draft.topic_span(first[channel], "channel")

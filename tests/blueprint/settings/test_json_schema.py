@@ -55,7 +55,7 @@ def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("folder", PROJECTS, ids=lambda directory: directory.name)
+@pytest.mark.parametrize("directory", PROJECTS, ids=lambda directory: directory.name)
 def test_examples_are_valid(directory: Path) -> None:
     """Every example and template, converted to YAML."""
     assert mistakes(yaml.safe_load(as_yaml(directory))) == []
