@@ -111,7 +111,7 @@ class Ledger:
     def settings(self) -> dict[str, object]:
         """Settings of streamlets."""
         return {
-            "numbers.parameters.folder": self.directory / "in",
+            "numbers.parameters.directory": self.directory / "in",
             "archive.parameters.options.path": self.directory / "out",
             "double.inlets.in.max-records": self.batch,
             "sums.inlets.in.max-records": self.batch,

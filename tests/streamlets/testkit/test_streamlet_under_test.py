@@ -198,7 +198,7 @@ class Files(SparkStreamlet):
 def test_rows_of_an_external_source_count_once(kit: Testkit, tmp_path: Path) -> None:
     """Spark executes a batch with an invalid row twice, and counts its rows twice."""
     (tmp_path / "rows.json").write_text('{"src": "a"}\n{"src": null}\n{"src": "b"}\n')
-    app = kit.streamlet(Files, parameters={"folder": str(tmp_path)}, real=True)
+    app = kit.streamlet(Files, parameters={"directory": str(tmp_path)}, real=True)
     assert app.step().rows_in == 3
     assert len(app.dead_letters.take()) == 1
 
