@@ -37,7 +37,10 @@ class BatchRecord(Protocol):
     """The batches of a query that a sink has written."""
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether data of a batch may have been written, or its content decided.
+        """Return whether data of a batch, or of a later one, may have been written, or its content decided.
+
+        The runner asks before it starts the query. If the answer is not known, such as for a database that does not
+        answer, raise an exception: the query is started again later.
 
         Arguments:
             id: the id that Spark stores in the checkpoint of the query.

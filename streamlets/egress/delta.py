@@ -138,7 +138,7 @@ class DeltaBatches:
         return column_names(str(self.query.options.get("keys", "")))
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether the table has a batch."""
+        """Return whether the table has a batch or a later one."""
         table = self._table()
         return table is not None and _has_batch(table, id, batch)
 

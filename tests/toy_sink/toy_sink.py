@@ -66,9 +66,10 @@ class LinesWriter:
         self.query.written(batch, len(lines), replayed=replayed)
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether a batch is in the directory."""
-        return self._file(id, batch).exists()
+        """Return whether a batch, or a later one, is in the directory."""
+        file = self._file(id, batch)
+        return any(other.name >= file.name for other in file.parent.glob(f"{self.query.options['prefix']}-{id}-*"))
 
     def _file(self, id: str, batch: int) -> Path:
         options = self.query.options
-        return Path(str(options["path"])) / f"{options['prefix']}-{id}-{batch:06}.json"
+        return Path(str(options["path"])) / f"{options['prefix']}-{id}-{batch:09}.json"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
 STAGING, BATCHES = "_staging", "_batches"
+
+_LAST_BATCH = re.compile(r"-(\d{6,})-(?:\d+|merged)\.[^/]*$")
+"""The number of the batch in the name of a published file; of the last one in that of a merged file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +72,10 @@ class FilesRecord:
     owner: str
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether the files of a batch were decided."""
-        return (self._directory(id) / f"{batch}.json").exists()
+        """Return whether the files of a batch, or of a later one, were decided."""
+        decided = [int(path.stem) for path in self._directory(id).glob("*.json")]
+        published = [int(match[1]) for path in self.files(id) if (match := _LAST_BATCH.search(path))]
+        return max((*decided, *published), default=-1) >= batch
 
     def forget(self, id: str) -> None:
         """Remove what is stored for the unfinished batches of a query whose checkpoint no longer exists.

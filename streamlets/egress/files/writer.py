@@ -183,9 +183,9 @@ class FilesWriter:
 _FILE_SYSTEM_ERRORS = ("No space left on device", "Disk quota exceeded", "Permission denied", "Read-only file system")
 
 
-def _stem(streamlet: str, query: str) -> str:
-    """Return the beginning of the names of a query's files."""
-    return f"{streamlet}-{query[:8]}"
+def _stem(sink: str, query: str) -> str:
+    """Return the beginning of the names of a query's files, which has no dot: what follows a dot is their suffix."""
+    return f"{sink.replace('.', '-')}-{query[:8]}"
 
 
 def _move(source: Path, target: Path) -> None:

@@ -3,6 +3,8 @@ one transaction."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,15 +63,16 @@ class JdbcBatches:
         crash_point("before-spark-commit")
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether the database has a batch; True if it cannot be asked."""
+        """Return whether the database has a batch or a later one.
+
+        Raises:
+            SinkError: it cannot be asked.
+        """
         mark = self.database.mark
-        try:
-            with self.database.transaction() as cursor:
-                self._create_log(cursor)
-                cursor.execute(f"SELECT 1 FROM {LOG} WHERE query = {mark} AND batch >= {mark}", (id, batch))
-                return cursor.fetchone() is not None
-        except self.database.errors:
-            return True
+        with self._transaction() as cursor:
+            self._create_log(cursor)
+            cursor.execute(f"SELECT 1 FROM {LOG} WHERE query = {mark} AND batch >= {mark}", (id, batch))
+            return cursor.fetchone() is not None
 
     def commit(self, records: ds.Dataset, id: str, batch: int) -> None:
         """Write records in one transaction, unless the database has the batch.
@@ -83,11 +86,16 @@ class JdbcBatches:
             SinkError, ExistingFilesError, KeysError: as for a call.
         """
         self._check_keys(records)
+        with self._transaction() as cursor:
+            self._create_log(cursor)
+            if self._takes(cursor, id, batch):
+                self._change(cursor, records)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Any]:
         try:
             with self.database.transaction() as cursor:
-                self._create_log(cursor)
-                if self._takes(cursor, id, batch):
-                    self._change(cursor, records)
+                yield cursor
         except self.database.errors as error:
             reason = str(error).strip().partition("\n")[0]
             raise SinkError(

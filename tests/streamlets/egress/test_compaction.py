@@ -15,6 +15,7 @@ import pytest
 from streamlets.egress.files import compaction, record
 from streamlets.egress.files.compaction import Compaction, concatenate
 from streamlets.egress.files.record import FilesRecord
+from streamlets.egress.files.writer import _stem
 
 NOW = 1_700_000_000.0
 
@@ -184,3 +185,8 @@ def test_text_is_merged_unchanged(
         file.write_bytes(compress(text))
     concatenate(files, tmp_path / f"merged{suffix}", skip_header=False)
     assert decompress((tmp_path / f"merged{suffix}").read_bytes()) == b"".join(texts)
+
+
+def test_names_of_files_have_one_dot() -> None:
+    """The name of a sink of SQL has a dot; what follows the first dot of a file's name is its suffix."""
+    assert _stem("job.archive", "8305ca09-3c17-474a") == "job-archive-8305ca09"

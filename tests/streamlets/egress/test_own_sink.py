@@ -128,7 +128,7 @@ def test_run_writes_to_the_sink(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).parent / "flow"), "run", str(directory), "--available-now"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    (file,) = (directory / "out").glob("part-*-000000.json")
+    (file,) = (directory / "out").glob("part-*-000000000.json")
     assert sorted(json.loads(line)["id"] for line in file.read_text().splitlines()) == [1, 2, 3]
 
 

@@ -69,6 +69,14 @@ def test_an_incomplete_line_of_the_list_is_ignored(record: FilesRecord) -> None:
     assert record.delete("q1") == 2
 
 
+@pytest.mark.parametrize("name", ["archive-q1-000007-00001.c000.parquet", "x=1/archive-q1-000003-000007-merged.csv"])
+def test_a_published_batch_and_those_before_it_were_written(record: FilesRecord, name: str) -> None:
+    """The list of files tells which batches were written, also when their decisions are deleted."""
+    record.publish("q1", 7, [name])
+    record.publish("q1", 9, [])
+    assert [record.may_have_written("q1", batch) for batch in (2, 3, 7, 8)] == [True, True, True, False]
+
+
 def test_forgetting_removes_unfinished_batches_and_keeps_the_list(record: FilesRecord) -> None:
     """The staged files and decisions of a query are removed, the list of its files is kept."""
     staged = record.staging("q1") / "2" / "part-0.parquet"
