@@ -24,6 +24,7 @@ _FORM = re.compile(r"[^:\s]+:[^:\s]+:[^:\s]+")
 # Seconds for all downloads, and milliseconds for a single answer of the repository.
 _PATIENCE = 1800.0
 _ANSWER_TIMEOUT = 60_000
+_JAR = re.compile(r"(?P<name>.+)-(?P<version>\d+(\.[A-Za-z\d]+)*(-[A-Za-z][\w.]*)*)")
 _UNREACHABLE = re.compile(r"Server access error.*?\((.*)\)|Host (\S+) not found")
 _MISSING = re.compile(r"^\t\t:: (\S+)#(\S+);(\S+?): (.+)$", re.MULTILINE)
 
@@ -125,8 +126,8 @@ def spark_jars() -> dict[str, str]:
 
 def name_and_version(jar: Path) -> tuple[str, str]:
     """Return the artifact and the version in the name of a jar; the version is empty if there is none."""
-    name, version = re.fullmatch(r"(.+?)(?:-(\d.*))?", jar.stem).groups("")  # type: ignore[union-attr]
-    return name, version
+    match = _JAR.fullmatch(jar.stem)
+    return (match["name"], match["version"]) if match else (jar.stem, "")
 
 
 def _pyspark() -> Path:

@@ -12,6 +12,7 @@ from streamlets.artifacts.maven import (
     Coordinate,
     RepositoryUnreachableError,
     UnknownArtifactError,
+    name_and_version,
     spark_jars,
 )
 from tests.streamlets.artifacts.maven_repository import Repository
@@ -92,8 +93,27 @@ def test_a_repository_that_does_not_answer(repository: Repository) -> None:
             repository.fetch("org.example:client:1.0")
 
 
+@pytest.mark.parametrize(
+    ("jar", "name", "version"),
+    [
+        ("spark-sql-kafka-0-10_2.13-4.2.0", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+        ("spark-sql-kafka-0-10_2.13", "spark-sql-kafka-0-10_2.13", ""),
+        ("log4j-1.2-api-2.24.3", "log4j-1.2-api", "2.24.3"),
+        ("guava-33.4.0-jre", "guava", "33.4.0-jre"),
+        ("netty-transport-4.1.1.Final-linux-x86_64", "netty-transport", "4.1.1.Final-linux-x86_64"),
+        ("javax.inject-1", "javax.inject", "1"),
+        ("mine", "mine", ""),
+    ],
+)
+def test_names_of_jars(jar: str, name: str, version: str) -> None:
+    """The version is what follows the last hyphen and digit; names may have digits, too."""
+    assert name_and_version(Path(f"/lib/{jar}.jar")) == (name, version)
+
+
 def test_the_jars_of_spark() -> None:
     """Their names have no version, whatever the version looks like."""
     jars = spark_jars()
     assert jars["spark-core_2.13"].startswith("4.")
+    assert {"hadoop-client-runtime", "log4j-1.2-api"} < jars.keys()
+    assert all(jars.values()), "each of them has a version"
     assert "hadoop-client-runtime" in jars and "commons-pool2" not in jars
