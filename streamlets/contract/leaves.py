@@ -11,6 +11,7 @@ from pyspark.sql import types as t
 from blueprint.avro.model import Enum, Fixed, Primitive
 from streamlets.contract.fit import Change, Check, Fit
 from streamlets.contract.path import Path
+from streamlets.contract.values import SHOWN, listed_symbols
 
 _WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
     t.ByteType: (t.IntegerType, t.LongType, t.FloatType, t.DoubleType),
@@ -22,7 +23,6 @@ _WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
 _DIGITS: dict[type[t.DataType], int] = {t.ByteType: 3, t.ShortType: 5, t.IntegerType: 10, t.LongType: 19}
 _DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
 _UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
-_SHOWN = 40  # characters of an invalid value that a reason shows
 
 
 def match_leaf(source: t.DataType, target: t.DataType, schema: Primitive | Enum | Fixed) -> Fit | None:
@@ -87,12 +87,10 @@ def _decimal(source: t.DataType, target: t.DecimalType) -> Fit | None:
 
 
 def _symbol_check(enum: Enum) -> Check:
-    symbols = ", ".join(enum.symbols)
-    if len(symbols) > 2 * _SHOWN:
-        symbols = f"{symbols[: 2 * _SHOWN]} …"
+    symbols = listed_symbols(enum.symbols)
 
     def check(column: Column, path: Path) -> Column:
-        shown = F.substring(column, 1, _SHOWN)
+        shown = F.substring(column, 1, SHOWN)
         return F.when(
             ~column.isin(*enum.symbols), path.say("'", shown, f"' is not a symbol of `{enum.name}` ({symbols})")
         )
@@ -109,7 +107,7 @@ def _size_check(fixed: Fixed) -> Check:
 
 
 def _uuid_check(column: Column, path: Path) -> Column:
-    return F.when(~column.rlike(_UUID), path.say("'", F.substring(column, 1, _SHOWN), "' is not a UUID"))
+    return F.when(~column.rlike(_UUID), path.say("'", F.substring(column, 1, SHOWN), "' is not a UUID"))
 
 
 def _time_check(logical: str) -> Check:

@@ -17,16 +17,19 @@ from streamlets.contract.defaults import default_value
 
 _RANGES = {"int": 31, "long": 63}
 _UTC = datetime.UTC
+SHOWN = 40
+"""The number of characters of an invalid value that a reason shows."""
 
 
 class RecordError(ValueError):
-    """A record that does not conform to its schema; the message names the field and the reason."""
+    """A record that does not conform to its schema; the message is worded as the reason of a dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
     """Converts Python values: records are dicts by field name, times `datetime` or ISO strings, decimals `Decimal` or
-    strings, unions the plain value. Methods raise `RecordError` with the given `path` for invalid values.
+    strings, unions the plain value. Methods raise `RecordError` for invalid
+    values; their `path` is the place of the value in the record, such as `orders[3].price`, and "" for the record.
 
     Arguments:
         contract: the contract that defines the types.
@@ -34,15 +37,16 @@ class Values:
 
     contract: Contract
 
-    def record(self, row: Mapping[str, object], record: Record, path: str) -> dict[str, object]:
+    def record(self, row: Mapping[str, object], record: Record, path: str = "") -> dict[str, object]:
         """Convert a record or a nested record."""
         names = [field.name for field in record.fields]
         for name in row:
             if name not in names:
                 listed = f"the fields are {', '.join(f'`{n}`' for n in names)}"
                 hint = suggestion(str(name), names, listed)
-                raise RecordError(f"{path}: `{record.name}` has no field `{name}`; {hint}")
-        return {field.name: self._field(row, field, f"{path}, `{field.name}`") for field in record.fields}
+                raise _error(path, f"`{record.name}` has no field `{name}`; {hint}")
+        parent = f"{path}." if path else ""
+        return {field.name: self._field(row, field, parent + field.name) for field in record.fields}
 
     def _field(self, row: Mapping[str, object], field: Field, path: str) -> object:
         if field.name in row:
@@ -51,7 +55,7 @@ class Values:
             return default_value(field.default, field.schema, self.contract)
         if optional(field.schema, self.contract)[1]:
             return None
-        raise RecordError(f"{path} is missing and has no default")
+        raise _error(path, "is missing and has no default")
 
     def value(self, value: object, schema: Schema, path: str) -> object:
         """Convert a value of any type."""
@@ -59,25 +63,26 @@ class Values:
         if value is None:
             if nullable:
                 return None
-            raise RecordError(f"{path} is null, and the schema does not allow it")
+            raise _error(path, "is null, and the schema does not allow null")
         match held:
             case Record():
                 if not isinstance(value, Mapping):
-                    raise RecordError(f"{path} is a {_type(value)}, expected a dict")
+                    raise _error(path, f"is a {_type(value)}, expected a dict")
                 return self.record(value, held, path)
             case Array(items=items):
                 if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-                    raise RecordError(f"{path} is a {_type(value)}, expected a list")
+                    raise _error(path, f"is a {_type(value)}, expected a list")
                 return [self.value(item, items, f"{path}[{n}]") for n, item in enumerate(value)]
             case Map(values=values):
                 if not isinstance(value, Mapping):
-                    raise RecordError(f"{path} is a {_type(value)}, expected a dict")
+                    raise _error(path, f"is a {_type(value)}, expected a dict")
                 return [(str(key), self.value(item, values, f"{path}[{key!r}]")) for key, item in value.items()]
             case Union(branches=branches):
                 return self.branch(value, branches, path)
             case Enum(symbols=symbols, name=name):
                 if value not in symbols:
-                    raise RecordError(f"{path} is {value!r}, not a symbol of `{name}`: {', '.join(symbols)}")
+                    shown = str(value)[:SHOWN]
+                    raise _error(path, f"'{shown}' is not a symbol of `{name}` ({listed_symbols(symbols)})")
                 return value
             case _:
                 return self.leaf(value, held, path)
@@ -90,7 +95,7 @@ class Values:
                 return {member(index): self.value(value, branch, path)}
             except RecordError as error:
                 reasons.append(str(error))
-        raise RecordError(f"{path} does not match any branch of its union: {'; '.join(reasons)}")
+        raise _error(path, f"does not match any branch of its union: {'; '.join(reasons)}")
 
     def leaf(self, value: object, schema: Schema, path: str) -> object:
         """Convert a value without parts."""
@@ -109,7 +114,7 @@ class JsonValues(Values):
 
     extra: bool = False
 
-    def record(self, row: Mapping[str, object], record: Record, path: str) -> dict[str, object]:
+    def record(self, row: Mapping[str, object], record: Record, path: str = "") -> dict[str, object]:
         """Convert a record or a nested record."""
         if self.extra:
             row = {field.name: row[field.name] for field in record.fields if field.name in row}
@@ -122,7 +127,7 @@ class JsonValues(Values):
             return Values.branch(self, value, branches, path)
         members = [(name, branch) for name, branch in zip(names, branches, strict=True) if value.get(name) is not None]
         if len(members) != 1:
-            raise RecordError(f"{path} sets {len(members)} members of its union, expected one")
+            raise _error(path, f"{len(members)} members of the union are set, expected one")
         ((name, branch),) = members
         return {name: self.value(value[name], branch, path)}
 
@@ -134,7 +139,7 @@ class JsonValues(Values):
             try:
                 value = base64.b64decode(value, validate=True)
             except binascii.Error:
-                raise RecordError(f"{path} is {value!r:.40}, which is not base64") from None
+                raise _error(path, f"is {value!r:.40}, which is not base64") from None
         elif kind in ("float", "double") and (isinstance(value, Decimal) or value in ("NaN", "Infinity", "-Infinity")):
             value = float(value)
         return leaf_value(value, schema, path)
@@ -149,7 +154,7 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
             return _time(value, logical.name, path)
         case Primitive(type="int" | "long" as kind), int() if not isinstance(value, bool):
             if not -(2 ** _RANGES[kind]) <= value < 2 ** _RANGES[kind]:
-                raise RecordError(f"{path} is {value}, out of range for `{kind}`")
+                raise _error(path, f"is {value}, out of range for `{kind}`")
             return value
         case Primitive(type="float" | "double"), int() | float() if not isinstance(value, bool):
             return float(value)
@@ -159,13 +164,13 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
             return value
         case Primitive(type="bytes"), bytes() | bytearray():
             return bytes(value)
-        case Fixed(size=size), bytes() | bytearray():
+        case Fixed(size=size, name=name), bytes() | bytearray():
             if len(value) != size:
-                raise RecordError(f"{path} has {len(value)} bytes, expected {size}")
+                raise _error(path, f"{len(value)} bytes, expected {size} for `{name}`")
             return bytes(value)
         case _:
             expected = schema.type if isinstance(schema, Primitive) else "bytes"
-            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), expected `{expected}`")
+            raise _error(path, f"is a {_type(value)} ({value!r:.40}), expected `{expected}`")
 
 
 def _decimal(value: object, precision: int, scale: int, path: str) -> Decimal:
@@ -174,10 +179,10 @@ def _decimal(value: object, precision: int, scale: int, path: str) -> Decimal:
             exact = Decimal(value)
             rounded = exact.quantize(Decimal(1).scaleb(-scale), context=EXACT)
         except InvalidOperation:
-            raise RecordError(f"{path} is {value!r}, not a decimal({precision},{scale})") from None
+            raise _error(path, f"{value!r} is not a decimal({precision},{scale})") from None
         if rounded == exact and len(rounded.as_tuple().digits) <= precision:
             return rounded
-    raise RecordError(f"{path} is {value!r}, which does not fit decimal({precision},{scale})")
+    raise _error(path, f"{value} does not fit decimal({precision},{scale})")
 
 
 def _is_time(logical: str) -> bool:
@@ -189,7 +194,7 @@ def _time(value: object, logical: str, path: str) -> object:
     try:
         parsed = _parsed(value, logical)
     except ValueError as error:
-        raise RecordError(f"{path}: {error}") from None
+        raise _error(path, str(error)) from None
     match parsed:
         case datetime.datetime() if logical == "date":
             return parsed.date()
@@ -205,7 +210,7 @@ def _time(value: object, logical: str, path: str) -> object:
         case int() if logical.startswith("time-") and not isinstance(parsed, bool):
             return parsed
         case _:
-            raise RecordError(f"{path} is a {_type(value)} ({value!r:.40}), expected `{logical}`")
+            raise _error(path, f"is a {_type(value)} ({value!r:.40}), expected `{logical}`")
 
 
 def _parsed(value: object, logical: str) -> object:
@@ -218,3 +223,13 @@ def _parsed(value: object, logical: str) -> object:
 
 def _type(value: object) -> str:
     return "null" if value is None else f"`{type(value).__name__}`"
+
+
+def listed_symbols(symbols: Sequence[str]) -> str:
+    """Return the symbols of an enum for a reason, shortened if they are many."""
+    text = ", ".join(symbols)
+    return f"{text[: 2 * SHOWN]} …" if len(text) > 2 * SHOWN else text
+
+
+def _error(path: str, reason: str) -> RecordError:
+    return RecordError(f"`{path}`: {reason}" if path else reason)

@@ -30,7 +30,12 @@ def to_batches(records: object, contract: Contract) -> list[pa.RecordBatch]:
     import pyarrow as pa
 
     schema, values = arrow_schema(contract), Values(contract)
-    rows = [values.record(row, contract.record, f"record {n}") for n, row in enumerate(_mappings(records), 1)]
+    rows = []
+    for number, row in enumerate(_mappings(records), 1):
+        try:
+            rows.append(values.record(row, contract.record))
+        except RecordError as error:
+            raise RecordError(f"record {number}, {error}") from None
     return [pa.RecordBatch.from_pylist(rows, schema=schema)] if rows else []
 
 

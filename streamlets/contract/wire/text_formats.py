@@ -95,9 +95,9 @@ class JsonText:
             raise UndecodableError(f"the message must be a JSON object, found `{_dump(data):.40}`")
         record = self.contract.record
         try:
-            return Decoded(self.contract, JsonValues(self.contract, extra=True).record(data, record, "the message"))
+            return Decoded(self.contract, JsonValues(self.contract, extra=True).record(data, record))
         except RecordError as error:
-            raise UndecodableError(str(error)) from None
+            raise UndecodableError(f"the message, {error}") from None
 
     def rows(self, contract: Contract, values: Sequence[object]) -> pa.RecordBatch:
         """Return decoded records as Arrow; see `WireFormat.rows`."""

@@ -174,4 +174,4 @@ def _record(letter: DeadLetter, contract: Contract, *, extra: bool) -> dict[str,
         RecordError: the row breaks the contract.
     """
     row = json.loads(letter.record, parse_float=Decimal)
-    return JsonValues(contract, extra).record(row, contract.record, contract.record.name)
+    return JsonValues(contract, extra).record(row, contract.record)

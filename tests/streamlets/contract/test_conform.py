@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from blueprint.avro import Contract, parse_contract
 from blueprint.avro.spark_types import spark_json
 from streamlets.contract import ContractError, conform, conformance, spark_schema
+from streamlets.contract.values import JsonValues, RecordError
 from tests.streamlets.contract.cases import CASES, MISSING, array, enum, fixed, logical, mapping, point, record
 
 pytestmark = pytest.mark.spark
@@ -118,6 +119,29 @@ def test_symbols_sizes_uuids_and_times(spark: SparkSession) -> None:
         "`u`: 'no' is not a UUID",
         "`t`: 86400000 is out of range for time-millis",
     ]
+
+
+def test_a_letter_that_still_breaks_its_contract_has_the_same_reason(spark: SparkSession) -> None:
+    """A replay, which checks the JSON of a dead letter without Spark, words reasons as the query did."""
+    rows = spark.sql(
+        "select * from values"
+        " ('PINK', X'010203', 1.5, named_struct('x', 1D), array(named_struct('x', 1D))),"
+        f" ('{'x' * 50}', X'010203', 1.5, named_struct('x', 1D), array(named_struct('x', 1D))),"
+        " ('RED', X'01', 1.5, named_struct('x', 1D), array(named_struct('x', 1D))),"
+        " ('RED', X'010203', 1000.5, named_struct('x', 1D), array(named_struct('x', 1D))),"
+        " ('RED', X'010203', 1.5, named_struct('x', cast(null as double)), array(named_struct('x', 1D))),"
+        " ('RED', X'010203', 1.5, named_struct('x', 1D), array(named_struct('x', 1D), named_struct('x', null)))"
+        " as t(e, f, d, p, ps)"
+    )
+    amount = logical("bytes", "decimal", precision=4, scale=1)
+    symbols = [f"COLOUR_{number}" for number in range(20)]
+    kind = contract(e=enum("RED", *symbols), f=fixed(3), d=amount, p=point("x"), ps=array("Point"))
+    conversion = conformance(rows.schema, kind)
+    assert conversion.reason is not None
+    for reason, letter in rows.select(conversion.reason, conversion.original).collect():
+        with pytest.raises(RecordError) as raised:
+            JsonValues(kind).record(json.loads(letter, parse_float=Decimal), kind.record)
+        assert str(raised.value) == reason
 
 
 def test_decimals_fit_or_say_so(spark: SparkSession) -> None:

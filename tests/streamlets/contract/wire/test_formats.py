@@ -206,7 +206,7 @@ def test_plain_avro_has_one_schema() -> None:
         (b'{"id": ', "the message is not JSON"),
         (b"[" * 100_000, "the message is not JSON that can be read: it is nested too deeply"),
         (b"[1]", "the message must be a JSON object, found `\\[1\\]`"),
-        (b'{"id": "x"}', "the message, `id` is a `str`"),
+        (b'{"id": "x"}', "the message, `id`: is a `str`"),
     ],
 )
 def test_invalid_json_has_a_reason(message: bytes, reason: str) -> None:

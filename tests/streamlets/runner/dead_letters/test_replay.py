@@ -103,7 +103,7 @@ def test_letters_that_fit_the_contract_by_now_are_written_once(tmp_path: Path) -
     out = made(tmp_path, "out")
     done = replay(topic, outlets(tmp_path, coloured("RED", "GREEN")), every, at_once=2)
     assert done.records == {"writer.out": 5}
-    assert list(done.broken) == [("writer.out", "Coloured, `colour` is 'PINK', not a symbol of `Colour`: RED, GREEN")]
+    assert list(done.broken) == [("writer.out", "`colour`: 'PINK' is not a symbol of `Colour` (RED, GREEN)")]
     assert ids_of(out.scan()) == list(range(5))
     assert replay(topic, outlets(tmp_path, coloured("RED", "GREEN")), every).records == {}
     assert replay(topic, outlets(tmp_path, coloured("RED", "GREEN", "PINK")), every).records == {"writer.out": 1}
@@ -254,19 +254,19 @@ def test_rows_as_spark_writes_them_are_read_back(kind: object, text: str, value:
     """Base64, NaN, exact decimals, microseconds, members of unions."""
     of = contract(("f", kind))
     row = json.loads(f'{{"f": {text}}}', parse_float=Decimal)
-    assert JsonValues(of).record(row, of.record, "R")["f"] == value
+    assert JsonValues(of).record(row, of.record)["f"] == value
 
 
 def test_a_union_with_two_members_set_is_refused() -> None:
     """A union has exactly one value."""
     of = contract(("f", ["int", "string"]))
-    with pytest.raises(RecordError, match="sets 2 members of its union"):
-        JsonValues(of).record({"f": {"member0": 1, "member1": "x"}}, of.record, "R")
+    with pytest.raises(RecordError, match="`f`: 2 members of the union are set, expected one"):
+        JsonValues(of).record({"f": {"member0": 1, "member1": "x"}}, of.record)
 
 
 def test_extra_columns_are_dropped_only_if_the_outlet_drops_them() -> None:
     """Otherwise they break the contract, as in a query."""
     of = contract(("id", "long"))
-    assert JsonValues(of, True).record({"id": 1, "more": 2}, of.record, "R") == {"id": 1}
+    assert JsonValues(of, True).record({"id": 1, "more": 2}, of.record) == {"id": 1}
     with pytest.raises(RecordError, match="no field `more`"):
-        JsonValues(of).record({"id": 1, "more": 2}, of.record, "R")
+        JsonValues(of).record({"id": 1, "more": 2}, of.record)
