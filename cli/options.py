@@ -40,7 +40,12 @@ def timeout_option(help: str) -> Decorator:
     return click.option("--timeout", type=DurationType(), metavar="DURATION", help=help)
 
 
-def format_option(human: str = "table", data: str = "json", help: str = "The output format.") -> Decorator:
+def progress_format_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that follows a run `--format`: lines for people, or a JSON object per line."""
+    return format_option(data="jsonl", help="The output format; jsonl is one JSON object per change.")(command)
+
+
+def format_option(human: str = "text", data: str = "json", help: str = "The output format.") -> Decorator:
     """Give a command `--format`.
 
     Arguments:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @application_arguments
 @click.option("--explain", metavar="KEY", help="Show every place that set KEY or a key below it; the last place wins.")
 @click.option("--list", "every", is_flag=True, help="List every setting that exists, with its type and default.")
-@format_option("text", help="The output format: for people, or a JSON list of settings.")
+@format_option(help="The output format: for people, or a JSON list of settings.")
 def config(arguments: Sequence[str], conf: Sequence[str], explain: str | None, every: bool, form: str) -> None:
     """Show the effective settings of an application.
 

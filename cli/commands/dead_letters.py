@@ -116,7 +116,7 @@ def show(
             batch = f"{letter.query} batch {letter.batch}"
             click.echo(f"{timestamp(letter.time.timestamp())} UTC  {letter.port}, {batch}{replayed}")
             click.echo(f"  {letter.reason}\n  {letter.record}")
-    if not last and form == "table":
+    if not last and form == "text":
         click.echo(f"{name}: no matching dead letters")
 
 

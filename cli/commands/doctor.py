@@ -28,7 +28,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
     help="The parent directory of the application's topics and checkpoints (default: .flow next to the blueprint).",
 )  # fmt: skip
 @click.option("--fetch", is_flag=True, help="Fetch the jars that channels need into the cache, if they are missing.")
-@format_option("text")
+@format_option()
 def doctor(arguments: Sequence[str], conf: Sequence[str], state_dir: Path | None, fetch: bool, form: str) -> None:
     """Check what a run needs: Java, Python, packages, jars, servers, disk and clock.
 

@@ -13,7 +13,7 @@ VERSION = 1
 
 @click.command()
 @click.argument("code", required=False)
-@format_option("text")
+@format_option()
 def explain(code: str | None, form: str) -> None:
     """Explain a code that `flow verify` reports: what it means, why it matters, an example and the fix.
 

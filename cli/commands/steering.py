@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from cli.options import timeout_option
+from cli.options import progress_format_option, timeout_option
 from cli.output.errors import fail
 from cli.runs.follower import Follower, running_application, send
 from cli.state import state_options
@@ -27,8 +27,8 @@ _FINAL_STATES = {
 
 
 def _steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `STREAMLET...`, `--path`, `--state-dir`, `--application` and `--timeout`."""
-    command = timeout_option("How long to wait for completion (default: no limit).")(command)
+    """Give a command `STREAMLET...`, `--path`, `--state-dir`, `--application`, `--timeout` and `--format`."""
+    command = timeout_option("How long to wait for completion (default: no limit).")(progress_format_option(command))
     command = click.option(
         "--path", type=click.Path(path_type=Path), default=Path(), metavar="PATH",
         help="The application's blueprint or directory (default: the working directory).",
@@ -39,40 +39,47 @@ def _steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @_steering_options
 def pause(
-    refs: Sequence[str], path: Path, state_dir: Path | None, application: str | None, timeout: float | None
-) -> None:
+    refs: Sequence[str], path: Path, state_dir: Path | None, application: str | None, timeout: float | None,
+    form: str,
+) -> None:  # fmt: skip
     """Pause streamlets of a running application.
 
     Running batches are committed, then the streamlets stay stopped until `flow resume`, even when the run is restarted.
     All other streamlets continue.
     """
-    _steer("pause", refs, (path, state_dir, application), timeout)
+    _steer("pause", refs, (path, state_dir, application), timeout, form)
 
 
 @click.command()
 @_steering_options
 def resume(
-    refs: Sequence[str], path: Path, state_dir: Path | None, application: str | None, timeout: float | None
-) -> None:
+    refs: Sequence[str], path: Path, state_dir: Path | None, application: str | None, timeout: float | None,
+    form: str,
+) -> None:  # fmt: skip
     """Resume paused streamlets from their checkpoints."""
-    _steer("resume", refs, (path, state_dir, application), timeout)
+    _steer("resume", refs, (path, state_dir, application), timeout, form)
 
 
 @click.command()
 @_steering_options
 def restart(
-    refs: Sequence[str], path: Path, state_dir: Path | None, application: str | None, timeout: float | None
-) -> None:
+    refs: Sequence[str], path: Path, state_dir: Path | None, application: str | None, timeout: float | None,
+    form: str,
+) -> None:  # fmt: skip
     """Restart streamlets of a running application.
 
     Running batches are committed, then the streamlets continue from their checkpoints. Streamlets that have failed or
     completed are started again, too. The code is not reloaded: use `flow upgrade` to run a new version.
     """
-    _steer("restart", refs, (path, state_dir, application), timeout)
+    _steer("restart", refs, (path, state_dir, application), timeout, form)
 
 
 def _steer(
-    action: Action, refs: Sequence[str], location: tuple[Path, Path | None, str | None], timeout: float | None
+    action: Action,
+    refs: Sequence[str],
+    location: tuple[Path, Path | None, str | None],
+    timeout: float | None,
+    form: str,
 ) -> None:
     """Request an action for each streamlet, and wait until all of them have a final state.
 
@@ -80,6 +87,7 @@ def _steer(
         refs: the names of the streamlets.
         location: path, state directory and name of the application, as `running_application` takes them.
         timeout: seconds to wait; None for no limit.
+        form: the output format.
 
     Raises:
         click.UsageError: there is no such application or streamlet.
@@ -93,7 +101,7 @@ def _steer(
         if location[0] != Path():
             raise
         raise click.UsageError(f"{error.message}; name the application's directory with `--path`") from None
-    follower = Follower(state, frozenset(refs))
+    follower = Follower(state, frozenset(refs), form)
     _check_refs(refs, follower.status(), state.application)
     before = {streamlet.ref: streamlet.since for streamlet in follower.status().streamlets}
     for ref in refs:

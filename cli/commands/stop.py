@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import path_argument, timeout_option
+from cli.options import path_argument, progress_format_option, timeout_option
 from cli.output.errors import fail
 from cli.runs.follower import Follower, running_application, send
 from cli.state import state_options
@@ -17,7 +17,10 @@ from cli.state import state_options
 @state_options
 @click.option("--now", is_flag=True, help="Stop immediately; running batches are replayed at the next start.")
 @timeout_option("How long to wait before stopping as with --now (default: the --drain-timeout of the run).")
-def stop(path: Path, state_dir: Path | None, application: str | None, now: bool, timeout: float | None) -> None:
+@progress_format_option
+def stop(
+    path: Path, state_dir: Path | None, application: str | None, now: bool, timeout: float | None, form: str
+) -> None:
     """Stop a running application gracefully: start no new batch, commit the running ones, producers before consumers.
 
     The command waits until the application has ended; after Ctrl-C, the application stops without it. PATH is the
@@ -29,17 +32,21 @@ def stop(path: Path, state_dir: Path | None, application: str | None, now: bool,
 
     state = running_application(path, state_dir, application)
     process = state.owner()
+    follower = Follower(state, form=form)
     if process is None:
-        click.echo(f"{state.application} is not running")
+        follower.report(f"{state.application} is not running", result="not-running")
         return
-    follower = Follower(state)
     started = follower.status().started
     send(state, request("stop-now" if now else "stop", within=timeout))
-    click.echo(f"{state.application} (process {process}): {'stopping' if now else 'draining'}")
+    progress = "stopping" if now else "draining"
+    follower.report(f"{state.application} (process {process}): {progress}", process=process, result=progress)
     status = follower.until(lambda status: False, None)
     if status is None or status.started != started or status.ended is None:
         fail(
             f"{state.application} was killed or crashed before it had stopped",
             "the next start replays its last batches",
         )
-    click.echo(f"ended: {status.reason or 'completed'} (exit code {status.exit_code})")
+    reason = status.reason or "completed"
+    follower.report(
+        f"ended: {reason} (exit code {status.exit_code})", result="ended", reason=reason, exit_code=status.exit_code
+    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "--module", "modules", multiple=True, metavar="NAME",
     help="List only the classes of module NAME, as Python imports it from PATH; may be repeated.",
 )  # fmt: skip
-@format_option("text")
+@format_option()
 def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
     """List the streamlet classes of a project, without any configuration.
 

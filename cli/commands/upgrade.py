@@ -10,7 +10,7 @@ import click
 
 from cli.application import Application, application_arguments
 from cli.application import application as application_of
-from cli.options import timeout_option
+from cli.options import progress_format_option, timeout_option
 from cli.output.errors import fail
 from cli.runs.follower import Follower, running_application, send
 from cli.state import state_options
@@ -33,8 +33,9 @@ _FAILING = ("failed", "backing-off")
     help="The worst class of change to allow, in increasing order.",
 )  # fmt: skip
 @click.option("--plans", is_flag=True, help="Build the streamlets' logic first, and compare the queries, too.")
-@click.option("--check", is_flag=True, help="Verify and compare only; the running version continues.")
+@click.option("--dry-run", is_flag=True, help="Verify and compare only; the running version continues.")
 @timeout_option("How long to wait for running batches (default: the --drain-timeout of the run).")
+@progress_format_option
 def upgrade(
     arguments: Sequence[str],
     conf: Sequence[str],
@@ -42,8 +43,9 @@ def upgrade(
     application: str | None,
     allow: str,
     plans: bool,
-    check: bool,
+    dry_run: bool,
     timeout: float | None,
+    form: str,
 ) -> None:
     """Upgrade a running application to the version in PATH.
 
@@ -75,7 +77,7 @@ def upgrade(
     app = _with_running_settings(app, state)
     running = against(state.directory, allow)
     verification, error = verify_with_logic(app, running) if plans else (app.verify(against=running), "")
-    click.echo(report(verification), nl=False)
+    click.echo(report(verification, err=form == "jsonl"), nl=False, err=form == "jsonl")
     if error:
         click.echo(error, err=True)
         raise SystemExit(1)
@@ -87,18 +89,19 @@ def upgrade(
             f"the new version must have the name of the running application, {state.application}; "
             f"found {verification.plan.name}"
         )
-    if check:
+    if dry_run:
         return
-    follower = Follower(state)
+    follower = Follower(state, form=form)
     started = follower.status().started
     lost = lost_queries(verification.changes)
     upgrade_request = request("upgrade", within=timeout, arguments=arguments_of(app), reset=lost)
     send(state, upgrade_request)
     if lost:
-        click.echo(f"starting with a new checkpoint: {', '.join(lost)}")
-    click.echo(f"{state.application} (process {process}): draining, then the new version starts")
+        follower.report(f"starting with a new checkpoint: {', '.join(lost)}", new_checkpoints=list(lost))
+    draining = f"{state.application} (process {process}): draining, then the new version starts"
+    follower.report(draining, process=process, result="draining")
     outcome, status = _follow(follower, state, upgrade_request.id, started)
-    _conclude(outcome, status, started, state)
+    _conclude(outcome, status, started, state, follower)
 
 
 def _with_running_settings(app: Application, state: StateDirectory) -> Application:
@@ -156,7 +159,9 @@ def _settled(status: RunStatus) -> bool:
     return bool(states) and all(state in (*_UP, *_FAILING) for state in states)
 
 
-def _conclude(outcome: UpgradeOutcome | None, status: RunStatus, started: float, state: StateDirectory) -> None:
+def _conclude(
+    outcome: UpgradeOutcome | None, status: RunStatus, started: float, state: StateDirectory, follower: Follower
+) -> None:
     """Print the outcome of an upgrade.
 
     Arguments:
@@ -164,6 +169,7 @@ def _conclude(outcome: UpgradeOutcome | None, status: RunStatus, started: float,
         status: the last status of the run.
         started: when the version before the upgrade was started.
         state: the state directory of the application.
+        follower: prints the outcome.
 
     Raises:
         SystemExit: 1, when the new version does not work.
@@ -186,5 +192,6 @@ def _conclude(outcome: UpgradeOutcome | None, status: RunStatus, started: float,
         case "unwell":
             fail(f"the new version runs, but these streamlets are not up: {about}", "run `flow status` to see why")
         case "untried":
-            click.echo(f"no batch of {about} was committed yet: it is not known whether its state can be loaded")
-    click.echo(f"{state.application} is upgraded")
+            untried = f"no batch of {about} was committed yet: it is not known whether its state can be loaded"
+            follower.report(untried, untried=list(outcome.about))
+    follower.report(f"{state.application} is upgraded", result="upgraded")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,10 +64,12 @@ class Follower:
     Arguments:
         state: the state directory of the application.
         only: the names of the streamlets to print; empty for all.
+        form: `text` for people, or `jsonl` for programs.
     """
 
-    def __init__(self, state: StateDirectory, only: frozenset[str] = frozenset()) -> None:
+    def __init__(self, state: StateDirectory, only: frozenset[str] = frozenset(), form: str = "text") -> None:
         self._state = state
+        self._form = form
         self._only = only
         self._printed = {streamlet.ref: _entered(streamlet) for streamlet in self.status().streamlets}
 
@@ -98,6 +102,18 @@ class Follower:
                 return None
             time.sleep(_POLL_INTERVAL)
 
+    def report(self, text: str, **facts: object) -> None:
+        """Print what happened.
+
+        Arguments:
+            text: for people.
+            facts: the same for programs, as JSON values by key.
+        """
+        if self._form == "jsonl":
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            text = json.dumps({"time": now, "application": self._state.application, **facts})
+        click.echo(text)
+
     def _print_changes(self, status: RunStatus) -> None:
         for streamlet in status.streamlets:
             ref, entered = streamlet.ref, _entered(streamlet)
@@ -109,14 +125,12 @@ class Follower:
                 self._print(ref, streamlet.state, streamlet.cause)
             self._printed[ref] = entered
 
-    @staticmethod
-    def _print(ref: str, state: str, cause: str) -> None:
+    def _print(self, ref: str, state: str, cause: str) -> None:
         if state in ("running", "completed", "draining"):
             cause = ""
         first, *more = f"{ref}: {state}{f': {cause}' if cause else ''}".splitlines()
-        click.echo(f"{time.strftime('%H:%M:%S')}  {first}")
-        for line in more:
-            click.echo(f"            {line}")
+        lines = [f"{time.strftime('%H:%M:%S')}  {first}", *(f"            {line}" for line in more)]
+        self.report("\n".join(lines), streamlet=ref, state=state, cause=cause or None)
 
 
 def _entered(streamlet: StreamletStatus) -> tuple[str, float]:

@@ -186,6 +186,7 @@ def test_flow_stop_0(flow: Flow, app: Path) -> None:
     """The application never ran."""
     result = flow("stop")
     assert (result.code, result.out, result.err) == (0, "plant is not running\n", "")
+    assert '"application": "plant", "result": "not-running"' in flow("stop", "--format", "jsonl").out
 
 
 def test_flow_stop_1(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -> None:

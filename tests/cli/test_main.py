@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -196,3 +197,31 @@ def test_streamlets_in_a_package_called_cli_are_a_finding(tmp_path: Path) -> Non
     done = run_flow(tmp_path, files, "verify")
     assert done.returncode == 1
     assert "error[module-shadowed]" in done.stdout and "Traceback" not in done.stdout + done.stderr
+
+
+def test_formats_have_the_same_names_in_all_commands() -> None:
+    """`text` for people, `json` for a document, `jsonl` for a stream; some commands have further ones."""
+    further = {"flow run", "flow graph", "flow verify"}
+
+    def formats(command: click.Command, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for inner in command.commands.items() if isinstance(command, click.Group) else ():
+            yield from formats(inner[1], f"{name} {inner[0]}")
+        for option in command.params:
+            if option.name == "form" and isinstance(option.type, click.Choice):
+                yield name, tuple(option.type.choices)
+
+    commands = [
+        (f"flow {name}", cli_main.flow.get_command(click.Context(cli_main.flow), name)) for name in cli_main._COMMANDS
+    ]
+    found = dict(each for name, command in commands if command is not None for each in formats(command, name))
+    assert set(found) >= further | {
+        "flow stop",
+        "flow pause",
+        "flow upgrade",
+        "flow config",
+        "flow status",
+        "flow tail",
+    }
+    assert {
+        name: choices for name, choices in found.items() if choices not in (("text", "json"), ("text", "jsonl"))
+    }.keys() == further

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -254,6 +255,23 @@ def test_a_follower_shows_a_start_once(
         follower.until(reached, 30)
     lines = [line[10:] for line in capsys.readouterr().out.splitlines()]
     assert lines == ["mean: running", "mean: starting", "mean: running"]
+
+
+def test_changes_are_reported_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An object per change, with the time, the streamlet, its state and the cause; causes of several lines stay one."""
+    state = StateDirectory(tmp_path, "plant")
+    with state.locked():
+        publisher = Publisher([StatusFile(state.status_file)])
+        publisher.publish(RunStarted(1.0, "plant", ("mean",)))
+        follower = Follower(state, form="jsonl")
+        publisher.publish(UnitChanged(2.0, unit_id("mean.out"), "failed", "ValueError: bad\n  at plant.py:3"))
+        follower.until(lambda status: bool(status.streamlets), 30)
+    (line,) = capsys.readouterr().out.splitlines()
+    change = json.loads(line)
+    assert datetime.fromisoformat(change.pop("time")).tzinfo is not None
+    assert change == {
+        "application": "plant", "streamlet": "mean", "state": "failed", "cause": "ValueError: bad\n  at plant.py:3",
+    }  # fmt: skip
 
 
 def test_a_duration_needs_a_unit(flow: Flow, tmp_path: Path) -> None:

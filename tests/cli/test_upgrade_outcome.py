@@ -39,10 +39,10 @@ def test_each_result_is_reported(
     outcome, status = _follow(Follower(state), state, "1", 1.0)
     if code:
         with pytest.raises(SystemExit) as ended:
-            _conclude(outcome, status, 1.0, state)
+            _conclude(outcome, status, 1.0, state, Follower(state))
         assert ended.value.code == code
     else:
-        _conclude(outcome, status, 1.0, state)
+        _conclude(outcome, status, 1.0, state, Follower(state))
     captured = capsys.readouterr()
     assert text in captured.out + captured.err
 
@@ -52,5 +52,5 @@ def test_the_result_of_another_upgrade_is_ignored(state: StateDirectory, capsys:
     write_outcome(state, UpgradeOutcome("0", (), "works"))
     outcome, status = _follow(Follower(state), state, "1", 1.0)
     with pytest.raises(SystemExit):
-        _conclude(outcome, status, 1.0, state)
+        _conclude(outcome, status, 1.0, state, Follower(state))
     assert "the new version ended" in capsys.readouterr().err
