@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events.model import Event, UnitChanged, UnitId
+from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -119,15 +120,8 @@ def storm(units: int, factor: float, seed: int) -> Result:
         took.append(steps[-1] / max(1, len(events) - before))
         return result
 
-    supervisor = Supervisor(
-        simulated,
-        producers,
-        in_order=False,
-        clock=lambda: world.now,
-        timer=lambda: world.now,
-        uniform=dice.random,
-        emit=events.append,
-    )
+    environment = Environment(emit=events.append, clock=lambda: world.now, timer=lambda: world.now, uniform=dice.random)
+    supervisor = Supervisor(simulated, producers, environment, in_order=False)
 
     def until(end: float) -> None:
         while not supervisor.done:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +30,7 @@ from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
 from streamlets.runner.supervision.clock_check import ClockCheck
+from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.runner.topics import channels_of, make_topics
@@ -267,11 +267,8 @@ class _Supervision:
         supervisor = Supervisor(
             self.hosts.units,
             {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets},
+            Environment(emit=self.events.publish),
             in_order=options.bounded,
-            clock=time.time,
-            timer=time.monotonic,
-            uniform=random.random,
-            emit=self.events.publish,
             drain_within=options.drain_within,
             fail_fast=options.fail_fast,
             paused=self.orders.paused,

@@ -240,7 +240,12 @@ class StreamletUnderTest:
     def _new_context(self) -> SparkStreamletContext:
         session = self._open_session(self.plan)
         binding = TopicBinding(
-            self.plan, session, self._topics, self._channels, self._checkpoints, on_batch=self._batch_written
+            plan=self.plan,
+            session=session,
+            topics=self._topics,
+            channels=self._channels,
+            checkpoints=self._checkpoints,
+            on_batch=self._batch_written,
         )
         return context_of(binding)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 State = Literal["starting", "running", "draining", "backing-off", "paused", "stopped", "completed", "failed"]
@@ -54,6 +54,7 @@ class UnitChanged:
     state: State
     cause: str = ""
     frames: tuple[str, ...] = ()
+    _: KW_ONLY
     retry_in: float | None = None
     restarts: int = 0
     waiting: str = ""
@@ -106,6 +107,7 @@ class UnitProgressed:
     batch: int | None
     rows_in: int
     rows_out: Mapping[str, int] = field(default_factory=dict)
+    _: KW_ONLY
     dead_letters: int = 0
     late: int = 0
     backlog: Mapping[str, int] = field(default_factory=dict)

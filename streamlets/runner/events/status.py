@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
 from streamlets.runner.events.model import (
@@ -69,6 +69,7 @@ class UnitStatus:
     unit: UnitId
     state: State
     since: float
+    _: KW_ONLY
     cause: str = ""
     frames: tuple[str, ...] = ()
     restarts: int = 0
@@ -170,7 +171,7 @@ class StreamletStatus:
         return sum(unit.rate(now) for unit in self.units)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
     """The status of a run. `sequence` counts the folded events: as long as it grows, the run is alive.
 

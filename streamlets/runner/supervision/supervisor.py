@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-from streamlets.runner.events.model import Event, RunStopping, UnitId, UnitSplit
+from streamlets.runner.events.model import RunStopping, UnitId, UnitSplit
 from streamlets.runner.supervision.backoff import delay, may_restart
+from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import (
     Became,
     Drain,
@@ -38,12 +39,9 @@ class Supervisor:
     Arguments:
         units: the units in topological order.
         producers: for each streamlet, the streamlets that write the topics it reads.
+        environment: clocks, randomness, and where the events go.
         in_order: for a bounded run: start a streamlet only once its producers are over, and let a unit fail for good
             that fails again and again without progress. Otherwise all start at once, and only settings limit restarts.
-        clock: the wall clock, in seconds since the epoch, for the time of events; it may be set back.
-        timer: a monotonic clock in seconds, for waiting.
-        uniform: draws from [0, 1), for the jitter of each unit.
-        emit: takes the events.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
         fail_fast: drain the run as soon as one unit has failed for good.
         paused: the streamlets that stay stopped until they are resumed, with the cause.
@@ -53,23 +51,18 @@ class Supervisor:
         self,
         units: Iterable[Unit],
         producers: Mapping[str, Iterable[str]],
+        environment: Environment,
         *,
         in_order: bool,
-        clock: Callable[[], float],
-        timer: Callable[[], float],
-        uniform: Callable[[], float],
-        emit: Callable[[Event], None],
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
     ) -> None:
-        self._roster = Roster((Watched(unit, clock, timer, emit) for unit in units), producers, in_order=in_order)
+        self._roster = Roster((Watched(unit, environment) for unit in units), producers, in_order=in_order)
         self._steering = Steering(self._roster, drain_within)
         self._in_order = in_order
-        self._clock = clock
-        self._timer = timer
-        self._uniform = uniform
-        self._emit = emit
+        self._environment = environment
+        self._clock, self._timer, self._emit = environment.clock, environment.timer, environment.emit
         self._drain_within = drain_within
         self._fail_fast = fail_fast
         self._deadline: float | None = None  # of the drain, then of the stop
@@ -81,7 +74,7 @@ class Supervisor:
         for watched in self._roster:
             if watched.state != "paused":
                 awaited = self._roster.awaited_producers(watched)
-                watched.due = None if awaited else timer()
+                watched.due = None if awaited else self._timer()
                 watched.enter("starting", waiting=f"waiting for {', '.join(awaited)}" if awaited else "")
 
     @property
@@ -193,7 +186,7 @@ class Supervisor:
             self._steering.drain(watched)
 
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
-        queries = [Watched(part, self._clock, self._timer, self._emit, due=self._timer()) for part in parts]
+        queries = [Watched(part, self._environment, due=self._timer()) for part in parts]
         self._roster.replace(watched, queries)
         names = tuple(part.id.part for part in parts)
         self._emit(UnitSplit(self._clock(), watched.unit.id, names))
@@ -232,7 +225,7 @@ class Supervisor:
         restarts, retry = watched.attempts.restarts, watched.unit.retry
         hopeless = self._in_order and watched.attempts.hopeless
         if not hopeless and may_restart(retry, restarts):
-            wait = delay(retry, restarts, self._uniform)
+            wait = delay(retry, restarts, self._environment.uniform)
             watched.due = self._timer() + wait
             watched.enter("backing-off", failure.cause, failure.frames, wait)
         else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
-from streamlets.runner.events.model import UP, Event, State, UnitChanged
+from streamlets.runner.events.model import UP, State, UnitChanged
 from streamlets.runner.supervision.backoff import Attempts
+from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Unit
 from streamlets.spark.failure import Failure
 
@@ -32,9 +32,8 @@ class Watched:
     """
 
     unit: Unit
-    clock: Callable[[], float]
-    timer: Callable[[], float]
-    emit: Callable[[Event], None]
+    environment: Environment
+    _: KW_ONLY
     state: State = "starting"
     run: int = 0
     launched: bool = False
@@ -61,8 +60,11 @@ class Watched:
     ) -> None:
         """Enter a state; see `UnitChanged` for the arguments."""
         self.state, self.waiting = state, waiting
-        restarts = self.attempts.restarts
-        self.emit(UnitChanged(self.clock(), self.unit.id, state, cause, frames, wait, restarts, waiting))
+        changed = UnitChanged(
+            self.environment.clock(), self.unit.id, state, cause, frames,
+            retry_in=wait, restarts=self.attempts.restarts, waiting=waiting,
+        )  # fmt: skip
+        self.environment.emit(changed)
 
     def start(self) -> None:
         """Start its next run."""
@@ -91,7 +93,7 @@ class Watched:
     def drain_for_request(self, within: float | None) -> None:
         """Drain it to carry out a request; after `within` seconds it is stopped at once."""
         if not self.asked:
-            self.until = None if within is None else self.timer() + within
+            self.until = None if within is None else self.environment.timer() + within
             self.drain(self.because)
 
     def carry_out_request(self, failure: Failure | None) -> None:

@@ -185,14 +185,14 @@ class Site:
             channel.prepare(session)
         self.listener.attach(session)
         return TopicBinding(
-            self.plan,
-            session,
-            self._site.topics,
-            self._site.channels,
-            self._site.checkpoints,
-            self._site.version,
-            self._on_batch,
-            self._site.print_line,
+            plan=self.plan,
+            session=session,
+            topics=self._site.topics,
+            channels=self._site.channels,
+            checkpoints=self._site.checkpoints,
+            version=self._site.version,
+            on_batch=self._on_batch,
+            print_line=self._site.print_line,
         )
 
     def _on_batch(self, written: BatchWritten) -> None:

@@ -19,6 +19,7 @@ from streamlets.runner.drivers.process import ProcessEnd
 from streamlets.runner.drivers.remote import DriverProcess
 from streamlets.runner.events.model import Event, UnitChanged, UnitId
 from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -75,10 +76,10 @@ class Drivers(RuleBasedStateMachine):
         directory = Path(tempfile.gettempdir(), "streamlets-no-such-directory")
         self.drivers = [self._driver(directory, "ab"), self._driver(directory, "c")]
         units = [unit for driver in self.drivers for unit in driver.units]
-        self.supervisor = Supervisor(
-            units, {}, in_order=False, clock=lambda: self.now, timer=lambda: self.now, uniform=lambda: 0.0,
-            emit=self.events.append,
-        )  # fmt: skip
+        environment = Environment(
+            emit=self.events.append, clock=lambda: self.now, timer=lambda: self.now, uniform=lambda: 0.0
+        )
+        self.supervisor = Supervisor(units, {}, environment, in_order=False)
         self.supervise()
 
     def _driver(self, directory: Path, refs: str) -> DriverProcess:

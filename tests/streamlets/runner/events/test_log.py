@@ -13,7 +13,9 @@ UNIT = UnitId("mean", "out")
 STORY: list[Event] = [
     RunStarted(0.0, "plant", ("mean",)),
     UnitProgressed(1.0, UNIT, 0, 10),
-    UnitChanged(2.0, UNIT, "backing-off", "ValueError: bad", ("plant.py:3 in mean", "plant.py:9 in each"), 1.0),
+    UnitChanged(
+        2.0, UNIT, "backing-off", "ValueError: bad", ("plant.py:3 in mean", "plant.py:9 in each"), retry_in=1.0
+    ),
     UnitChanged(3.0, UNIT, "failed", "ValueError: bad (abandoned after 1 restart)"),
     RunEnded(4.0, 1, "failed for good: mean.out"),
 ]

@@ -39,8 +39,20 @@ def test_rows_are_summed_over_batches() -> None:
     status = _folded(
         RunStarted(0.0, "app", ("a",)),
         UnitChanged(1.0, AX, "running"),
-        UnitProgressed(2.0, AX, 0, 10, {"x": 9}, 1, 2, {"in": 90}, 5, 0.5, "2020-01-01T00:00:00.000Z"),
-        UnitProgressed(3.0, AX, 1, 30, {"x": 30}, 0, 1, {"in": 60}, 7, 0.5, None),
+        UnitProgressed(
+            2.0,
+            AX,
+            0,
+            10,
+            {"x": 9},
+            dead_letters=1,
+            late=2,
+            backlog={"in": 90},
+            pending_rows=5,
+            seconds=0.5,
+            watermark="2020-01-01T00:00:00.000Z",
+        ),
+        UnitProgressed(3.0, AX, 1, 30, {"x": 30}, late=1, backlog={"in": 60}, pending_rows=7, seconds=0.5),
     )
     (streamlet,) = status.streamlets
     assert (streamlet.rows_in, streamlet.rows_out, streamlet.dead_letters, streamlet.late) == (40, {"x": 39}, 1, 3)
@@ -115,7 +127,7 @@ def test_lines_and_json_of_events() -> None:
     assert line(event) == "b.out: backing-off, restart in 2.0 s: sink down"
     data = json.loads(json_line(event))
     assert (data["event"], data["streamlet"], data["query"]) == ("unit-changed", "b", "out")
-    batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, 1, 0, {"in": 5}, 2, 0.25)
+    batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, dead_letters=1, backlog={"in": 5}, pending_rows=2, seconds=0.25)
     assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letter, 2 pending in state, 0.2 s, backlog 5"
     held = UnitHeld(1.0, B, "aggregation", 33, "windows open")
     assert line(held) == "b.out: 33 rows remain in state: aggregation (windows open)"

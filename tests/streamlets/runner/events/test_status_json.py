@@ -23,6 +23,7 @@ from streamlets.runner.events.model import (
     UnitId,
     UnitMeasured,
     UnitProgressed,
+    UnitSplit,
 )
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.status import RATE_WINDOW, RunStatus, fold
@@ -39,17 +40,18 @@ _BY_NAME = st.dictionaries(st.sampled_from(["in", "out"]), _COUNTS, max_size=2)
 _UNITS = st.builds(UnitId, st.sampled_from(_REFS), st.sampled_from(["", "x", "y"]))
 _EVENTS = st.one_of(
     st.builds(
-        UnitChanged, _TIMES, _UNITS, st.sampled_from(get_args(State)), _TEXTS, _FRAMES, st.none() | _TIMES, _COUNTS,
-        _TEXTS,
+        UnitChanged, _TIMES, _UNITS, st.sampled_from(get_args(State)), _TEXTS, _FRAMES, retry_in=st.none() | _TIMES,
+        restarts=_COUNTS, waiting=_TEXTS,
     ),
     st.builds(
-        UnitProgressed, _TIMES, _UNITS, _COUNTS, _COUNTS, _BY_NAME, _COUNTS, _COUNTS, _BY_NAME, _COUNTS, _TIMES,
-        st.none() | _TEXTS, _COUNTS,
+        UnitProgressed, _TIMES, _UNITS, st.none() | _COUNTS, _COUNTS, _BY_NAME, dead_letters=_COUNTS, late=_COUNTS,
+        backlog=_BY_NAME, pending_rows=_COUNTS, seconds=_TIMES, watermark=st.none() | _TEXTS, state_rows=_COUNTS,
     ),
     st.builds(UnitMeasured, _TIMES, _UNITS, _BY_NAME, st.none() | st.tuples(_COUNTS, _TIMES)),
     st.builds(BatchStuck, _TIMES, _UNITS, _COUNTS, _TIMES, _TIMES, _FRAMES, _FRAMES),
     st.builds(SparkStarting, _TIMES, st.just(_REFS)),
     st.builds(SparkUp, _TIMES, st.just(_REFS[:1])),
+    st.builds(UnitSplit, _TIMES, _UNITS, st.just(("x", "y"))),
     st.builds(RunStopping, _TIMES, _TEXTS, st.booleans()),
     st.builds(RunEnded, _TIMES, _COUNTS, _TEXTS),
 )  # fmt: skip

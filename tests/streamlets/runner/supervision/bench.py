@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 
 from blueprint.plan import Retry
 from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Started, Unit
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -76,11 +77,13 @@ class Bench:
         self.supervisor = Supervisor(
             self.units.values(),
             chain if producers is None else producers,
+            Environment(
+                emit=self.events.append,
+                clock=lambda: self.now - self.set_back,
+                timer=lambda: self.now,
+                uniform=lambda: 0.0,
+            ),
             in_order=in_order,
-            clock=lambda: self.now - self.set_back,
-            timer=lambda: self.now,
-            uniform=lambda: 0.0,
-            emit=self.events.append,
             drain_within=drain_within,
             fail_fast=fail_fast,
             paused=paused,
@@ -112,15 +115,7 @@ class Bench:
 
 def real_time(units: Iterable[Unit], emit: Callable[[Event], None]) -> Supervisor:
     """Return a supervisor in real time; its units do not wait for each other."""
-    return Supervisor(
-        units,
-        {},
-        in_order=False,
-        clock=time.time,
-        timer=time.monotonic,
-        uniform=lambda: 0.0,
-        emit=emit,
-    )
+    return Supervisor(units, {}, Environment(emit=emit, uniform=lambda: 0.0), in_order=False)
 
 
 def supervise(

@@ -33,7 +33,7 @@ def binding(channels: dict[str, RecordingChannel], *outlets: Any, **topics: str)
         id: SimpleNamespace(plan=TopicPlan(id, id, channel, True, (), (), {})) for id, channel in topics.items()
     }
     plan: Any = SimpleNamespace(ref="writer", outlets=outlets, dead_letters="letters")
-    return TopicBinding(plan, None, resources, channels, Path())  # type: ignore[arg-type]
+    return TopicBinding(plan=plan, session=None, topics=resources, channels=channels, checkpoints=Path())  # type: ignore[arg-type]
 
 
 def write(bound: TopicBinding, *outlets: str) -> Any:
