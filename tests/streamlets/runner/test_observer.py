@@ -126,6 +126,19 @@ def test_a_running_batch_has_an_age(run: Run) -> None:
     assert run.look().running is None
 
 
+def test_a_batch_keeps_its_start_while_it_is_drained(run: Run) -> None:
+    """It is the same batch as before, and is not located again."""
+    written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)  # planned at 1001
+    run.now = 1100.0
+    run.is_in("running", time=1000.0)
+    run.look()
+    run.is_in("draining", time=1500.0)
+    assert run.look().running == RunningBatch(1, 1001.0)
+    run.now = 1601.0
+    run.look()
+    assert [fact for fact in run.facts if isinstance(fact, Overlong)] == [Overlong(OUT, 1, 1001.0)]
+
+
 def test_a_batch_that_takes_too_long_is_located_once(run: Run) -> None:
     """It is located when `stuck-after` has passed, once per run of it, and shown as stuck until it is committed."""
     written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)

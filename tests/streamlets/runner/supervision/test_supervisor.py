@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from streamlets.runner.events.model import UnitChanged, UnitId
+from streamlets.runner.events.model import UnitChanged, UnitId, UnitProgressed, UnitSplit
 from streamlets.runner.supervision.facts import Became, Drain, Ended, Lost, Started, StopNow
 from streamlets.spark.failure import Failure
 from tests.random_examples import examples
@@ -135,6 +135,7 @@ def test_streamlet_becomes_its_queries() -> None:
     bench = Bench("ab", in_order=True, bounded=True)
     parts = (Fake(UnitId("a", "x"), bounded=True), Fake(UnitId("a", "y"), bounded=True))
     bench.supervisor.handle(Became(UnitId("a", ""), 1, parts))
+    assert UnitSplit(bench.now, UnitId("a"), ("x", "y")) in bench.events
     bench.supervisor.tick()
     assert [str(unit) for unit in bench.supervisor.units] == ["a.x", "a.y", "b"]
     for part in parts:
@@ -251,6 +252,18 @@ def test_started_units_are_restarted_when_spark_is_lost() -> None:
     bench.supervisor.handle(Lost(Failure("the JVM exited"), "spark"))
     assert bench.supervisor.done
     assert len(bench.supervisor.failed) == 2
+
+
+def test_the_loss_of_a_host_leaves_the_units_on_others_running() -> None:
+    """Also those of the same streamlet: a source that discovers in the runner what its queries read on Spark."""
+    bench = Bench(["a.query", "a.discovery"])
+    bench.units["a.discovery"].host = "discovery"
+    for name in bench.units:
+        bench.started(name)
+    bench.supervisor.handle(Lost(Failure("the JVM exited"), "spark"))
+    assert (bench.state("a.query"), bench.state("a.discovery")) == ("backing-off", "running")
+    bench.progressed("a.discovery", 1)
+    assert isinstance(bench.events[-1], UnitProgressed)
 
 
 def test_a_loss_of_spark_while_draining_ends_the_run() -> None:
