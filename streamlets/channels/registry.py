@@ -16,7 +16,10 @@ DEFAULT = "delta"
 CHANNEL_TYPES: Mapping[str, ChannelType] = Plugins(
     "streamlets.channels",
     "channel",
-    {DEFAULT: "streamlets.channels.delta.type:DeltaChannelType"},
+    {
+        DEFAULT: "streamlets.channels.delta.type:DeltaChannelType",
+        "kafka": "streamlets.channels.kafka.type:KafkaChannelType",
+    },
     requires=("traits", "open"),
 )
 """The available channels by name."""

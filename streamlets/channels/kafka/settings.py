@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from blueprint.setting import Scope, Setting
-from blueprint.setting_types import POSITIVE, STRING, Structure
+from blueprint.setting_types import POSITIVE, STRING, Structure, choice
 
 CLUSTER = Setting("cluster", STRING, "The cluster that stores the topic, else `default`.", scope=Scope.TOPIC)
 SERVERS = Setting(
@@ -18,7 +20,31 @@ CONNECTION_CONFIG = Setting(
 PRODUCER_CONFIG = Setting("producer-config", Structure.OPTIONS, "Client settings for producers.", scope=Scope.TOPIC)
 CONSUMER_CONFIG = Setting("consumer-config", Structure.OPTIONS, "Client settings for consumers.", scope=Scope.TOPIC)
 
-SETTINGS = (CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG)
+
+Format = Literal["avro", "confluent", "plain-avro", "json", "bytes"]
+"""The formats of messages: Avro single-object encoding, Confluent's wire format, Avro without a header, JSON objects,
+and the bytes or the string of the only field."""
+
+OnDataLoss = Literal["fail", "continue"]
+
+FORMAT = Setting("format", choice(*get_args(Format)), "The format of messages.", "avro", scope=Scope.TOPIC)
+ON_DATA_LOSS = Setting(
+    "on-data-loss", choice(*get_args(OnDataLoss)), "What a reader does when unread records were deleted.", "fail",
+    scope=Scope.TOPIC,
+)  # fmt: skip
+REGISTRY = Setting(
+    "schema-registry", Structure.OPTIONS, "The client settings of the schema registry, such as `url`.",
+    scope=Scope.TOPIC,
+)  # fmt: skip
+SUBJECT = Setting(
+    "subject", choice("topic", "record", "topic-record"), "How the subjects of the schema registry are named.", "topic",
+    scope=Scope.TOPIC,
+)  # fmt: skip
+
+SETTINGS = (
+    CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG,
+    FORMAT, ON_DATA_LOSS, REGISTRY, SUBJECT,
+)  # fmt: skip
 """The settings of a topic."""
 
 _CLUSTER = "clusters.<name>."

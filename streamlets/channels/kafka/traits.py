@@ -145,5 +145,6 @@ TRAITS = ChannelTraits(
     problems=problems,
     connector=CONNECTOR,
     unmet=unmet,
+    exactly_once=False,
 )
 """The traits of the kafka channel."""

@@ -24,5 +24,5 @@ class UnknownSchemaError(WireError):
         self.schema = schema
 
 
-class TombstoneError(WireError):
-    """A message without a value, with which Kafka marks a deleted key."""
+TOMBSTONE = "the message has no value: it is a tombstone, which marks a deleted key"
+"""Why a message without a value is not a record."""

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union
-from blueprint.avro.spark_types import member, optional
+from blueprint.avro.spark_types import optional
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.contract.wire.errors import UndecodableError
@@ -81,6 +81,7 @@ class JsonText:
 
     def encode(self, rows: pa.RecordBatch, contract: Contract) -> list[bytes]:
         """Return a message for each record; see `WireFormat.encode`."""
+        require_json(contract)
         return [_dump(_plain(row, contract.record, contract)).encode() for row in rows.to_pylist()]
 
     def decode(self, message: bytes) -> Decoded:
@@ -102,6 +103,27 @@ class JsonText:
     def rows(self, contract: Contract, values: Sequence[object]) -> pa.RecordBatch:
         """Return decoded records as Arrow; see `WireFormat.rows`."""
         return _rows(contract, values)
+
+
+def require_json(contract: Contract) -> None:
+    """Raise an error if records of a contract are not JSON that others can read.
+
+    Raises:
+        ValueError: a type is a union of several types, which JSON does not tell apart.
+    """
+
+    def check(schema: Schema, path: str) -> None:
+        held, _ = optional(schema, contract)
+        match held:
+            case Union():
+                raise ValueError(f"messages of JSON cannot have a union of several types, found one at `{path}`")
+            case Record(fields=fields):
+                for field in fields:
+                    check(field.schema, f"{path}.{field.name}" if path else field.name)
+            case Array(items=inner) | Map(values=inner):
+                check(inner, f"{path}[]")
+
+    check(contract.record, "")
 
 
 def _rows(contract: Contract, values: Sequence[object]) -> pa.RecordBatch:
@@ -126,7 +148,7 @@ def _text(value: object) -> str | float:
 
 
 def _plain(value: Any, schema: Schema, contract: Contract) -> Any:
-    """Return a value of Arrow with maps as objects, and unions as the member that is set."""
+    """Return a value of Arrow with maps as objects."""
     held, _ = optional(schema, contract)
     if value is None:
         return None
@@ -137,11 +159,4 @@ def _plain(value: Any, schema: Schema, contract: Contract) -> Any:
             return [_plain(item, items, contract) for item in value]
         case Map(values=values):
             return {key: _plain(inner, values, contract) for key, inner in value}
-        case Union(branches=branches):
-            members = (value[member(number)] for number in range(len(branches)))
-            return next(
-                _plain(inner, branch, contract)
-                for inner, branch in zip(members, branches, strict=True)
-                if inner is not None
-            )
     return value

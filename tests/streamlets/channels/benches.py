@@ -5,6 +5,7 @@ A channel joins the suite with a subclass of `ChannelBench` in `BENCHES`.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class ChannelBench:
     """
 
     type: ChannelType
+    marks: tuple[pytest.MarkDecorator, ...] = ()
 
     def __init__(self, request: pytest.FixtureRequest, directory: Path) -> None:
         self.directory = directory
@@ -60,10 +62,27 @@ class ToyBench(ChannelBench):
     type = ToyChannelType()
 
 
-BENCHES: dict[str, type[ChannelBench]] = {"delta": DeltaBench, "toy": ToyBench}
+class KafkaBench(ChannelBench):
+    """The Kafka channel, on the broker that all tests share."""
+
+    type = CHANNEL_TYPES["kafka"]
+    marks = (pytest.mark.spark,)  # the broker needs Java
+
+    def __init__(self, request: pytest.FixtureRequest, directory: Path) -> None:
+        self._servers = request.getfixturevalue("kafka_broker")
+        self._suffix = uuid.uuid4().hex[:8]
+        super().__init__(request, directory)
+
+    def plan(self, id: str, *, managed: bool = True, options: Mapping[str, object] | None = None) -> TopicPlan:
+        """Return the plan of a topic with one partition, so that its records have an order."""
+        own = {"bootstrap.servers": self._servers, "topic.partitions": 1}
+        return TopicPlan(id, f"{id}-{self._suffix}", self.traits.name, managed, (), (), own | dict(options or {}))
 
 
-@pytest.fixture(params=sorted(BENCHES))
+BENCHES: dict[str, type[ChannelBench]] = {"delta": DeltaBench, "toy": ToyBench, "kafka": KafkaBench}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=bench.marks) for name, bench in sorted(BENCHES.items())])
 def channel_bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ChannelBench]:
     """Return a bench of each channel."""
     yield BENCHES[request.param](request, tmp_path)

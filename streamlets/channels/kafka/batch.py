@@ -1,0 +1,150 @@
+"""Writing the batches of a query with Spark's Kafka sink, at least once.
+
+Each outlet is written in one pass: the rows that conform go to its topic, the others to the dead letters. A batch that
+is replayed after a failure is written again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from streamlets.batches import BatchWritten, query_id
+from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
+from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
+from streamlets.channels.kafka.begun import BegunBatches
+from streamlets.channels.kafka.sending import MESSAGE, message, send, send_both
+from streamlets.storage.crash import crash_point
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from blueprint.plan import OutletPlan
+    from streamlets.channels.kafka.topic import KafkaTopic
+    from streamlets.contract.conform import Conformance
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An outlet of the query.
+
+    Arguments:
+        outlet: the plan of the outlet.
+        rows: returns the rows for the outlet, from the DataFrame of the query.
+        topic: the topic.
+    """
+
+    outlet: OutletPlan
+    rows: Callable[[DataFrame], DataFrame]
+    topic: KafkaTopic
+
+
+@dataclass(slots=True)
+class BatchWriter:
+    """The function of a query's `foreachBatch`.
+
+    Arguments:
+        targets: the outlets.
+        dead_letters: the topic for rows that break a contract; None without one.
+        streamlet: the name of the streamlet.
+        query: the name of the query within the streamlet.
+        version: the version of the streamlet, which is stored with dead letters.
+        on_batch: called after each batch, before Spark commits it.
+        begun: stores which batches were begun.
+    """
+
+    targets: tuple[Target, ...]
+    dead_letters: KafkaTopic | None
+    streamlet: str
+    query: str
+    version: str
+    on_batch: Callable[[BatchWritten], None] | None
+    begun: BegunBatches
+    _fits: dict[str, Conformance] = field(default_factory=dict)
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Write a batch to its topics.
+
+        Raises:
+            BrokenRowsError: a row breaks the contract of an outlet that does not allow it. Other rows of the batch may
+                have been published.
+        """
+        id = query_id(rows)
+        replayed = self.begun.has(self.streamlet, self.query, id, batch)
+        self.begun.begin(self.streamlet, self.query, id, batch)
+        counts: dict[str, int] = {}
+        letters = 0
+        shared = len(self.targets) > 1
+        if shared:
+            rows = rows.persist()
+        try:
+            for target in self.targets:
+                valid, broken = self._write(target, target.rows(rows), batch)
+                counts[target.outlet.name] = counts.get(target.outlet.name, 0) + valid
+                letters += broken
+                crash_point("after-topic-commit")
+        finally:
+            if shared:
+                rows.unpersist()
+        if self.on_batch is not None:
+            self.on_batch(BatchWritten(self.streamlet, self.query, batch, counts, letters, replayed=replayed))
+        crash_point("before-spark-commit")
+
+    def _write(self, target: Target, rows: DataFrame, batch: int) -> tuple[int, int]:
+        """Write the rows of an outlet; return the number of valid rows, and that of broken ones."""
+        from pyspark.sql import functions as F
+
+        from streamlets.contract.conform import conformance
+
+        outlet, topic = target.outlet, target.topic
+        topic.require()
+        if outlet.name not in self._fits:  # the rows of a writer always have the same schema
+            topic.publish([outlet.contract])
+            if self.dead_letters is not None:
+                self.dead_letters.publish([dead_letter_contract()])
+            self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
+        fit = self._fits[outlet.name]
+        record = message(topic.stored, outlet.contract, outlet.partition_by)
+        if fit.reason is None:
+            return send(rows.select(*fit.columns).select(record), topic.stored), 0
+        if self.dead_letters is None or outlet.on_invalid != "dead-letters":
+            failure = F.concat_ws("\n", F.lit(_MARK), fit.reason, fit.original, F.lit(_MARK))
+            valid = rows.where(F.assert_true(fit.reason.isNull(), failure).isNull())
+            try:
+                return send(valid.select(*fit.columns).select(record), topic.stored), 0
+            except Exception as error:
+                if broken := _BROKEN.search(str(error)):
+                    raise broken_rows_error(outlet, 1, *broken.groups()) from None
+                raise
+        self.dead_letters.require()
+        checked = with_reasons(rows, fit)
+        letter = self._letter(self.dead_letters, outlet, batch)
+        if self.dead_letters.cluster is topic.cluster:
+            chosen = F.when(F.col(REASON).isNull(), record).otherwise(letter)
+            return send_both(checked.select(chosen.alias(MESSAGE), REASON), topic.stored)
+        persisted = checked.persist()
+        try:
+            broken_rows = persisted.where(F.col(REASON).isNotNull()).select(letter.alias(MESSAGE))
+            letters = send(broken_rows, self.dead_letters.stored)
+            return send(persisted.where(F.col(REASON).isNull()).select(record), topic.stored), letters
+        finally:
+            persisted.unpersist()
+
+    def _letter(self, topic: KafkaTopic, outlet: OutletPlan, batch: int) -> Column:
+        """Return the message of a dead letter."""
+        from pyspark.sql import functions as F
+
+        columns = dead_letter_columns(
+            F.col(ORIGINAL),
+            F.col(REASON),
+            port=f"{outlet.streamlet}.{outlet.name}",
+            coordinates=f"{self.query}/{batch}",
+            version=self.version,
+        )
+        return message(topic.stored, dead_letter_contract(), (), record=F.struct(*columns))
+
+
+_MARK = "streamlets-broken-row"
+_BROKEN = re.compile(f"{_MARK}\n(.*?)\n(.*?)\n{_MARK}", re.DOTALL)

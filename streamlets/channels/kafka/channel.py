@@ -1,0 +1,111 @@
+"""The Kafka channel, which stores topics in a Kafka cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.plan import TopicPlan
+from streamlets.channels.base import Branch, TopicResource
+from streamlets.channels.kafka.begun import BegunBatches
+from streamlets.channels.kafka.cluster import connections
+from streamlets.channels.kafka.cluster_client import Cluster
+from streamlets.channels.kafka.clusters import ClusterState
+from streamlets.channels.kafka.topic import KafkaTopic
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from streamlets.batches import BatchWritten
+
+_DIRECTORY = "_kafka"
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+class KafkaChannel:
+    """A channel that stores topics in Kafka clusters.
+
+    Arguments:
+        root: the application's directory for topics, where the channel keeps what the clusters do not know.
+        clock: returns the time in seconds since the epoch.
+    """
+
+    name = "kafka"
+
+    def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.root = root.absolute() / _DIRECTORY
+        self.clock = clock
+        self._begun = BegunBatches(self.root / "begun")
+        self._clusters: dict[str, ClusterState] = {}
+
+    def topics(self) -> None:
+        """Return None: topics are stored elsewhere; see `Channel.topics`."""
+        return
+
+    def topic(self, plan: TopicPlan) -> KafkaTopic:
+        """Return a topic; see `Channel.topic`."""
+        if plan.name.startswith("_"):
+            raise ValueError(f"invalid topic name `{plan.name}`: names that begin with `_` are those of Kafka itself")
+        if not _NAME.fullmatch(plan.name) or plan.name in (".", ".."):
+            raise ValueError(
+                f"invalid topic name `{plan.name}`: Kafka allows up to 249 letters, digits, and the characters "
+                "`.`, `_` and `-`"
+            )
+        return KafkaTopic(plan, self._cluster(plan), self.root / "topics" / plan.name, self.clock)
+
+    def prepare(self, session: SparkSession) -> None:
+        """Do nothing: Spark finds its Kafka source in the class path of its Java process."""
+
+    def writer(
+        self,
+        rows: DataFrame,
+        branches: tuple[Branch, ...],
+        dead_letters: TopicResource | None,
+        *,
+        query: str,
+        streamlet: str,
+        version: str = "",
+        on_batch: Callable[[BatchWritten], None] | None = None,
+    ) -> DataStreamWriter:
+        """Return a writer, not yet started, that writes each branch at least once; see `Channel.writer`."""
+        from streamlets.channels.kafka.batch import BatchWriter, Target
+
+        batches = BatchWriter(
+            targets=tuple(Target(branch.outlet, branch.rows, _own(branch.topic)) for branch in branches),
+            dead_letters=_own(dead_letters) if dead_letters is not None else None,
+            streamlet=streamlet,
+            query=query,
+            version=version,
+            on_batch=on_batch,
+            begun=self._begun,
+        )
+        return rows.writeStream.foreachBatch(batches)
+
+    def forget(self, streamlet: str, query: str, id: str) -> None:
+        """Remove the record of begun batches of a query that starts with a new checkpoint; see `Channel.forget`."""
+        self._begun.forget(streamlet, query, id)
+
+    def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
+        """Return whether a batch was begun; see `Channel.may_have_written`."""
+        return self._begun.has(streamlet, query, id, batch)
+
+    def _cluster(self, plan: TopicPlan) -> ClusterState:
+        settings = connections(plan.options, plan.channel_options)
+        key = json.dumps([asdict(settings)], sort_keys=True)
+        if key not in self._clusters:
+            self._clusters[key] = ClusterState(Cluster(settings), self.root / "schemas")
+        return self._clusters[key]
+
+
+def _own(topic: TopicResource) -> KafkaTopic:
+    if not isinstance(topic, KafkaTopic):
+        raise TypeError(
+            f"a query can write to one channel only, but the topic `{topic.plan.id}` is on `{topic.plan.channel}`"
+        )
+    return topic

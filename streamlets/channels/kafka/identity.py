@@ -1,0 +1,41 @@
+"""`Identity`: the id of the topic that an application uses, so that a later one with its name is noticed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlets.channels.base import TopicLostError
+from streamlets.storage import objects
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The id of a topic, as the application found it first.
+
+    Arguments:
+        path: the file that stores it.
+    """
+
+    path: Path
+
+    def check(self, topic: str, id: str) -> None:
+        """Store the id of a topic if there is none; otherwise compare.
+
+        Arguments:
+            topic: the name of the topic.
+            id: the id of the topic as it exists.
+
+        Raises:
+            TopicLostError: it is another topic.
+        """
+        data = objects.read(self.path)
+        if data is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            objects.put_if_absent(self.path, json.dumps({"topic": topic, "id": id}).encode())
+        elif json.loads(data)["id"] != id:
+            raise TopicLostError(
+                f"the topic `{topic}` was deleted and created again; reset the checkpoints of its readers with "
+                f"`flow checkpoints reset`, and delete {self.path} to use the new topic"
+            )

@@ -1,0 +1,100 @@
+"""The schemas of a topic's writers, by their fingerprints in messages: published in a compacted topic, and kept in the
+state directory.
+
+The key of an entry is `<topic>/<fingerprint>`, its value the schema as Avro JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import parse_contract
+from streamlets.channels.kafka.compacted import CompactedTable
+from streamlets.contract.wire.avro_formats import schema_fingerprint
+from streamlets.storage import objects
+
+if TYPE_CHECKING:
+    from streamlets.channels.kafka.cluster_client import Cluster
+
+SCHEMAS = "_streamlets_schemas"
+"""The topic with the schemas of all writers of a cluster."""
+
+
+class SchemaConflictError(ValueError):
+    """Two schemas of a topic have the same fingerprint in messages, although their values mean different things."""
+
+
+class PublishedSchemas:
+    """The schemas of the writers of a cluster's topics.
+
+    Arguments:
+        cluster: the cluster.
+        directory: where the schemas are kept, so that they can be published again.
+    """
+
+    def __init__(self, cluster: Cluster, directory: Path) -> None:
+        self._cluster = cluster
+        self._directory = directory
+        self._table = CompactedTable(cluster, SCHEMAS)
+        self._known: dict[str, dict[str, Contract]] = {}
+
+    def publish(self, topic: str, contracts: Iterable[Contract]) -> None:
+        """Publish the contracts of a topic's writers that have not been published.
+
+        Raises:
+            SchemaConflictError: a published schema differs from a contract in its logical types only. They do not
+                change the fingerprint in messages, so a reader could not tell the records of the two apart.
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        published = self.of(topic)
+        new: dict[str, Contract] = {}
+        for contract in contracts:
+            fingerprint = schema_fingerprint(contract)
+            earlier = published.get(fingerprint) or new.get(fingerprint)
+            if earlier is None:
+                new[fingerprint] = contract
+            elif earlier.fingerprint != contract.fingerprint:
+                raise SchemaConflictError(
+                    f"the schema `{contract.record.name}` of a writer of the topic `{topic}` differs from an earlier "
+                    "one only in its logical types, and messages do not name those; rename a field or the record, or "
+                    "use another topic"
+                )
+        for fingerprint, contract in new.items():
+            directory = self._directory / topic
+            directory.mkdir(parents=True, exist_ok=True)
+            objects.put_if_absent(directory / f"{fingerprint}.avsc", contract.json.encode())
+        if new:
+            self._table.create()
+            self._send({f"{topic}/{fingerprint}": contract.json for fingerprint, contract in new.items()})
+            self._known.pop(topic, None)
+
+    def of(self, topic: str) -> dict[str, Contract]:
+        """Return the contracts of a topic's writers by the fingerprints in their messages.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        known = self._known.setdefault(topic, {})
+        for key, value in self._table.refreshed().items():
+            of, _, fingerprint = key.rpartition("/")
+            if of == topic and fingerprint not in known:
+                known[fingerprint] = parse_contract(value.decode())
+        for path in (self._directory / topic).glob("*.avsc"):
+            if path.stem not in known:
+                known[path.stem] = parse_contract(path.read_text(encoding="utf-8"))
+        return dict(known)
+
+    def find(self, topic: str, fingerprint: str) -> Contract | None:
+        """Return the contract of a writer; None if it has not been published.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        known = self._known.get(topic, {}).get(fingerprint)
+        return known if known is not None else self.of(topic).get(fingerprint)
+
+    def _send(self, values: dict[str, str]) -> None:
+        self._cluster.send(SCHEMAS, [(key.encode(), value.encode()) for key, value in values.items()])

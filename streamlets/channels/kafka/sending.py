@@ -1,0 +1,89 @@
+"""Records as messages of Spark's Kafka sink, and sending them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from blueprint.avro.model import Contract
+from streamlets.channels.conformity import REASON
+from streamlets.channels.kafka.keys import key_column
+from streamlets.contract.types import spark_schema
+from streamlets.contract.wire.avro_formats import fingerprint_header, id_header, schema_fingerprint
+from streamlets.contract.wire.text_formats import require_json, single_field
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from streamlets.channels.kafka.clusters import ClusterTopic
+
+MESSAGE = "_streamlets_message"
+
+
+def message(
+    topic: ClusterTopic, contract: Contract, partition_by: tuple[str, ...], *, record: Column | None = None
+) -> Column:
+    """Return a message as a struct of topic, key and value, under the name `MESSAGE`.
+
+    Arguments:
+        topic: the topic.
+        contract: the contract that the record is written with.
+        partition_by: the columns and expressions of the key.
+        record: the record as a struct; default: the columns with the names of its fields.
+    """
+    from pyspark.sql import functions as F
+
+    columns = spark_schema(contract)
+    if record is None:
+        record = F.struct(*(F.col(f"`{field.name}`") for field in columns.fields))
+    key = key_column(columns, partition_by)
+    parts = (F.lit(topic.name).alias("topic"), key.alias("key"), _value(topic, contract, record).alias("value"))
+    return F.struct(*parts).alias(MESSAGE)
+
+
+def send(messages: DataFrame, topic: ClusterTopic) -> int:
+    """Send the messages in the column `MESSAGE`; return their number."""
+    from pyspark.sql import functions as F
+
+    return _send(messages, topic, F.count(F.lit(1)).alias("sent"))["sent"]
+
+
+def send_both(messages: DataFrame, topic: ClusterTopic) -> tuple[int, int]:
+    """Send the messages in the column `MESSAGE`; return the number without a reason in the column `REASON`, and with
+    one."""
+    from pyspark.sql import functions as F
+
+    counts = _send(messages, topic, F.count(F.lit(1)).alias("sent"), F.count(REASON).alias("broken"))
+    return counts["sent"] - counts["broken"], counts["broken"]
+
+
+def _send(messages: DataFrame, topic: ClusterTopic, *counts: Column) -> dict[str, int]:
+    from pyspark.sql import Observation
+
+    observation = Observation(f"streamlets-{uuid.uuid4().hex}")
+    settings = {f"kafka.{key}": value for key, value in topic.cluster.connections.producer.java.items()}
+    observed = messages.observe(observation, *counts).select(f"{MESSAGE}.*")
+    observed.sparkSession.conf.set("spark.sql.sources.useV1SourceList", "")  # Spark's older sink reports no values
+    observed.write.format("kafka").options(**settings).mode("append").save()
+    # Spark reports no values for a plan that it has optimized away.
+    return {"sent": 0, "broken": 0} | {name: int(value) for name, value in (observation.get or {}).items()}
+
+
+def _value(topic: ClusterTopic, contract: Contract, record: Column) -> Column:
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import to_avro
+
+    match topic.settings.format:
+        case "avro":
+            return F.concat(F.lit(fingerprint_header(schema_fingerprint(contract))), to_avro(record, contract.json))
+        case "confluent":
+            number = topic.state.registry(topic.name, topic.settings).id_of(contract)
+            return F.concat(F.lit(id_header(number)), to_avro(record, contract.json))
+        case "plain-avro":
+            return to_avro(record, contract.json)
+        case "json":
+            require_json(contract)
+            return F.to_json(record, {"ignoreNullFields": "false"}).cast("binary")
+        case "bytes":
+            name, _ = single_field(contract)
+            return record[name].cast("binary")

@@ -1,0 +1,342 @@
+"""A topic of the Kafka channel."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.avro.model import Contract
+from blueprint.plan import InletPlan, TopicPlan
+from streamlets.channels.base import (
+    Dropped,
+    Lag,
+    Missed,
+    Position,
+    Reader,
+    TopicLostError,
+    TopicSummary,
+    WriterSummary,
+)
+from streamlets.channels.kafka.appender import KafkaAppender
+from streamlets.channels.kafka.cluster_client import ranges
+from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
+from streamlets.channels.kafka.identity import Identity
+from streamlets.channels.kafka.offsets import Offsets
+from streamlets.channels.kafka.records import read_messages
+from streamlets.channels.kafka.topic_settings import TopicSettings
+from streamlets.channels.replays import Replays
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from confluent_kafka import Message
+    from pyspark.sql import DataFrame, SparkSession
+
+
+_EXACT = 10_000
+
+
+class KafkaTopic:
+    """A topic of a Kafka cluster.
+
+    Numbers of records are computed from offsets, which also count the marks of transactions and the records that
+    compaction has removed. Up to 10,000 offsets are read and counted, unless the numbers are for a reader, which needs
+    them after every batch, and the topic has no marks.
+
+    Arguments:
+        plan: the name and the settings of the topic.
+        state: what is known of its cluster.
+        directory: the directory of the topic in the state directory.
+        clock: returns the time in seconds since the epoch.
+    """
+
+    def __init__(self, plan: TopicPlan, state: ClusterState, directory: Path, clock: Callable[[], float] = time.time):
+        self.plan = plan
+        self.stored = ClusterTopic(plan.name, TopicSettings.of(plan), state)
+        self.settings = self.stored.settings
+        self.state = state
+        self.cluster = state.cluster
+        self._identity = Identity(directory / "topic.json")
+        self._directory = directory
+        self._clock = clock
+        self._missed: dict[str, Missed] = {}
+        self._wire = state.wire(plan.name, self.settings)
+
+    @property
+    def name(self) -> str:
+        """The name of the topic on the cluster."""
+        return self.plan.name
+
+    def create(self, contracts: Iterable[Contract] = ()) -> None:
+        """Create the topic if it does not exist and is managed, and publish the schemas of its writers.
+
+        Raises:
+            TopicLostError: the topic does not exist and is not managed, or it was created again since this application
+                first used it.
+            SchemaConflictError: messages of two writers could not be told apart.
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        if self.plan.managed:
+            settings = self.settings
+            self.cluster.create(self.name, settings.partitions or -1, settings.replicas or -1, settings.config)
+        self.require()
+        self.publish(contracts)
+
+    def publish(self, contracts: Iterable[Contract]) -> None:
+        """Publish the schemas of writers, if messages name them by fingerprints.
+
+        Raises:
+            SchemaConflictError: messages of two writers could not be told apart.
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        if self.settings.format == "avro":
+            self.state.schemas.publish(self.name, contracts)
+
+    def require(self) -> None:
+        """Raise an error if the topic does not exist, or is not the one that this application first used.
+
+        Raises:
+            TopicLostError: it was deleted, or created again.
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        self._identity.check(self.name, self.cluster.existing(self.name).id)
+
+    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
+        """Return a streaming DataFrame of the records; see `TopicResource.read`."""
+        from streamlets.channels.kafka.source import read_topic
+
+        return read_topic(self.stored, session, inlet, name=name, metadata=metadata)
+
+    def appender(
+        self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
+    ) -> KafkaAppender:
+        """Open the topic for appending; see `TopicResource.appender`."""
+        self.require()
+        self.publish([contract])
+        return KafkaAppender(
+            self.cluster,
+            self.state.writers,
+            self.name,
+            contract,
+            self._wire(contract),
+            writer=writer,
+            epoch=epoch,
+            partition_by=partition_by,
+            require=self.require,
+        )
+
+    def scan(
+        self,
+        reader: Contract | None = None,
+        after: Position | None = None,
+        until: Position | None = None,
+        *,
+        metadata: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield records in the order of their timestamps, without Spark; see `TopicResource.scan`."""
+        start = self._offsets(after).partitions if after is not None else self.cluster.earliest(self.name)
+        end = self._offsets(until).partitions if until is not None else self.cluster.latest(self.name)
+        return self._read(self.cluster.messages(self.name, ranges(start, end)), reader, metadata=metadata)
+
+    def end(self) -> Position:
+        """Return the current end of the topic."""
+        return Offsets(self.name, self.cluster.latest(self.name)).to_position()
+
+    def lag(self, at: Position | None, *, reader: str = "") -> Lag:
+        """Return the number and the age of the records after a position; see `TopicResource.lag`."""
+        start = self._start(at)
+        end = self.cluster.latest(self.name)
+        records = _records(ranges(start, end))
+        if not records:
+            return Lag(0, 0.0)
+        if records > _EXACT or (reader and not self._has_marks()):
+            return Lag(records)
+        messages = self.cluster.messages(self.name, ranges(start, end))
+        oldest = next(messages, None)
+        if oldest is None:
+            return Lag(0, 0.0)
+        age = max(0.0, self._clock() - oldest.timestamp()[1] / 1000)
+        return Lag(1 + sum(1 for _ in messages), age)
+
+    def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
+        """Return the number of records between two positions; see `TopicResource.count`."""
+        parts = ranges(self._start(after), self._offsets(until).partitions)
+        return self._count(parts) if not reader or self._has_marks() else _records(parts)
+
+    def owns(self, position: Position) -> bool:
+        """Return whether a position belongs to this topic."""
+        try:
+            return Offsets.from_position(position).topic == self.name
+        except ValueError:
+            return False
+
+    def shown(self, position: Position) -> str:
+        """Return the offset of each partition, such as `0: 17, 1: 4`; see `TopicResource.shown`."""
+        partitions = Offsets.from_position(position).partitions
+        return ", ".join(f"{number}: {at}" for number, at in sorted(partitions.items())) or "the beginning"
+
+    def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
+        """Look for readers that the cluster's retention has overtaken; see `TopicResource.maintain`."""
+        if readers is not None:
+            earliest = self.cluster.earliest(self.name)
+            for reader in readers():
+                self._note_missed(reader, earliest)
+        return Dropped()
+
+    def purge(
+        self,
+        readers: Iterable[Reader],
+        *,
+        before: float | None = None,
+        schema: str | None = None,
+        force: bool = False,
+        dry: bool = False,
+    ) -> Dropped:
+        """Delete the oldest records of each partition; see `TopicResource.purge`.
+
+        Raises:
+            ValueError: `schema` is given. Kafka deletes only the oldest records of a partition.
+            TopicLostError: the topic does not exist.
+        """
+        if schema is not None:
+            raise ValueError("Kafka deletes only the oldest records of a partition, not those of a schema")
+        start, end = self.cluster.earliest(self.name), self.cluster.latest(self.name)
+        if before is not None:
+            first = self.cluster.at(self.name, before)
+            end = {number: first[number] if first[number] >= 0 else at for number, at in end.items()}
+        held: dict[str, int] = {}
+        kept = dict(end)
+        missed = []
+        for reader in readers:
+            committed = self._committed(reader)
+            unread = ranges({number: max(committed.get(number, 0), first) for number, first in start.items()}, end)
+            if not unread:
+                continue
+            if force:
+                missed += [self._missed_of(reader, *part, "flow topics purge") for part in self._parts(unread)]
+            else:
+                held[reader.name] = self._count(unread)
+                kept = {number: min(at, unread[number][0]) if number in unread else at for number, at in kept.items()}
+        dropped = self._count(ranges(start, kept))
+        if not dry and dropped:
+            self.cluster.delete_records(self.name, kept)
+            self._missed |= {_key(entry): entry for entry in missed}
+        return Dropped(records=dropped, held=held, missed=tuple(missed))
+
+    def sweep(self) -> None:
+        """Do nothing: the cluster frees the storage of deleted records."""
+
+    def missed(self) -> Iterator[Missed]:
+        """Yield what readers lost to retention; see `TopicResource.missed`."""
+        for key in list(self._missed):
+            yield self._missed[key]
+            del self._missed[key]
+
+    def summary(self) -> TopicSummary:
+        """Return what is in the topic; see `TopicResource.summary`. Records are not counted by writer."""
+        parts = ranges(self.cluster.earliest(self.name), self.cluster.latest(self.name))
+        newest = max((message.timestamp()[1] / 1000 for message in self._newest(1)), default=None)
+        writers = tuple(
+            WriterSummary(contract.record.name, contract.fingerprint, (), None, None, None)
+            for contract in self._published()
+        )
+        return TopicSummary(self.name, self._count(parts), None, newest, writers)
+
+    def contracts(self) -> tuple[Contract, ...]:
+        """Return the contracts of the topic's writers, if it has records; see `TopicResource.contracts`."""
+        parts = ranges(self.cluster.earliest(self.name), self.cluster.latest(self.name))
+        return self._published() if parts else ()
+
+    def last(self, count: int) -> Iterator[pa.RecordBatch]:
+        """Yield the last records; see `TopicResource.last`."""
+        return self._read(self._newest(count), None)
+
+    @property
+    def replays(self) -> Replays:
+        """The decisions about the replay of dead letters in the topic."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        return Replays(self._directory / "replays", self.cluster.existing(self.name).id)
+
+    def committed(self, group: str, position: Position) -> None:
+        """Commit a reader's position to its consumer group, where Kafka's tools see it.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        self.cluster.commit(group, self.name, Offsets.from_position(position).partitions)
+
+    def _read(
+        self, messages: Iterable[Message], reader: Contract | None, *, metadata: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        return read_messages(messages, self._wire(reader), reader, topic=self.name, metadata=metadata)
+
+    def _newest(self, count: int) -> Iterable[Message]:
+        """Return the last messages. Offsets without a message, such as marks of transactions, widen the search."""
+        first, end = self.cluster.earliest(self.name), self.cluster.latest(self.name)
+        width = count + len(end)
+        while True:
+            start = {number: max(first[number], at - width) for number, at in end.items()}
+            found = deque(self.cluster.messages(self.name, ranges(start, end)), maxlen=count)
+            if len(found) == count or start == first:
+                return found
+            width *= 4
+
+    def _published(self) -> tuple[Contract, ...]:
+        contracts = self.state.contracts(self.name, self.settings)
+        return tuple(sorted(contracts, key=lambda contract: contract.fingerprint))
+
+    def _start(self, at: Position | None) -> Mapping[int, int]:
+        return self._offsets(at).partitions if at is not None else self.cluster.earliest(self.name)
+
+    def _offsets(self, position: Position) -> Offsets:
+        try:
+            offsets = Offsets.from_position(position)
+        except ValueError as error:
+            raise TopicLostError(str(error)) from None
+        if offsets.topic != self.name:
+            raise TopicLostError(f"the position is one in the topic `{offsets.topic}`, not in `{self.name}`")
+        return offsets
+
+    def _has_marks(self) -> bool:
+        """Return whether the topic may have marks of transactions, because it was written without Spark."""
+        return any(key.rpartition("/")[0] == self.name for key in self.state.writers.refreshed())
+
+    def _count(self, parts: Mapping[int, tuple[int, int]]) -> int:
+        records = _records(parts)
+        if not 0 < records <= _EXACT:
+            return records
+        return sum(1 for _ in self.cluster.messages(self.name, parts))
+
+    def _committed(self, reader: Reader) -> Mapping[int, int]:
+        return self._offsets(reader.committed).partitions if reader.committed is not None else {}
+
+    def _note_missed(self, reader: Reader, earliest: Mapping[int, int]) -> None:
+        if reader.committed is None:
+            return
+        lost = {n: (at, earliest[n]) for n, at in self._committed(reader).items() if at < earliest.get(n, 0)}
+        for part in self._parts(lost):
+            missed = self._missed_of(reader, *part, "retention")
+            self._missed.setdefault(_key(missed), missed)
+
+    def _missed_of(self, reader: Reader, partition: int, start: int, end: int, cause: str) -> Missed:
+        first, last = f"partition {partition}, offset {start}", f"partition {partition}, offset {end - 1}"
+        try:
+            records = self._count({partition: (start, end)})
+        except TopicLostError:  # the cluster has deleted them
+            records = end - start
+        return Missed(self.name, reader.name, first, last, records, self._clock(), cause)
+
+    @staticmethod
+    def _parts(parts: Mapping[int, tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+        return ((number, *range_) for number, range_ in sorted(parts.items()))
+
+
+def _key(missed: Missed) -> str:
+    return f"{missed.reader} {missed.first}"
+
+
+def _records(parts: Mapping[int, tuple[int, int]]) -> int:
+    return sum(itertools.starmap(lambda start, end: end - start, parts.values()))
