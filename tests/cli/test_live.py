@@ -7,6 +7,7 @@ import json
 import re
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from rich.console import Console
 from cli.output import live
 from cli.output.live import JsonView, LineView, TableView
 from streamlets.egress.terminal import TerminalWriter
+from streamlets.runner.events.lines import line
 from streamlets.runner.events.model import (
     BatchStuck,
     CheckpointRepaired,
@@ -102,6 +104,23 @@ def test_rows_of_a_last_batch_that_read_nothing(capsys: pytest.CaptureFixture[st
         show(events, view)
     lines = [line[10:] for line in capsys.readouterr().out.splitlines() if "rows in" in line]
     assert lines == ["delays: 1,000 rows in, 0 to out", "delays: 1,000 rows in, 70 to out"]
+
+
+def test_progress_without_batches(capsys: pytest.CaptureFixture[str]) -> None:
+    """A unit that reads nothing and has no batches is shown with the rows that it writes, and their rate."""
+    unit = UnitId("clicks")
+    now = time.time()
+    progress = UnitProgressed(now, unit, None, 0, {"out": 50})
+    assert line(progress) == "clicks: 0 in, 50 to out"
+    out = io.StringIO()
+    events: list[Event] = [RunStarted(now, "shop", ("clicks",)), UnitChanged(now, unit, "running"), progress]
+    with LineView("logs") as lines, TableView("logs", Console(file=out, width=100, force_terminal=True)) as table:
+        show(events, lines, table)
+    assert capsys.readouterr().out.splitlines()[-1][10:] == "clicks: 0 rows in, 50 to out"
+    row = [shown for shown in out.getvalue().splitlines() if "clicks" in shown][-1]
+    cells = re.split(r"  +", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", row).strip())
+    assert cells[:4] == ["clicks", "running", "0", "50"]
+    assert float(cells[4]) > 0
 
 
 def test_the_standard_output_has_only_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,13 +133,15 @@ def _plain(event: Event) -> dict[str, object]:
 
 
 def _progress(event: UnitProgressed) -> str:
-    text = f"{event.unit}: " + ("" if event.batch is None else f"batch {event.batch}, ") + f"{event.rows_in} in"
+    batch = "" if event.batch is None else f"batch {event.batch}, "
+    text = f"{event.unit}: {batch}{event.rows_in} in"
     text += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(event.rows_out.items()))
     text += f", {_count(event.dead_letters, 'dead letter')}" if event.dead_letters else ""
     text += f", {event.late:,} late" if event.late else ""
     text += f", {event.pending_rows:,} pending in state" if event.pending_rows else ""
     backlog = sum(event.backlog.values())
-    return f"{text}, {event.seconds:.1f} s" + (f", backlog {backlog}" if backlog else "")
+    text += f", {event.seconds:.1f} s" if batch else ""
+    return text + (f", backlog {backlog}" if backlog else "")
 
 
 def span(seconds: float) -> str:
