@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo kafka kafka-stop test-fast test test-full test-matrix check pre-commit bench clean
+.PHONY: help setup demo demo-kafka kafka kafka-stop test-fast test test-full test-matrix check pre-commit bench clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -20,6 +20,9 @@ setup: $(READY)  ## Make .venv with all that is needed, and see to Java 17 or ne
 
 demo: $(READY)  ## Verify and run the flights example on 336,776 real flights
 	@$(RUN) examples/flights/demo
+
+demo-kafka: $(READY)  ## Run the same example with its topics on a Kafka broker of its own
+	@$(RUN) python -m tests.kafka.broker run examples/flights/demo flow.channel=kafka
 
 kafka: $(READY)  ## Start a Kafka broker on port 9092 of this machine, with its topics in .kafka (ARGS=PORT for another)
 	@$(RUN) python -m tests.kafka.broker start $(ARGS)

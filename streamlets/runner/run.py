@@ -207,7 +207,10 @@ def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mappin
         return make_topics(plan, state)
     except (TopicLostError, TopicWriteError, OSError) as error:
         log.failure(UnitId(plan.name, ""), text_of(error))
-        raise StateError(f"cannot create the topics: {error}", "free disk space or correct the permissions") from error
+        raise StateError(
+            f"cannot create the topics: {error}",
+            "free disk space, correct the permissions, or check the servers with `flow doctor`",
+        ) from error
 
 
 def _reset(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Channel]) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +16,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from streamlets.testkit import Testkit
+from tests.kafka.broker import Broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -117,10 +121,15 @@ def test_the_results_of_the_whole_year_are_exact(spark: SparkSession, tmp_path: 
 
     assert steps["delays"].late == 0
     assert steps["delays"].held == expected.open
+    assert counts["delays"] == len(expected.delays)
+    assert int(expected.delays.flights.sum()) + expected.open_flights + steps["delays"].late == counts["joined"]
+    assert_exact({name: Path(path) for name, path in sinks.items()}, expected)
+
+
+def assert_exact(sinks: Mapping[str, Path], expected: Expected) -> None:
+    """Assert that the sinks have exactly the expected results."""
     emitted = ds.dataset(sinks["archive"], format="parquet").to_table().to_pandas()
     emitted = emitted.set_index(["hour", "carrier"]).sort_index()
-    assert len(emitted) == counts["delays"] == len(expected.delays)
-    assert int(emitted.flights.sum()) + expected.open_flights + steps["delays"].late == counts["joined"]
     pd.testing.assert_frame_equal(
         emitted[expected.delays.columns],
         expected.delays.rename_axis(["hour", "carrier"]),
@@ -128,9 +137,32 @@ def test_the_results_of_the_whole_year_are_exact(spark: SparkSession, tmp_path: 
         check_index_type=False,
         rtol=1e-12,
     )
-
     for name, count in (("grounded", expected.cancelled), ("rejects", expected.invalid)):
         assert ds.dataset(sinks[name], format="parquet").count_rows() == count
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.full
+def test_the_results_on_kafka_are_exact(kafka_broker: str, tmp_path: Path) -> None:
+    """One setting moves all topics to Kafka, and nothing else changes."""
+    sinks = {name: tmp_path / name for name in ("archive", "grounded", "rejects")}
+    paths = [f'flow.streamlets.{name}.parameters.options.path="{path}"' for name, path in sinks.items()]
+    with Broker(tmp_path / "broker") as broker:
+        servers = f'flow.kafka.clusters.default.bootstrap.servers="{broker.servers}"'
+        command = [
+            sys.executable,
+            "-m",
+            "cli.main",
+            "run",
+            str(FLIGHTS),
+            "--available-now",
+            "--state-dir",
+            str(tmp_path),
+        ]
+        run = subprocess.run([*command, "flow.channel=kafka", servers, *paths], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert_exact(sinks, expected_results())
 
 
 def flight(hour: str, **changes: object) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
     python -m tests.kafka.broker start [PORT]    start it in .kafka, and wait until it answers
     python -m tests.kafka.broker stop            stop it; its topics stay in .kafka
+    python -m tests.kafka.broker run COMMAND     run a command with a broker of its own, the address as last argument
 
 Tests share one per machine (`shared`). It is stopped when the last process that uses it has exited, however it exits.
 """
@@ -31,6 +32,7 @@ PACKAGES = (Coordinate("org.apache.kafka", "kafka_2.13", "3.9.1"), Coordinate("o
 _REPOSITORY = Path(__file__).parents[2]
 _HOST = "127.0.0.1"
 _PORT = 9092
+_SERVERS_SETTING = "flow.kafka.clusters.default.bootstrap.servers"
 # Seconds until a broker answers or exits, and between two looks.
 _PATIENCE = 180.0
 _POLL = 0.1
@@ -281,9 +283,12 @@ def main(arguments: list[str]) -> int:
                 broker = Broker(local, port=int(port[0]) if port else _PORT)
                 broker.start()
                 print(f"Kafka answers on {broker.servers}; its topics are in {local}. `make kafka-stop` stops it.")
-                print(f"Use it with: flow.channel=kafka flow.kafka.clusters.default.bootstrap.servers={broker.servers}")
+                print(f"Use it with: flow run flow.channel=kafka '{_SERVERS_SETTING}=\"{broker.servers}\"'")
             case ["stop"]:
                 Broker(local).stop()
+            case ["run", *command] if command:
+                with tempfile.TemporaryDirectory(prefix="streamlets-kafka-") as own, Broker(Path(own)) as broker:
+                    return subprocess.call([*command, f'{_SERVERS_SETTING}="{broker.servers}"'])
             case ["keep", directory]:
                 _keep(Path(directory))
             case _:
