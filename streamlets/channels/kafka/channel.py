@@ -16,6 +16,7 @@ from streamlets.channels.kafka.begun import BegunBatches
 from streamlets.channels.kafka.cluster import connections
 from streamlets.channels.kafka.cluster_client import Cluster
 from streamlets.channels.kafka.clusters import ClusterState
+from streamlets.channels.kafka.remembered import remembered
 from streamlets.channels.kafka.topic import KafkaTopic
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ class KafkaChannel:
                 f"invalid topic name `{plan.name}`: Kafka allows up to 249 letters, digits, and the characters "
                 "`.`, `_` and `-`"
             )
-        return KafkaTopic(plan, self._cluster(plan), self.root / "topics" / plan.name, self.clock)
+        directory = self.root / "topics" / plan.name
+        plan = remembered(plan, directory)
+        return KafkaTopic(plan, self._cluster(plan), directory, self.clock)
 
     def prepare(self, session: SparkSession) -> None:
         """Do nothing: Spark finds its Kafka source in the class path of its Java process."""

@@ -27,6 +27,7 @@ from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
 from streamlets.channels.kafka.identity import Identity
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.records import read_messages
+from streamlets.channels.kafka.remembered import remember
 from streamlets.channels.kafka.topic_settings import TopicSettings
 from streamlets.channels.replays import Replays
 
@@ -83,6 +84,7 @@ class KafkaTopic:
             settings = self.settings
             self.cluster.create(self.name, settings.partitions or -1, settings.replicas or -1, settings.config)
         self.require()
+        remember(self.plan, self._directory)
         self.publish(contracts)
 
     def publish(self, contracts: Iterable[Contract]) -> None:

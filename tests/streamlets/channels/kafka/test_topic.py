@@ -165,3 +165,17 @@ def test_writers_are_in_one_compacted_topic(topic: KafkaTopic) -> None:
     append(topic, [batch([1])], READING, 0)
     assert topic.cluster.settings(WRITERS)["cleanup.policy"] == "compact"
     assert topic.cluster.settings(SCHEMAS)["cleanup.policy"] == "compact"
+
+
+def test_a_command_without_a_blueprint_finds_the_cluster(kafka_broker: str, tmp_path: Path) -> None:
+    """The settings of a topic are kept in the state directory, without secrets."""
+    options = {"connection-config": {"client.id": "me", "ssl.key.password": "hunter22"}}
+    topic = open_topic(kafka_broker, tmp_path, options=options)
+    topic.create([READING])
+    append(topic, [batch([1])], READING, 0)
+    stored = KafkaChannel(tmp_path).topic(TopicPlan(topic.name, topic.name, "kafka", False, (), (), {}))
+    assert ids_of(stored.scan()) == [1]
+    assert stored.plan.options["connection-config"] == {"client.id": "me"}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"hunter22" in path.read_bytes()]
