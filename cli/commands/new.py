@@ -28,7 +28,8 @@ def template_names() -> list[str]:
 @click.argument("directory", metavar="NAME", type=click.Path(path_type=Path))
 @click.option(
     "--template", type=click.Choice(template_names()), default="minimal", show_default=True,
-    help="What to start from: JSON files shown on the terminal, or CSV files to Delta tables with an aggregation.",
+    help="What to start from: JSON files shown on the terminal, CSV files to Delta tables with an aggregation, or CSV "
+    "files to Parquet with SQL.",
 )  # fmt: skip
 def new(directory: Path, template: str) -> None:
     """Create a project that verifies, runs and passes its tests.

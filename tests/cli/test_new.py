@@ -26,7 +26,10 @@ def run_in(directory: Path, *command: str) -> str:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize("template", ["files-to-delta", pytest.param("minimal", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "template",
+    ["files-to-delta", pytest.param("minimal", marks=pytest.mark.full), pytest.param("sql", marks=pytest.mark.full)],
+)
 def test_a_new_project_runs_and_passes_its_tests(template: str, tmp_path: Path) -> None:
     """The commands that the project's page names work at once."""
     run_in(tmp_path, "flow", "new", "tea-shop", "--template", template)
