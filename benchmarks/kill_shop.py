@@ -1,8 +1,8 @@
 """Kills the shop of `examples/resilience` repeatedly and counts lost records: `python -m benchmarks.kill_shop`.
 
 Four streamlets: an ingress, a stateful processor, a join of two streams, an egress to Parquet. Rounds and kills are
-those of `kill_ledger`; Spark's state is compared with that of an undisturbed run, too. With `--directory` this can be done
-in several calls: `--rounds 10` executes ten of the remaining rounds, and the last call compares.
+those of `kill_ledger`; Spark's state is compared with that of an undisturbed run, too. With `--directory` this can be
+done in several calls: `--rounds 10` executes ten of the remaining rounds, and the last call compares.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from blueprint.catalog import ChannelTraits
 from streamlets.channels.base import Channel
 from streamlets.channels.delta.settings import SETTINGS
-from streamlets.channels.kafka.settings import SETTINGS as KAFKA_SETTINGS
 
 if TYPE_CHECKING:
     from blueprint.plan import TopicPlan
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
 class DeltaChannelType:
     """The delta channel: topics are Delta tables in the state directory, without a server."""
 
-    traits = ChannelTraits(
-        name="delta", real_time=False, reserved=(".", "_"),
-        settings=(*SETTINGS, *KAFKA_SETTINGS),  # the latter have no effect: blueprints for Kafka run on this channel
-    )  # fmt: skip
+    traits = ChannelTraits(name="delta", real_time=False, reserved=(".", "_"), settings=SETTINGS)
 
     def check(self, topics: Sequence[TopicPlan]) -> Iterable[Check]:
         """Check nothing: the channel has no servers."""

@@ -216,7 +216,9 @@ def test_a_mount_has_its_declared_path_by_default(app: Application) -> None:
 
 def test_topic_settings(app: Application) -> None:
     """A topic has its physical name and its channel's options; settings win over the blueprint."""
-    topics = ONE_TOPIC.replace("readings {", "readings { topic { name = raw, partitions = 3, retention.ms = 5 },")
+    topics = ONE_TOPIC.replace(
+        "readings {", "readings { channel = kafka, topic { name = raw, partitions = 3, retention.ms = 5 },"
+    )
     arguments = ("flow.topics.readings.topic.partitions=7", 'flow.topics.readings.bootstrap.servers="a:1"')
     plan = app.plan(TWO, topics, arguments=arguments)
     topic = plan.topic("readings")
