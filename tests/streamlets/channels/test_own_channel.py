@@ -98,7 +98,7 @@ def test_verify_and_describe_know_the_channel(flow: Flow, folder: Path) -> None:
 def test_the_commands_work_on_the_channel(
     flow: Flow, folder: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:  # fmt: skip
-    """A run writes and reads its topics, and a second one continues; other processes list, show and replay them."""
+    """A run writes and reads its topics; other processes list, show and replay their records."""
     monkeypatch.chdir(folder)
     command(folder, "run", "--available-now")
     assert tail(flow, "ids") == [1, 3]
@@ -111,8 +111,6 @@ def test_the_commands_work_on_the_channel(
     write_module(folder, "RED", "BLUE", "GREEN")
     sys.modules.pop("cars", None)
     assert flow("dead-letters", "replay", "source").code == 0
-    (folder / "in" / "second.csv").write_text("4,GREEN\n")
-    command(folder, "run", "--available-now")
-    assert tail(flow, "ids") == [1, 2, 3, 4]
+    assert tail(flow, "cars") == [1, 2, 3]
     letters = json.loads(flow("dead-letters", "list", "--format", "json").out)["cars"]
     assert [(letter["waiting"], letter["replayed"]) for letter in letters] == [(0, 1)]

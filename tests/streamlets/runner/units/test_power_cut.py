@@ -122,9 +122,8 @@ def test_a_power_cut_in_the_first_batch(kit: Testkit) -> None:
     assert app.step().rows_in == 1
 
 
-@pytest.mark.parametrize("lost", [("offsets/1", "commits/1"), ("offsets/1", "commits/1", "offsets/0", "commits/0")])
-def test_a_checkpoint_that_lost_batches_loses_no_records(kit: Testkit, lost: tuple[str, ...]) -> None:
-    """A restored checkpoint lacks the last batch, or all batches: records that arrive now would be dropped by the topic
+def test_a_checkpoint_that_lost_batches_loses_no_records(kit: Testkit) -> None:
+    """A restored checkpoint lacks all batches: records that arrive now would be dropped by the topic
     under the number of the lost batch. So the query is refused; a query whose sink drops nothing starts."""
     for streamlet, refused in ((Copy, True), (Own, False)):
         app = kit.streamlet(streamlet, ref=streamlet.__name__.lower())
@@ -135,13 +134,13 @@ def test_a_checkpoint_that_lost_batches_loses_no_records(kit: Testkit, lost: tup
         folder = home / "checkpoints" / app.plan.ref / "sink"
         written = drops_known_batches(_write(app), app.plan.ref, [DeltaChannel(home / "topics")])
         require_complete(folder, written)
-        for file in lost:
+        for file in ("offsets/1", "commits/1", "offsets/0", "commits/0"):
             (folder / file).unlink()
             (folder / file).with_name(f".{Path(file).name}.crc").unlink()
         if not refused:
             require_complete(folder, written)
             continue
-        with pytest.raises(DamagedCheckpointError, match=rf"batch {2 - len(lost) // 2} was written: its plan was lost"):
+        with pytest.raises(DamagedCheckpointError, match="batch 0 was written: its plan was lost"):
             require_complete(folder, written)
         app.inlet("in").put([{"src": "c"}])
         app.step()
