@@ -174,6 +174,10 @@ class TopicSummary:
     writers: tuple[WriterSummary, ...]
 
 
+class ChannelUnavailableError(OSError):
+    """What stores the topics of a channel does not answer, or refuses a request. A repetition may succeed."""
+
+
 class TopicLostError(Exception):
     """The topic does not exist, or it was deleted and created again after the reader's position was recorded."""
 

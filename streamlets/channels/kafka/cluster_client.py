@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamlets.channels.base import TopicLostError, TopicWriteError
+from streamlets.channels.base import ChannelUnavailableError, TopicLostError, TopicWriteError
 from streamlets.channels.kafka.cluster import Connections
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _QUEUED_KB = "16384"
 _POLL = 0.01
 
 
-class ClusterError(OSError):
-    """The cluster does not answer, or it refuses a request. As for other networks, a repetition may succeed."""
+class ClusterError(ChannelUnavailableError):
+    """The cluster does not answer, or it refuses a request."""
 
 
 @dataclass(frozen=True, slots=True)

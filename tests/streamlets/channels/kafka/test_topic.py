@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from blueprint.plan import TopicPlan
+from cli.main import _report_bug
 from streamlets.channels.base import METADATA, Reader, TopicLostError
 from streamlets.channels.kafka.appender import WRITERS
 from streamlets.channels.kafka.channel import KafkaChannel
@@ -145,9 +146,9 @@ def test_a_reader_that_retention_has_overtaken_is_reported_once(topic: KafkaTopi
 
 
 def test_a_cluster_that_does_not_answer_is_an_error_of_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It names the servers, and is an error that a repetition may fix."""
+    """It names the servers, and commands do not take it for a bug."""
     monkeypatch.setattr("streamlets.channels.kafka.cluster_client.TIMEOUT", 0.2)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -157,6 +158,8 @@ def test_a_cluster_that_does_not_answer_is_an_error_of_one_line(
         with pytest.raises(ClusterError, match=f"Kafka cluster {servers}") as error:
             question()
         assert isinstance(error.value, OSError)
+        assert _report_bug(error.value, ["topics"], show_traceback=False) == 1
+        assert capsys.readouterr().err == f"error: {error.value}\n"
         assert "\n" not in str(error.value)
 
 
