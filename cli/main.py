@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _report_bug(error: Exception, arguments: Sequence[str], *, show_traceback: bool) -> int:
-    """Report an error of a plug-in or a server, or an internal one, whose details go to a file unless they are shown."""
+    """Report an error of a plug-in or server, or an internal one, whose details go to a file unless they are shown."""
     from streamlets.channels.base import ChannelUnavailableError
     from streamlets.plugins import PluginError
 
