@@ -72,7 +72,7 @@ class FilesRecord:
     owner: str
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether the files of a batch, or of a later one, were decided."""
+        """Return whether the files of a batch, or of a later one, were decided or published."""
         decided = [int(path.stem) for path in self._directory(id).glob("*.json")]
         published = [int(match[1]) for path in self.files(id) if (match := _LAST_BATCH.search(path))]
         return max((*decided, *published), default=-1) >= batch

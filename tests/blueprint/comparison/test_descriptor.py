@@ -235,7 +235,9 @@ def test_secrets_are_not_described(tmp_path: Path) -> None:
             store-password = hunter2, url = "jdbc:x://joe:hunter3@host/db?password=hunter4&ssl=true",
             options { apiKey = hunter5, token.value = hunter6, partition-key = src, path = out }
           } } }
-          topics { readings { producers = [gauges.out], producer-config { sasl.jaas.config = hunter7, acks = all } } }
+          topics { readings {
+            channel = kafka, producers = [gauges.out], producer-config { sasl.jaas.config = hunter7, acks = all }
+          } }
         }
         flow.runtimes.spark { hadoop.fs.s3a.secret.key = hunter8, sql.shuffle.partitions = 3 }
         """,
