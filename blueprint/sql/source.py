@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blueprint.diagnostics import Sources
-from blueprint.hocon import Layer, shown_name
+from blueprint.hocon import Layer
 from blueprint.model.source import FileSource, Source
 
 SUFFIX = ".sql"
@@ -15,24 +15,8 @@ SUFFIX = ".sql"
 
 
 @dataclass(frozen=True, slots=True)
-class JobSource:
-    """The blueprint of a job: see `job_layer`.
-
-    Arguments:
-        path: the job file. It need not exist: that is a finding.
-    """
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """The path, relative to the working directory if below it."""
-        return shown_name(self.path)
-
-    @property
-    def directory(self) -> Path:
-        """The directory of the file."""
-        return self.path.parent
+class JobSource(FileSource):
+    """The blueprint of a job file: see `job_layer`."""
 
     def layer(self, sources: Sources, texts: Mapping[Path, str]) -> Layer:
         """Read the job; see `Source.layer`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from blueprint.avro.model import Contract
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from streamlets.channels.replays import Replays
     from streamlets.checks import Check
 
+
+Topic = TypeVar("Topic")
+"""What a channel writes the records of a topic to: its `TopicResource`, or something of its own."""
 
 METADATA = "_meta"
 """The column with the position of a record in its topic, which `read` and `scan` add on request."""
@@ -120,7 +123,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Generic[Topic]):
     """An outlet that a query writes to.
 
     Arguments:
@@ -131,7 +134,7 @@ class Branch:
 
     outlet: OutletPlan
     rows: Callable[[DataFrame], DataFrame]
-    topic: TopicResource
+    topic: Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,7 +438,7 @@ class Channel(Protocol):
     def writer(
         self,
         rows: DataFrame,
-        branches: tuple[Branch, ...],
+        branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
         *,
         query: str,

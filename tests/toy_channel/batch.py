@@ -38,7 +38,7 @@ class Part:
 class ToyBatchWriter:
     """The function of a query's `foreachBatch`."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[Branch[TopicResource], ...]
     dead_letters: TopicResource | None
     streamlet: str
     query: str

@@ -64,7 +64,7 @@ class ToyChannel:
     def writer(
         self,
         rows: DataFrame,
-        branches: tuple[Branch, ...],
+        branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
         *,
         query: str,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.batches import BatchWritten, execute, query_id
-from streamlets.channels.base import TopicWriteError
+from streamlets.channels.base import Branch, TopicWriteError
 from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile, Txn
@@ -31,21 +31,6 @@ if TYPE_CHECKING:
     from blueprint.avro.model import Contract
     from blueprint.plan import OutletPlan
     from streamlets.contract.conform import Conformance
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An outlet of the query.
-
-    Arguments:
-        outlet: the plan of the outlet.
-        rows: returns the rows for the outlet, from the DataFrame of the query.
-        topic: the directory of the topic.
-    """
-
-    outlet: OutletPlan
-    rows: Callable[[DataFrame], DataFrame]
-    topic: Path
 
 
 @dataclass(slots=True)
@@ -70,7 +55,7 @@ class BatchWriter:
 
     Arguments:
         root: the directory of the channel.
-        targets: the outlets.
+        branches: the outlets.
         dead_letters: the directory of the topic for rows that break a contract; None without one.
         streamlet: the name of the streamlet.
         query: the name of the query within the streamlet.
@@ -80,7 +65,7 @@ class BatchWriter:
     """
 
     root: Path
-    targets: tuple[Target, ...]
+    branches: tuple[Branch[Path], ...]
     dead_letters: Path | None
     streamlet: str
     query: str
@@ -143,12 +128,12 @@ class BatchWriter:
 
     def _write(self, rows: DataFrame, batch: int) -> _Outcome:
         attempt, outcome = f"{batch}/{uuid.uuid4().hex[:8]}", _Outcome()
-        shared = len(self.targets) > 1
+        shared = len(self.branches) > 1
         if shared:
             rows = rows.persist()
         try:
-            for number, target in enumerate(self.targets):
-                self._write_target(target, target.rows(rows), f"{attempt}-{number}", outcome)
+            for number, branch in enumerate(self.branches):
+                self._write_branch(branch, branch.rows(rows), f"{attempt}-{number}", outcome)
         except BaseException:
             for directory in outcome.directories:
                 shutil.rmtree(directory, ignore_errors=True)
@@ -158,14 +143,14 @@ class BatchWriter:
                 rows.unpersist()
         return outcome
 
-    def _write_target(self, target: Target, rows: DataFrame, attempt: str, outcome: _Outcome) -> None:
+    def _write_branch(self, branch: Branch[Path], rows: DataFrame, attempt: str, outcome: _Outcome) -> None:
         from streamlets.contract.conform import conformance
 
-        outlet = target.outlet
+        outlet = branch.outlet
         if outlet.name not in self._fits:  # the rows of a writer always have the same schema
             self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
         fit = self._fits[outlet.name]
-        table = self._ensure(target.topic, outlet.contract, outlet.partition_by)
+        table = self._ensure(branch.topic, outlet.contract, outlet.partition_by)
         place = Place(table.path, self._new_directory(table, attempt, outcome), outlet.partition_by)
         if fit.reason is None:
             files = write_files(rows.select(*fit.columns), place.table, place.directory, place.partition_by)
@@ -193,7 +178,7 @@ class BatchWriter:
                 return files
             shutil.rmtree(place.directory, ignore_errors=True)
             self._broken.add(outlet.name)
-            outcome.executions += len(self.targets) == 1  # the rows of several outlets are persisted
+            outcome.executions += len(self.branches) == 1  # the rows of several outlets are persisted
         from pyspark.sql import functions as F
 
         table = self._ensure(dead_letters, dead_letter_contract(), ())

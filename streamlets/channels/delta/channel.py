@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from blueprint.plan import OutletPlan, TopicPlan
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Branch, TopicResource
-from streamlets.channels.delta.batch import BatchWriter, Target
+from streamlets.channels.delta.batch import BatchWriter
 from streamlets.channels.delta.inspection import topics_in
 from streamlets.channels.delta.layout import layout
 from streamlets.channels.delta.manifest import STAGED, Manifests, writer_id
@@ -60,7 +60,7 @@ class DeltaChannel:
     def writer(
         self,
         rows: DataFrame,
-        branches: tuple[Branch, ...],
+        branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
         *,
         query: str,
@@ -71,7 +71,7 @@ class DeltaChannel:
         """Return a writer, not yet started; see `Channel.writer`."""
         batches = BatchWriter(
             root=self.root,
-            targets=tuple(Target(_with_layout(b.outlet), b.rows, self._directory(b.topic)) for b in branches),
+            branches=tuple(Branch(_with_layout(b.outlet), b.rows, self._directory(b.topic)) for b in branches),
             dead_letters=self._directory(dead_letters) if dead_letters is not None else None,
             streamlet=streamlet,
             query=query,

@@ -22,23 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from blueprint.plan import OutletPlan
+    from streamlets.channels.base import Branch
     from streamlets.channels.kafka.topic import KafkaTopic
     from streamlets.contract.conform import Conformance
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An outlet of the query.
-
-    Arguments:
-        outlet: the plan of the outlet.
-        rows: returns the rows for the outlet, from the DataFrame of the query.
-        topic: the topic.
-    """
-
-    outlet: OutletPlan
-    rows: Callable[[DataFrame], DataFrame]
-    topic: KafkaTopic
 
 
 @dataclass(slots=True)
@@ -46,7 +32,7 @@ class BatchWriter:
     """The function of a query's `foreachBatch`.
 
     Arguments:
-        targets: the outlets.
+        branches: the outlets.
         dead_letters: the topic for rows that break a contract; None without one.
         streamlet: the name of the streamlet.
         query: the name of the query within the streamlet.
@@ -55,7 +41,7 @@ class BatchWriter:
         begun: stores which batches were begun.
     """
 
-    targets: tuple[Target, ...]
+    branches: tuple[Branch[KafkaTopic], ...]
     dead_letters: KafkaTopic | None
     streamlet: str
     query: str
@@ -76,13 +62,13 @@ class BatchWriter:
         self.begun.begin(self.streamlet, self.query, id, batch)
         counts: dict[str, int] = {}
         letters = 0
-        shared = len(self.targets) > 1
+        shared = len(self.branches) > 1
         if shared:
             rows = rows.persist()
         try:
-            for target in self.targets:
-                valid, broken = self._write(target, target.rows(rows), batch)
-                counts[target.outlet.name] = counts.get(target.outlet.name, 0) + valid
+            for branch in self.branches:
+                valid, broken = self._write(branch, branch.rows(rows), batch)
+                counts[branch.outlet.name] = counts.get(branch.outlet.name, 0) + valid
                 letters += broken
                 crash_point("after-topic-commit")
         finally:
@@ -92,13 +78,13 @@ class BatchWriter:
             self.on_batch(BatchWritten(self.streamlet, self.query, batch, counts, letters, replayed=replayed))
         crash_point("before-spark-commit")
 
-    def _write(self, target: Target, rows: DataFrame, batch: int) -> tuple[int, int]:
+    def _write(self, branch: Branch[KafkaTopic], rows: DataFrame, batch: int) -> tuple[int, int]:
         """Write the rows of an outlet; return the number of valid rows, and that of broken ones."""
         from pyspark.sql import functions as F
 
         from streamlets.contract.conform import conformance
 
-        outlet, topic = target.outlet, target.topic
+        outlet, topic = branch.outlet, branch.topic
         topic.require()
         if outlet.name not in self._fits:  # the rows of a writer always have the same schema
             topic.publish([outlet.contract])

@@ -68,7 +68,7 @@ class KafkaChannel:
     def writer(
         self,
         rows: DataFrame,
-        branches: tuple[Branch, ...],
+        branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
         *,
         query: str,
@@ -77,10 +77,10 @@ class KafkaChannel:
         on_batch: Callable[[BatchWritten], None] | None = None,
     ) -> DataStreamWriter:
         """Return a writer, not yet started, that writes each branch at least once; see `Channel.writer`."""
-        from streamlets.channels.kafka.batch import BatchWriter, Target
+        from streamlets.channels.kafka.batch import BatchWriter
 
         batches = BatchWriter(
-            targets=tuple(Target(branch.outlet, branch.rows, _own(branch.topic)) for branch in branches),
+            branches=tuple(Branch(branch.outlet, branch.rows, _own(branch.topic)) for branch in branches),
             dead_letters=_own(dead_letters) if dead_letters is not None else None,
             streamlet=streamlet,
             query=query,

@@ -33,7 +33,7 @@ class Database(ABC):
         package: the Python package of its driver.
         install: the argument of `pip install` that installs the package.
         mark: the placeholder of a parameter in SQL.
-        types: the type of a column for a type of Arrow, of which the first that matches is used.
+        types: the type of a column, by the type of Arrow; by default the names that most databases share.
     """
 
     location: str
@@ -44,7 +44,20 @@ class Database(ABC):
     package: ClassVar[str]
     install: ClassVar[str] = ""
     mark: ClassVar[str] = "?"
-    types: ClassVar[dict[str, str]]
+    types: ClassVar[dict[str, str]] = {
+        "int8": "SMALLINT",
+        "int16": "SMALLINT",
+        "int32": "INTEGER",
+        "int64": "BIGINT",
+        "bool": "BOOLEAN",
+        "float": "REAL",
+        "double": "DOUBLE PRECISION",
+        "string": "VARCHAR",
+        "date32[day]": "DATE",
+        "decimal": "DECIMAL({precision}, {scale})",
+        "timestamp": "TIMESTAMP",
+        "timestamp with zone": "TIMESTAMPTZ",
+    }
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
@@ -145,20 +158,6 @@ class DuckDB(Database):
     __slots__ = ()
     package = "duckdb"
     install = "streamlets[duckdb]"
-    types: ClassVar[dict[str, str]] = {
-        "int8": "SMALLINT",
-        "int16": "SMALLINT",
-        "int32": "INTEGER",
-        "int64": "BIGINT",
-        "bool": "BOOLEAN",
-        "float": "REAL",
-        "double": "DOUBLE",
-        "string": "VARCHAR",
-        "date32[day]": "DATE",
-        "decimal": "DECIMAL({precision}, {scale})",
-        "timestamp": "TIMESTAMP",
-        "timestamp with zone": "TIMESTAMPTZ",
-    }
 
     @property
     def errors(self) -> type[Exception]:
@@ -187,20 +186,6 @@ class PostgreSQL(Database):
     package = "psycopg"
     install = "streamlets[postgresql]"
     mark = "%s"
-    types: ClassVar[dict[str, str]] = {
-        "int8": "SMALLINT",
-        "int16": "SMALLINT",
-        "int32": "INTEGER",
-        "int64": "BIGINT",
-        "bool": "BOOLEAN",
-        "float": "REAL",
-        "double": "DOUBLE PRECISION",
-        "string": "TEXT",
-        "date32[day]": "DATE",
-        "decimal": "NUMERIC({precision}, {scale})",
-        "timestamp": "TIMESTAMP",
-        "timestamp with zone": "TIMESTAMPTZ",
-    }
 
     @property
     def errors(self) -> type[Exception]:

@@ -92,7 +92,7 @@ class TopicBinding:
         """Return the directory of a query's checkpoint."""
         return str(self.checkpoints / self.plan.ref / name)
 
-    def _dead_letters(self, branches: Iterable[Branch]) -> TopicResource | None:
+    def _dead_letters(self, branches: Iterable[Branch[TopicResource]]) -> TopicResource | None:
         """Return the topic of the dead letters of a query's outlets; None if they have none."""
         sending = [branch for branch in branches if branch.outlet.on_invalid == "dead-letters"]
         if not sending or self.plan.dead_letters is None:
@@ -106,7 +106,7 @@ class TopicBinding:
             )
         return topic
 
-    def _branch(self, outlet: str, rows: Callable[[DataFrame], DataFrame]) -> Branch:
+    def _branch(self, outlet: str, rows: Callable[[DataFrame], DataFrame]) -> Branch[TopicResource]:
         for plan in self.plan.outlets:
             if plan.name == outlet:
                 return Branch(plan, rows, self.topics[plan.topic])
