@@ -198,7 +198,11 @@ class PortSetting:
 
 @dataclass(frozen=True, slots=True)
 class StreamletRequest:
-    """A streamlet to describe: its class, and the settings of its ports and parameters."""
+    """A streamlet to describe: its class, and the settings of its ports and parameters.
+
+    `named_inlets` and `named_outlets` are the ports that the blueprint names, in topics or in the settings of the
+    streamlet, with the first place of each. A class may take its ports from them.
+    """
 
     ref: str
     class_name: str
@@ -206,6 +210,8 @@ class StreamletRequest:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     inlets: Mapping[str, PortSetting] = field(default_factory=dict)
     outlets: Mapping[str, PortSetting] = field(default_factory=dict)
+    named_inlets: Mapping[str, Span] = field(default_factory=dict)
+    named_outlets: Mapping[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from blueprint.diagnostics import Diagnostic, Span
+from blueprint.hocon.values import Value
 from blueprint.plan import Isolation, StreamletPlan
 
 if TYPE_CHECKING:  # descriptors are compared by a few commands only
@@ -23,6 +24,7 @@ class Buildable:
         slow_topics: the channel of each of its topics on a channel without real-time support, by topic id.
         channels: the channel of each of its topics, by topic id.
         spark_places: the places of its Spark settings, by full name.
+        parameters: the configured values of its parameters by key, with their places, for findings inside of texts.
         state: whether to determine the state columns of its queries, for which Spark runs a batch without rows.
     """
 
@@ -32,6 +34,7 @@ class Buildable:
     channels: Mapping[str, str] = field(default_factory=dict)
     spark_places: Mapping[str, Span] = field(default_factory=dict)
     state: bool = False
+    parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ Starting = Literal["earliest", "latest"]
 LEVELS = ("error", "warning", "note", "off")
 LEVEL = choice(*LEVELS)
 STARTING: Codec[Starting] = choice("earliest", "latest")
+ON_INVALID = choice("fail", "dead-letters")
+EXTRA = choice("fail", "drop")
 ISOLATION: Codec[Isolation] = choice("none", "process")
 ACCESS: Codec[Access] = choice("owner", "group")
 
@@ -103,6 +105,18 @@ SETTINGS: tuple[Setting, ...] = (
     *_scoped(
         Scope.OUTLET,
         Setting("schema", _SCHEMA, "The outlet's schema, if its class does not set it, written as a block."),
+        Setting(
+            "on-invalid", ON_INVALID, "What happens to a row that breaks the schema: the query fails, or the row goes "
+            "to the dead letters.", "that of the class",
+        ),
+        Setting(
+            "extra", EXTRA, "What happens to columns that the schema does not have: the query is refused, or they are "
+            "dropped.", "that of the class",
+        ),
+        Setting(
+            "partition-by", _STRINGS, "The columns, or SQL expressions, by which its records belong together.",
+            "that of the class",
+        ),
     ),
     *_scoped(
         Scope.TOPIC,

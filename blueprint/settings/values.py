@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from blueprint.catalog import ChannelTraits, SparkArtifacts, TopicSettings
 from blueprint.diagnostics import Span
@@ -28,7 +29,7 @@ from blueprint.settings.known_settings import channel_settings
 from blueprint.settings.parameters import path_start
 from blueprint.settings.retry import RetryOptionError, is_option, option, retry_codec
 from blueprint.settings.secrets import Secret
-from blueprint.settings.table import ACCESS, ISOLATION, SETTINGS, STARTING, Starting
+from blueprint.settings.table import ACCESS, EXTRA, ISOLATION, ON_INVALID, SETTINGS, STARTING, Starting
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +203,18 @@ def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
         max_records=POSITIVE.value(block.get("max-records")),
         starting=STARTING.value(block.get("starting")) or "earliest",
     )
+
+
+def outlet_settings(flow: ObjectValue, ref: str, outlet: str) -> dict[str, Any]:
+    """Return the fields of `PortDescriptor` that the settings of an outlet set."""
+    block = _block(flow, "streamlets", ref, "outlets", outlet)
+    columns = tuple(text for text, _ in _strings(block.get("partition-by")))
+    fields = {
+        "on_invalid": ON_INVALID.value(block.get("on-invalid")),
+        "extra": EXTRA.value(block.get("extra")),
+        "partition_by": columns if isinstance(block.get("partition-by"), ListValue) else None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:

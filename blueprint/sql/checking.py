@@ -12,7 +12,7 @@ from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.plan import RETRY_OPTIONS
 from blueprint.spelling import alternatives, did_you_mean, listing, near
-from blueprint.sql.job import CHECKPOINT_LOCATION, POOL, Job, Query, defined_name, normal_path
+from blueprint.sql.job import CHECKPOINT_LOCATION, POOL, Job, Query, defined_name, normal_path, table_name
 from blueprint.sql.registry import Providers, StreamSource
 from blueprint.sql.statements import (
     OUTPUT_MODES,
@@ -36,7 +36,11 @@ T = TypeVar("T")
 
 
 def check_job(
-    statements: Sequence[Statement], providers: Providers, text: Span, inlets: Collection[str] = ()
+    statements: Sequence[Statement],
+    providers: Providers,
+    text: Span,
+    inlets: Collection[str] = (),
+    outlets: Collection[str] = (),
 ) -> tuple[Job, tuple[Diagnostic, ...]]:
     """Return the job of statements, and the mistakes in it.
 
@@ -44,12 +48,13 @@ def check_job(
         statements: the statements of the text.
         providers: the available sinks and sources.
         text: the place of the whole text, for findings about what is missing.
-        inlets: the names of the streams that exist without a `CREATE STREAM`.
+        inlets: the names of the streamlet's inlets, which are streams without a `CREATE STREAM`.
+        outlets: the names of its outlets, to which streams can be saved.
 
     Returns:
         The job, which is complete if there are no findings.
     """
-    checks = _Checks(providers, inlets)
+    checks = _Checks(providers, inlets, outlets)
     job = checks.job(statements)
     if not any(isinstance(statement, SaveStream | StopStream | ShowStreams) for statement in statements):
         helps = ("add a statement such as `SAVE STREAM flights TO parquet OPTIONS ('path' = 'out');`",)
@@ -64,10 +69,11 @@ def _start(text: Span) -> Span:
 class _Checks:
     """Collects findings about the statements of one job."""
 
-    def __init__(self, providers: Providers, inlets: Collection[str]) -> None:
+    def __init__(self, providers: Providers, inlets: Collection[str], outlets: Collection[str]) -> None:
         self.findings: list[Diagnostic] = []
         self._providers = providers
-        self._inlets = inlets
+        self._inlets = [table_name(inlet) for inlet in inlets]
+        self._outlets = {table_name(outlet): outlet for outlet in outlets}
 
     def job(self, statements: Sequence[Statement]) -> Job:
         """Return the job, and collect its mistakes."""
@@ -94,6 +100,7 @@ class _Checks:
             self._columns(save, columns.get(save.table.last.lower(), ()) if len(save.table.parts) == 1 else ())
             queries.append(self._query(save))
         self._distinct_queries(queries)
+        self._distinct_outlets(queries)
         self._distinct_directories(queries)
         return Job(definitions, tuple(queries))
 
@@ -130,10 +137,11 @@ class _Checks:
         table = save.table
         if len(table.parts) > 1 or not table.known or table.last.lower() in {name.lower() for name in known}:
             return
-        exist = f"the job defines {listing(known)}" if known else "define it with `CREATE STREAM`"
+        exist = f"available: {listing(known)}" if known else "define it with `CREATE STREAM`"
+        kinds = "inlet, stream or view" if self._inlets else "stream or view"
         qualified = "write `database.table` for a table of the catalog"
         self._report(
-            "sql-unknown-name", f"the job defines no stream or view `{table.last}`", table.span,
+            "sql-unknown-name", f"there is no {kinds} `{table.last}`", table.span,
             help=did_you_mean(table.last, known) or (exist, qualified),
         )  # fmt: skip
 
@@ -226,15 +234,19 @@ class _Checks:
         name = save.query_name
         if name.known:
             self._query_name(name, explicit=save.query is not None)
-        sink = self._provider(save.provider, self._providers.sinks, "sink")
+        outlet = self._outlet(save)
+        sink = self._provider(save.provider, self._providers.sinks, "sink") if outlet is None else None
         mode = save.output_mode.text if save.output_mode is not None else "append"
         options, retry, checkpoint, pool = self._sorted_options(save, sink)
         if sink is not None:
             self._sink(save, sink)
+        if outlet is not None:
+            self._outlet_clauses(save, outlet, options)
         return Query(
             name=name.text,
             statement=save,
-            sink=save.provider.plain.lower(),
+            sink=save.provider.plain.lower() if outlet is None else "",
+            outlet=outlet,
             output_mode=next((known for known in OUTPUT_MODES if known == mode), "append"),
             trigger=save.trigger.trigger if save.trigger is not None else None,
             options=options,
@@ -242,6 +254,46 @@ class _Checks:
             checkpoint=checkpoint,
             pool=pool,
         )
+
+    def _outlet(self, save: SaveStream) -> str | None:
+        """Return the outlet that a statement saves to; None if it saves to a sink."""
+        outlets = {name.lower(): outlet for name, outlet in self._outlets.items()}
+        outlet = outlets.get(table_name(save.provider.plain).lower()) if save.provider.known else None
+        if outlet is not None and save.provider.plain.lower() in self._providers.sinks:
+            self._report(
+                "sql-provider", f"`{save.provider.plain}` is both an outlet of this streamlet and a sink",
+                save.provider.span, help=("rename the outlet in the blueprint",),
+            )  # fmt: skip
+        return outlet
+
+    def _outlet_clauses(self, save: SaveStream, outlet: str, options: Mapping[str, Option]) -> None:
+        """Report clauses that only sinks have. The settings of an outlet are in the blueprint."""
+        if save.partitioned_on:
+            self._report(
+                "sql-partition", f"the records of the outlet `{outlet}` are partitioned as the blueprint sets it",
+                save.partitioned_on[0].span,
+                help=(f"remove `PARTITIONED ON`, and set `outlets.{outlet}.partition-by` in the blueprint",),
+            )  # fmt: skip
+        for option in options.values():
+            settings = f"the settings of the outlet are in the blueprint, below `outlets.{outlet}`"
+            self._report(
+                "sql-option", f"the outlet `{outlet}` has no option `{option.key.text}`", option.key.span,
+                help=(settings,),
+            )  # fmt: skip
+
+    def _distinct_outlets(self, queries: Sequence[Query]) -> None:
+        """Check that one query writes each outlet: two would have two positions in its topic."""
+        first: dict[str, Query] = {}
+        for query in queries:
+            if query.outlet is None:
+                continue
+            earlier = first.setdefault(query.outlet, query)
+            if earlier is not query:
+                self._report(
+                    "sql-duplicate", f"two queries write the outlet `{query.outlet}`", query.statement.provider.span,
+                    also=(Label(earlier.statement.provider.span, "the other query"),),
+                    help=("save the union of both streams, or add a second outlet",),
+                )  # fmt: skip
 
     def _query_name(self, name: Word, *, explicit: bool) -> None:
         fault = ""
@@ -258,9 +310,11 @@ class _Checks:
         if not name.known or name.plain.lower() in known:
             return known.get(name.plain.lower())
         if kind == "sink" or len(name.parts) == 1:
+            outlets = self._outlets if kind == "sink" else {}
+            every, noun = (*outlets, *sorted(known)), "sink or outlet" if outlets else kind
             self._report(
-                "sql-provider", f"there is no {kind} `{name.plain}`", name.span,
-                help=did_you_mean(name.plain.lower(), known) or (f"available: {listing(sorted(known))}",),
+                "sql-provider", f"there is no {noun} `{name.plain}`", name.span,
+                help=did_you_mean(name.plain.lower(), every) or (f"available: {listing(every)}",),
             )  # fmt: skip
         return None
 

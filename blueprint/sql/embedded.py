@@ -25,11 +25,14 @@ class EmbeddedSource(Source):
 
     def span(self, start: int, end: int) -> Span:
         """Return the place between two offsets; that of the whole value if its text has escapes."""
+        return self.in_file(super().span(start, end))
+
+    def in_file(self, inner: Span) -> Span:
+        """Return a place in the text as a place in the file; that of the whole value if its text has escapes."""
         if self._column is None:
             return self._span
-        inner = super().span(start, end)
         return Span(
-            inner.file,
+            self._span.file,
             inner.line + self._line - 1,
             inner.column + (self._column - 1 if inner.line == 1 else 0),
             inner.end_line + self._line - 1,

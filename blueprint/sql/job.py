@@ -25,11 +25,12 @@ class Query:
     Arguments:
         name: its name, unique in the job.
         statement: its `SAVE STREAM`.
-        sink: the name of the sink, in lower case.
+        sink: the name of the sink, in lower case; "" for a query that writes to an outlet.
         output_mode: `append`, `complete` or `update`.
         trigger: None means as fast as possible.
         options: the options of the sink, by the names that the sink gives them.
         retry: the options `pstl.retry.*`.
+        outlet: the outlet that it writes to, as the blueprint names it; None if it writes to a sink.
         checkpoint: the option with an explicit directory of the checkpoint; None for the usual one.
         pool: the option with the scheduler pool of its batches; None for Spark's default.
     """
@@ -43,6 +44,7 @@ class Query:
     retry: tuple[Option, ...]
     checkpoint: Option | None
     pool: Option | None
+    outlet: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,11 @@ class Job:
     def views(self) -> tuple[str, ...]:
         """The names of the streams and views that the job defines."""
         return tuple(name.text for name in map(defined_name, self.definitions) if name is not None)
+
+
+def table_name(port: str) -> str:
+    """Return the name that an inlet or outlet has in statements: the name of a port may have `-`."""
+    return port.replace("-", "_")
 
 
 def defined_name(definition: CreateStream | SparkSql) -> Word | None:

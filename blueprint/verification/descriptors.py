@@ -15,8 +15,10 @@ from blueprint.catalog import (
     StreamletDescriptor,
     StreamletRequest,
 )
-from blueprint.hocon.values import ObjectValue, Scalar, Value, plain, span_of
+from blueprint.diagnostics import Span
+from blueprint.hocon.values import ObjectValue, Scalar, Value, is_null, key_span_of, plain, span_of
 from blueprint.model.blueprint import DEAD_LETTERS, Blueprint
+from blueprint.settings.values import outlet_settings
 from blueprint.verification.rules.names import is_class_path
 
 
@@ -30,20 +32,54 @@ def describe(
         settings: the `flow` tree of `configured`.
         catalog: answers the requests.
     """
+    named = _named_ports(blueprint, settings)
     return {
-        entry.ref: catalog.describe(
-            StreamletRequest(
-                ref=entry.ref,
-                class_name=entry.class_name,
-                directory=blueprint.directory,
-                parameters=_parameters(settings.get("streamlets", entry.ref, "parameters")),
-                inlets=_ports(settings.get("streamlets", entry.ref, "inlets")),
-                outlets=_ports(settings.get("streamlets", entry.ref, "outlets")),
-            )
+        entry.ref: _with_outlet_settings(
+            catalog.describe(
+                StreamletRequest(
+                    ref=entry.ref,
+                    class_name=entry.class_name,
+                    directory=blueprint.directory,
+                    parameters=_parameters(settings.get("streamlets", entry.ref, "parameters")),
+                    inlets=_ports(settings.get("streamlets", entry.ref, "inlets")),
+                    outlets=_ports(settings.get("streamlets", entry.ref, "outlets")),
+                    named_inlets=named.get((entry.ref, "inlets"), {}),
+                    named_outlets=named.get((entry.ref, "outlets"), {}),
+                )
+            ),
+            settings,
+            entry.ref,
         )
         for entry in blueprint.streamlets.values()
         if is_class_path(entry.class_name)
     }
+
+
+def _named_ports(blueprint: Blueprint, settings: ObjectValue) -> dict[tuple[str, str], dict[str, Span]]:
+    """Return the ports that topics and the settings of streamlets name, by streamlet and section, with their places."""
+    named: dict[tuple[str, str], dict[str, Span]] = {}
+    for topic in blueprint.topics.values():
+        for role, path in topic.paths:
+            if path.wellformed and path.port != DEAD_LETTERS:
+                section = "outlets" if role == "producer" else "inlets"
+                named.setdefault((path.streamlet, section), {}).setdefault(path.port, path.span)
+    for ref in blueprint.streamlets:
+        for section in ("inlets", "outlets"):
+            value = settings.get("streamlets", ref, section)
+            for port, setting in value.fields.items() if isinstance(value, ObjectValue) else ():
+                if not is_null(setting):
+                    named.setdefault((ref, section), {})[port] = key_span_of(setting)
+    return named
+
+
+def _with_outlet_settings(
+    described: StreamletDescriptor | LoadFailure, settings: ObjectValue, ref: str
+) -> StreamletDescriptor | LoadFailure:
+    """Return a descriptor whose outlets handle rows as the settings do, where these differ from the class."""
+    if isinstance(described, LoadFailure) or settings.get("streamlets", ref, "outlets") is None:
+        return described
+    outlets = tuple(replace(outlet, **outlet_settings(settings, ref, outlet.name)) for outlet in described.outlets)
+    return replace(described, outlets=outlets)
 
 
 def with_topic_schemas(

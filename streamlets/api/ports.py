@@ -13,9 +13,14 @@ such as `src string, ts timestamp`, Avro JSON as a string or as a dict, or a dat
 
 
 class _Port(Declaration):
-    """What inlets and outlets have in common. A port is equal only to itself."""
+    """What inlets and outlets have in common. A port is equal only to itself.
+
+    Attributes:
+        from_blueprint: whether the blueprint names the port, instead of the class.
+    """
 
     kind: str
+    from_blueprint = False
 
     def __init__(self, name: str | None, schema: Schema | None) -> None:
         super().__init__(name, "pass a schema as `schema=...`")

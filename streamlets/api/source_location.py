@@ -6,6 +6,9 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -44,6 +47,17 @@ class SourceLocation:
 
 
 UNKNOWN = SourceLocation("<unknown>", 1, 0, 1, 0)
+_LOCATED: ContextVar[SourceLocation | None] = ContextVar("located", default=None)
+
+
+def parameter_file(key: str) -> str:
+    """Return the name that stands for a file in locations inside the text of a config parameter."""
+    return f"<parameter {key}>"
+
+
+def parameter_of(file: str) -> str | None:
+    """Return the key of the config parameter whose text a location is in; None for a location in a file."""
+    return file.removeprefix("<parameter ").removesuffix(">") if file.startswith("<parameter ") else None
 
 
 def display_path(file: str) -> str:
@@ -75,8 +89,29 @@ def constructor_location(instance: object) -> SourceLocation:
     return frame_location(frame)
 
 
+@contextmanager
+def located(place: SourceLocation | None) -> Iterator[None]:
+    """Make a place the author's location in the context, for text of the author that is not Python, such as SQL.
+
+    Arguments:
+        place: the place; None keeps the location that is found in the frames.
+    """
+    token = _LOCATED.set(place)
+    try:
+        yield
+    finally:
+        _LOCATED.reset(token)
+
+
+def located_place() -> SourceLocation | None:
+    """Return the place that `located` has set; None outside of such a context."""
+    return _LOCATED.get()
+
+
 def author_location() -> SourceLocation | None:
     """Return the location of the innermost frame of the author's code; None if the call comes from other code only."""
+    if (place := located_place()) is not None:
+        return place
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - as above
     while frame is not None and not _is_author_code(frame):
         frame = frame.f_back

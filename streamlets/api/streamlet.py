@@ -45,6 +45,18 @@ class Streamlet:
         """The inlets and outlets: all ports that are attributes, in the order of their declaration."""
         return StreamletShape(*declarations(self, AvroInlet), *declarations(self, AvroOutlet))
 
+    def declare_ports(self, inlets: Iterable[str], outlets: Iterable[str]) -> None:
+        """Declare the ports that the blueprint names, if the class leaves its ports to the blueprint.
+
+        It is called once for each instance, before anything else. The default declares nothing: the ports are those of
+        the class.
+
+        Arguments:
+            inlets: the names of the inlets.
+            outlets: the names of the outlets.
+        """
+        return
+
     def check_parameters(self, values: Mapping[str, Any]) -> Iterable[ParameterProblem]:
         """Return the problems of config parameters that their types cannot express, such as contradicting values.
 

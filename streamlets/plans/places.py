@@ -6,7 +6,13 @@ import sys
 from types import FrameType, TracebackType
 
 from blueprint.diagnostics import Span
-from streamlets.api.source_location import SourceLocation, frame_location, instruction_location
+from streamlets.api.source_location import (
+    SourceLocation,
+    frame_location,
+    instruction_location,
+    located_place,
+    parameter_of,
+)
 from streamlets.project.modules import Project
 
 
@@ -25,7 +31,8 @@ class Places:
     def owns(self, file: str) -> bool:
         """Return whether a file belongs to the project."""
         if file not in self._known:
-            self._known[file] = not file.startswith("<") and self._project.owns(file)
+            python = not file.startswith("<") and self._project.owns(file)
+            self._known[file] = python or parameter_of(file) is not None
         return self._known[file]
 
     def own(self, place: SourceLocation | None) -> SourceLocation | None:
@@ -33,7 +40,9 @@ class Places:
         return place if place is not None and self.owns(place.file) else None
 
     def here(self) -> SourceLocation | None:
-        """Return the location of the innermost running frame of the project."""
+        """Return the location of the innermost running frame of the project, or of the text that it executes."""
+        if (place := located_place()) is not None:
+            return place
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the caller's columns
         while frame is not None and not self.owns(frame.f_code.co_filename):
             frame = frame.f_back

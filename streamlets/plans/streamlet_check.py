@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from blueprint.catalog import PortDescriptor
 from blueprint.comparison.descriptor import BuiltQuery
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
+from blueprint.hocon.values import Scalar
 from blueprint.logic import Buildable
 from blueprint.spelling import alternatives, listing
+from blueprint.sql.embedded import EmbeddedSource
+from blueprint.sql.job import table_name
+from blueprint.sql.literals import name_text
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
+from streamlets.api.source_location import parameter_of
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.plans import syntax
 from streamlets.plans.build_errors import build_error_finding
@@ -76,9 +81,23 @@ class StreamletCheck:
 
     def findings(self) -> Iterator[Diagnostic]:
         """Yield the findings of the streamlet's logic; an error hides the findings that would follow it."""
-        streamlet = streamlet_of(self._plan.class_name, self._project)
-        if not isinstance(streamlet, SparkStreamlet):
-            return
+        for found in self._findings():
+            labels = [self._in_blueprint(label) for label in found.secondary]
+            primary = self._in_blueprint(found.primary) if found.primary is not None else None
+            yield replace(found, primary=primary, secondary=tuple(labels))
+
+    def _in_blueprint(self, label: Label) -> Label:
+        """Return a label in the text of a config parameter as one in the file that sets the parameter."""
+        key = parameter_of(label.span.file)
+        if key is None:
+            return label
+        value = self._streamlet.parameters.get(key)
+        if not isinstance(value, Scalar):  # the text is the default of the parameter
+            return replace(label, span=self._streamlet.place)
+        return replace(label, span=EmbeddedSource(value).in_file(label.span))
+
+    def _findings(self) -> Iterator[Diagnostic]:
+        streamlet = self._instance()
         self._watch.observations = observations = Observations()
         try:
             built: Queries = streamlet.create_logic(self._context).build()  # type: ignore[assignment]
@@ -107,6 +126,11 @@ class StreamletCheck:
             yield from self._functions(observations)
         yield from self._unused_ports(streamlet, built, queries)
         yield from self._rebuilt(streamlet, built)
+
+    def _instance(self) -> SparkStreamlet:
+        streamlet = streamlet_of(self._plan, self._project)
+        assert isinstance(streamlet, SparkStreamlet)  # others have no queries that could be checked
+        return streamlet
 
     def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
         """Return the finding for an error.
@@ -238,27 +262,25 @@ class StreamletCheck:
                     "outlet-unwritten",
                     f"no query writes the outlet `{outlet.name}`",
                     outlet.declared,
-                    help=(f"write it with `self.write_stream(df, self.streamlet.{outlet.attribute})`, or remove it",),
+                    help=(_how_to_write(outlet),),
                 )
         used = {node.rest for query in queries for node in query.plan.all() if not node.children}
         for inlet in self._plan.descriptor.inlets:
             if any(f"[{self._ports.directory_of(inlet.name)}]" in leaf for leaf in used):
                 continue
-            read = inlet.name in self._ports.read_inlets
+            read = inlet.name in self._ports.read_inlets and inlet.attribute is not None
             yield finding(
                 "inlet-unread",
                 f"the inlet `{inlet.name}` is {'read, but no query uses its records' if read else 'never read'}",
                 inlet.declared,
-                help=("use the result of `read_stream` in a query, or remove the inlet from the class",)
-                if read
-                else (f"read it with `self.read_stream(self.streamlet.{inlet.attribute})`, or remove it",),
+                help=(_how_to_read(inlet, read=read),),
             )
 
     def _rebuilt(self, streamlet: SparkStreamlet, built: Queries) -> Iterator[Diagnostic]:
         """Yield a finding unless building the logic again, as a restart does, returns the same queries."""
         self._ports.again = True
         try:
-            again = type(streamlet)().create_logic(self._context).build()
+            again = self._instance().create_logic(self._context).build()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - as above
@@ -313,6 +335,20 @@ def _mismatch_finding(mismatch: Mismatch, outlet: PortDescriptor, intended: str)
         causes=causes,
         help=(intended,) if intended else dict.fromkeys(misfit.remedy for misfit in misfits if misfit.remedy),
     )
+
+
+def _how_to_write(outlet: PortDescriptor) -> str:
+    if outlet.attribute is None:  # of SQL
+        return f"save a stream to it with `SAVE STREAM ... TO {name_text(table_name(outlet.name))}`, or remove it"
+    return f"write it with `self.write_stream(df, self.streamlet.{outlet.attribute})`, or remove it"
+
+
+def _how_to_read(inlet: PortDescriptor, *, read: bool) -> str:
+    if inlet.attribute is None:  # of SQL, where an inlet is a table that is always defined
+        return f"select from the table `{table_name(inlet.name)}`, or remove it"
+    if read:
+        return "use the result of `read_stream` in a query, or remove the inlet from the class"
+    return f"read it with `self.read_stream(self.streamlet.{inlet.attribute})`, or remove it"
 
 
 def _is_consequence(error: BaseException, observations: Observations) -> bool:

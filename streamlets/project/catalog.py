@@ -53,14 +53,19 @@ class ProjectCatalog:
     def __init__(self, *, writes: bool = True) -> None:
         self._writes = writes
         self._described: dict[object, tuple[StreamletDescriptor | LoadFailure, Streamlet | None]] = {}
+        self._with_own_ports: set[tuple[str, str]] = set()  # classes whose ports do not depend on the blueprint
         self._classes: dict[Project, tuple[str, ...]] = {}
         self._projects: dict[str, Project] = {}
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """Describe a streamlet as configured; mistakes of users are returned as a failure, not raised."""
-        key = (request.directory, request.class_name, _frozen(request.inlets), _frozen(request.outlets))
+        key = self._key(request)
         if key not in self._described:
-            self._described[key] = self._describe(request)
+            answer = self._describe(request)
+            if answer[1] is not None and not takes_ports(answer[1]):
+                self._with_own_ports.add((request.directory, request.class_name))
+            key = self._key(request)
+            self._described[key] = answer
         described, streamlet = self._described[key]
         if isinstance(described, LoadFailure) or streamlet is None:
             return described
@@ -95,6 +100,12 @@ class ProjectCatalog:
         """Return the available channels by name."""
         return Traits(CHANNEL_TYPES)
 
+    def _key(self, request: StreamletRequest) -> object:
+        """Return what the description of a class depends on."""
+        places = (*request.named_inlets.items(), None, *request.named_outlets.items())
+        named = () if (request.directory, request.class_name) in self._with_own_ports else places
+        return request.directory, request.class_name, _frozen(request.inlets), _frozen(request.outlets), named
+
     def _project(self, directory: str) -> Project:
         """Return the project in a directory; it is looked up in the file system once."""
         if directory not in self._projects:
@@ -106,7 +117,13 @@ class ProjectCatalog:
         loaded = load_streamlet(request.class_name, project, lambda: self.classes(request.directory))
         if isinstance(loaded, LoadFailure):
             return loaded, None
+        loaded.declare_ports(request.named_inlets, request.named_outlets)
         return descriptor(loaded, request, project), loaded
+
+
+def takes_ports(streamlet: Streamlet) -> bool:
+    """Return whether the ports of a streamlet depend on the blueprint."""
+    return type(streamlet).declare_ports is not Streamlet.declare_ports
 
 
 def descriptor(streamlet: Streamlet, request: StreamletRequest, project: Project) -> StreamletDescriptor | LoadFailure:
@@ -126,8 +143,8 @@ def descriptor(streamlet: Streamlet, request: StreamletRequest, project: Project
     problem = _shape_problem(streamlet, shape)
     if problem is not None:
         return LoadFailure(LoadFailureKind.SHAPE_DIFFERS, problem, declared=span)
-    inlets = [_inlet(inlet, request.inlets.get(inlet.name), project) for inlet in shape.inlets]
-    outlets = [_outlet(outlet, request.outlets.get(outlet.name), project) for outlet in shape.outlets]
+    inlets = [_inlet(inlet, request, project) for inlet in shape.inlets]
+    outlets = [_outlet(outlet, request, project) for outlet in shape.outlets]
     parameters = [_parameter(parameter) for parameter in declarations(streamlet, Parameter)]
     mounts = [_mount(mount) for mount in declarations(streamlet, VolumeMount)]
     return StreamletDescriptor(
@@ -262,29 +279,34 @@ def _shape_problem(streamlet: Streamlet, shape: object) -> str | None:
     return None
 
 
-def _inlet(inlet: AvroInlet, setting: PortSetting | None, project: Project) -> PortDescriptor:
-    contract, problems = _contract(inlet, setting, project)
+def _inlet(inlet: AvroInlet, request: StreamletRequest, project: Project) -> PortDescriptor:
+    contract, problems = _contract(inlet, request.inlets.get(inlet.name), project)
     return PortDescriptor(
         name=inlet.name,
-        attribute=inlet.attribute,
+        attribute=None if inlet.from_blueprint else inlet.attribute,
         contract=contract,
-        declared=inlet.declared.span,
+        declared=_declared(inlet, request.named_inlets),
         problems=problems,
     )
 
 
-def _outlet(outlet: AvroOutlet, setting: PortSetting | None, project: Project) -> PortDescriptor:
-    contract, problems = _contract(outlet, setting, project)
+def _outlet(outlet: AvroOutlet, request: StreamletRequest, project: Project) -> PortDescriptor:
+    contract, problems = _contract(outlet, request.outlets.get(outlet.name), project)
     return PortDescriptor(
         name=outlet.name,
-        attribute=outlet.attribute,
+        attribute=None if outlet.from_blueprint else outlet.attribute,
         contract=contract,
-        declared=outlet.declared.span,
+        declared=_declared(outlet, request.named_outlets),
         partition_by=outlet.partition_by,
         on_invalid=outlet.on_invalid,
         extra=outlet.extra,
         problems=problems,
     )
+
+
+def _declared(port: AvroInlet | AvroOutlet, named: Mapping[str, Span]) -> Span:
+    """Return the place that declares a port: in its class, or in the blueprint."""
+    return named.get(port.name, port.declared.span) if port.from_blueprint else port.declared.span
 
 
 def _contract(
@@ -301,7 +323,8 @@ def _contract(
         source = dict(port.schema) if isinstance(port.schema, Mapping) else port.schema
         loaded = load_contract(source, base_directory=Path(port.declared.file).parent, declared=span)
     else:
-        headline = f"the {port.kind} `{port.name}` has no schema, neither in its class nor in the configuration"
+        nowhere = "" if port.from_blueprint else ", neither in its class nor in the configuration"
+        headline = f"the {port.kind} `{port.name}` has no schema{nowhere}"
         help = f"set one next to `class`, such as `{port.kind}s.{port.name} = schemas/Record.avsc`"
         return None, (finding("schema-missing", headline, span, help=(help,)),)
     problems = spark_problems(loaded.contract) if loaded.contract is not None else ()

@@ -11,6 +11,7 @@ from types import ModuleType, TracebackType
 
 from blueprint.catalog import LoadFailure, LoadFailureKind
 from blueprint.diagnostics import Frame, Span
+from blueprint.plan import StreamletPlan
 from blueprint.spelling import near
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.source_location import display_path, instruction_location
@@ -29,15 +30,16 @@ class StreamletNotLoadedError(Exception):
         self.failure = failure
 
 
-def streamlet_of(class_name: str, project: Project) -> Streamlet:
-    """Return an instance of a class that was verified.
+def streamlet_of(plan: StreamletPlan, project: Project) -> Streamlet:
+    """Return an instance of a streamlet that was verified.
 
     Raises:
         StreamletNotLoadedError: it can no longer be loaded.
     """
-    loaded = load_streamlet(class_name, project, tuple)
+    loaded = load_streamlet(plan.class_name, project, tuple)
     if isinstance(loaded, LoadFailure):
         raise StreamletNotLoadedError(loaded)
+    loaded.declare_ports([inlet.name for inlet in plan.inlets], [outlet.name for outlet in plan.outlets])
     return loaded
 
 

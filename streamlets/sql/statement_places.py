@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.source import Source
+from blueprint.spelling import did_you_mean, listing
 from blueprint.sql.statements import SparkSql, Statement
 from streamlets.api.errors import StreamletError
-from streamlets.api.source_location import SourceLocation
+from streamlets.api.source_location import SourceLocation, parameter_of
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -30,20 +30,20 @@ class StatementPlaces:
 
     Arguments:
         source: the statements.
-        file: the file that has them; None if they are in a blueprint.
+        file: the file that has them, or the name of `parameter_file`.
+        tables: the tables that the statements may use, for suggestions.
     """
 
-    def __init__(self, source: Source, file: Path | None) -> None:
+    def __init__(self, source: Source, file: str, tables: Collection[str] = ()) -> None:
         self._source = source
         self._file = file
+        self._tables = tables
         self._lines = source.text.split("\n")
 
-    def location(self, span: Span) -> SourceLocation | None:
-        """Return a place in the text as the location in its file; None if there is no file."""
-        if self._file is None:
-            return None
+    def location(self, span: Span) -> SourceLocation:
+        """Return a place in the text as the location in its file."""
         start, end = self._bytes(span.line, span.column), self._bytes(span.end_line, span.end_column)
-        return SourceLocation(str(self._file), span.line, start, span.end_line, end)
+        return SourceLocation(self._file, span.line, start, span.end_line, end)
 
     @contextmanager
     def errors(self, statement: Statement) -> Iterator[None]:
@@ -62,7 +62,17 @@ class StatementPlaces:
         except PySparkException as error:
             span = self._part(statement, error) if isinstance(statement, SparkSql) else None
             place = self.location(span) if span is not None else whole
+            if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+                raise self._unknown_table(error, place) from None
             raise StreamletError(f"Spark rejects a statement: {_message(error)}", place, code="plan-refused") from error
+
+    def _unknown_table(self, error: PySparkException, place: SourceLocation) -> StreamletError:
+        parts = re.findall(r"`((?:[^`]|``)*)`", (error.getMessageParameters() or {}).get("relationName", ""))
+        name = ".".join(parts)
+        near = did_you_mean(name, self._tables)
+        help = near or ((f"available: {listing(self._tables)}",) if self._tables else ())
+        message = f"there is no table or view `{name}`"
+        return StreamletError(": ".join((message, *help)), place, code="sql-unknown-name")
 
     def _part(self, statement: SparkSql, error: PySparkException) -> Span | None:
         """Return the part of a statement that an error is about; None if Spark does not report it."""
@@ -90,7 +100,9 @@ class StatementPlaces:
         return self._source.span(first, max(last, first) + 1)
 
     def _bytes(self, line: int, column: int) -> int:
-        """Return the column, from 0, in bytes of UTF-8."""
+        """Return the column, from 0, in bytes of UTF-8; in characters for a text that is not a file."""
+        if parameter_of(self._file) is not None:
+            return column - 1
         return len(self._lines[line - 1][: column - 1].encode())
 
 

@@ -11,11 +11,14 @@ from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.source import Source
 from blueprint.hocon.values import ObjectValue, Scalar, Value
 from streamlets.api.building import SOURCE_EVOLUTION, check_streaming
-from streamlets.api.context import StreamingWrite
+from streamlets.api.context import StreamingWrite, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import ObjectParameter, StringParameter
+from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.retry_options import take_retry_options
+from streamlets.api.shape import StreamletShape
+from streamlets.api.source_location import SourceLocation, located, parameter_file
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.plugins import PluginError
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from blueprint.sql.job import Job, Query
     from blueprint.sql.statements import CreateStream, SparkSql
     from blueprint.sql.tokens import Variables
+    from streamlets.egress.base import SinkWriter
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -32,12 +36,27 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 class Sql(SparkStreamlet):
     """Runs SQL statements: `CREATE STREAM`, temporary views in Spark SQL, and `SAVE STREAM`.
 
-    A job file is an application of one such streamlet: `flow run job.sql`.
+    A job file is an application of one such streamlet: `flow run job.sql`. In a blueprint, its inlets and outlets are
+    those that the topics name. An inlet is a table of its name, and `SAVE STREAM ... TO` an outlet writes its topic.
     """
 
     statements = StringParameter("The statements, each of which ends with `;`")
     file = StringParameter("The file that has the statements, for the places of errors", default="")
     variables = ObjectParameter("The values of `${...}` in the statements", default={})
+
+    def declare_ports(self, inlets: Iterable[str], outlets: Iterable[str]) -> None:
+        """Declare the ports that the blueprint names; a subclass may have others of its own."""
+        own = {port.name for port in self.shape.ports}
+        for name in inlets:
+            if name not in own:
+                self._declare(AvroInlet(name), "inlet")
+        for name in outlets:
+            if name not in own:
+                self._declare(AvroOutlet(name), "outlet")
+
+    def _declare(self, port: AvroInlet | AvroOutlet, noun: str) -> None:
+        port.from_blueprint = True
+        setattr(self, f"{noun} {port.name}", port)
 
     def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
         """Return the mistakes in the statements, each at its place in the text."""
@@ -47,7 +66,7 @@ class Sql(SparkStreamlet):
         assert isinstance(statements, Scalar)  # it is a valid string
         fields = variables.fields.items() if isinstance(variables, ObjectValue) else ()
         values = {key: value.text for key, value in fields if isinstance(value, Scalar)}
-        return read_job(EmbeddedSource(statements), _by_path(values))[1]
+        return read_job(EmbeddedSource(statements), _by_path(values), self.shape)[1]
 
     class Logic(SparkStreamletLogic["Sql"]):
         """The queries of the `SAVE STREAM` statements."""
@@ -58,15 +77,21 @@ class Sql(SparkStreamlet):
             Raises:
                 StreamletError: a statement is not valid, or saves a table that is not a stream.
             """
+            from blueprint.sql.job import table_name
             from streamlets.sql.statement_places import StatementPlaces
 
             source = Source(self.value(self.streamlet.file) or "statements", self.value(self.streamlet.statements))
-            job, findings = read_job(source, text_values(self.value(self.streamlet.variables)))
-            file = self.context.path(source.file) if self.value(self.streamlet.file) else None
-            self._places = StatementPlaces(source, file)
+            shape = self.streamlet.shape
+            job, findings = read_job(source, text_values(self.value(self.streamlet.variables)), shape)
+            file = parameter_file(self.streamlet.statements.key)
+            if self.value(self.streamlet.file):
+                file = str(self.context.path(source.file))
+            self._places = StatementPlaces(source, file, (*map(table_name, _names(shape.inlets)), *job.views))
             for mistake in findings:
                 place = self._places.location(mistake.primary.span) if mistake.primary is not None else None
                 raise StreamletError(mistake.headline, place, code=mistake.code)
+            for inlet in shape.inlets:
+                self.read_stream(inlet).createOrReplaceTempView(table_name(inlet.name))
             for definition in job.definitions:
                 with self._places.errors(definition):
                     self._define(definition)
@@ -98,6 +123,34 @@ class Sql(SparkStreamlet):
             )
 
         def _query(self, query: Query) -> StreamingWrite:
+            place = self._places.location(query.statement.span)
+            with self._places.errors(query.statement):
+                rows = self._rows(query)
+                if not rows.isStreaming:
+                    raise StreamletError(
+                        f"`SAVE STREAM` expects a stream, but `{query.statement.table.plain}` is not one: "
+                        "select from a stream of `CREATE STREAM`",
+                        code="not-a-stream",
+                    )
+                check_streaming(rows, "SAVE STREAM")
+                outlets = () if query.outlet is None else (query.outlet,)
+                opened = self._to_sink(query, rows) if query.outlet is None else self._to_outlet(query, rows, place)
+                for option in query.retry:
+                    opened.writer.option(option.key.text, option.value.text)
+                retry = take_retry_options(opened.writer, query.name)
+                write = StreamingWrite(query.name, opened.writer, outlets, query.trigger, place, retry, opened.record)
+                return self._build.add(write)
+
+        def _to_outlet(self, query: Query, rows: DataFrame, place: SourceLocation | None) -> SinkWriter:
+            from streamlets.egress.base import SinkWriter
+
+            assert query.outlet is not None  # the caller's condition
+            with located(place):
+                branches = {query.outlet: all_rows}
+                writer = self.context.ports.write(rows, branches, query=query.name, output_mode=query.output_mode)
+            return SinkWriter(writer)
+
+        def _to_sink(self, query: Query, rows: DataFrame) -> SinkWriter:
             from blueprint.settings.sinks import sink_options
             from streamlets.egress.base import SinkQuery
             from streamlets.egress.sink import open_sink
@@ -117,22 +170,7 @@ class Sql(SparkStreamlet):
                 on_batch=context.on_batch,
                 report=context.print_line,
             )
-            with self._places.errors(query.statement):
-                rows = self._rows(query)
-                if not rows.isStreaming:
-                    raise StreamletError(
-                        f"`SAVE STREAM` expects a stream, but `{query.statement.table.plain}` is not one: "
-                        "select from a stream of `CREATE STREAM`",
-                        code="not-a-stream",
-                    )
-                check_streaming(rows, "SAVE STREAM")
-                opened = open_sink(sink, rows, sink_query)
-                for option in query.retry:
-                    opened.writer.option(option.key.text, option.value.text)
-                retry = take_retry_options(opened.writer, query.name)
-            place = self._places.location(query.statement.span)
-            write = StreamingWrite(query.name, opened.writer, (), query.trigger, place, retry, opened.record)
-            return self._build.add(write)
+            return open_sink(sink, rows, sink_query)
 
         def _rows(self, query: Query) -> DataFrame:
             """Return the rows of the table that a statement saves, with the columns that it lists."""
@@ -151,12 +189,13 @@ class Sql(SparkStreamlet):
             return reader.table(table.text)
 
 
-def read_job(source: Source, variables: Variables) -> tuple[Job, tuple[Diagnostic, ...]]:
+def read_job(source: Source, variables: Variables, shape: StreamletShape) -> tuple[Job, tuple[Diagnostic, ...]]:
     """Read statements, and return the job and its mistakes.
 
     Arguments:
         source: the statements.
         variables: the values of their variables.
+        shape: the ports of the streamlet that has the statements.
     """
     from blueprint.settings.job_options import option_findings
     from blueprint.sql.checking import check_job
@@ -169,10 +208,14 @@ def read_job(source: Source, variables: Variables) -> tuple[Job, tuple[Diagnosti
         return Job((), ()), script.findings
     available, text = providers(), source.span(0, len(source.text))
     try:
-        job, findings = check_job(script.statements, available, text)
+        job, findings = check_job(script.statements, available, text, _names(shape.inlets), _names(shape.outlets))
     except PluginError as error:
         return Job((), ()), (finding("sql-provider", str(error), text),)
     return job, (*findings, *missing_packages(job), *_refused_options(job), *option_findings(job, available.sinks))
+
+
+def _names(ports: Iterable[AvroInlet | AvroOutlet]) -> tuple[str, ...]:
+    return tuple(port.name for port in ports)
 
 
 def _refused_options(job: Job) -> Iterator[Diagnostic]:

@@ -10,6 +10,7 @@ from blueprint.hocon.source import Source
 from blueprint.sql.job import Query
 from blueprint.sql.rendering import render
 from blueprint.sql.statements import Name, Option, SaveStream, Word
+from streamlets.api.shape import StreamletShape
 from streamlets.sql.streamlet import read_job, text_values
 
 SinkInTests = Callable[[str, str, Mapping[str, str]], tuple[str, Mapping[str, str]]]
@@ -17,22 +18,33 @@ SinkInTests = Callable[[str, str, Mapping[str, str]], tuple[str, Mapping[str, st
 the query in a test."""
 
 
-def with_sinks(statements: str, variables: Mapping[str, object], sink_in_tests: SinkInTests) -> str:
+def with_sinks(
+    statements: str, variables: Mapping[str, object], shape: StreamletShape, sink_in_tests: SinkInTests
+) -> str:
     """Return statements whose queries write to other sinks, with the values of their variables.
 
     Arguments:
         statements: a valid job.
         variables: the values of its variables.
+        shape: the ports of its streamlet; queries that write to outlets stay as they are.
         sink_in_tests: returns the sink of a query in a test.
     """
-    job, _ = read_job(Source("statements", statements), text_values(variables))
-    saves = [_saved_elsewhere(query, sink_in_tests) for query in job.queries]
+    job, _ = read_job(Source("statements", statements), text_values(variables), shape)
+    saves = [
+        _saved_elsewhere(query, sink_in_tests) if query.outlet is None else query.statement for query in job.queries
+    ]
     return render((*job.definitions, *saves))
 
 
-def queries_of(statements: str, variables: Mapping[str, object]) -> tuple[Query, ...]:
-    """Return the queries of a valid job."""
-    return read_job(Source("statements", statements), text_values(variables))[0].queries
+def queries_of(statements: str, variables: Mapping[str, object], shape: StreamletShape) -> tuple[Query, ...]:
+    """Return the queries of a valid job.
+
+    Arguments:
+        statements: the job.
+        variables: the values of its variables.
+        shape: the ports of its streamlet.
+    """
+    return read_job(Source("statements", statements), text_values(variables), shape)[0].queries
 
 
 def _saved_elsewhere(query: Query, sink_in_tests: SinkInTests) -> SaveStream:

@@ -68,7 +68,7 @@ class ApplicationUnderTest:
         try:
             self._streamlets = {
                 own.ref: StreamletUnderTest(
-                    _on_spark(streamlet_of(own.class_name, project), own),
+                    _on_spark(streamlet_of(own, project), own),
                     own,
                     open_session,
                     topics,

@@ -61,7 +61,7 @@ class OutsidePaths:
         if isinstance(streamlet, Sink):
             values |= self._sink_parameters(plan)
         if isinstance(streamlet, Sql):
-            values |= self._sql_parameters(plan)
+            values |= self._sql_parameters(streamlet, plan)
         for keys, directory in streamlet.written_directories(values).items():
             values = _with(values, keys, self.place(Path(plan.directory, directory)))
         for parameter in plan.descriptor.parameters:
@@ -79,7 +79,7 @@ class OutsidePaths:
         name, options = self._sink(str(plan.parameters["to"]), options, Path(plan.directory), plan.ref)
         return {"to": name, "options": options}
 
-    def _sql_parameters(self, plan: StreamletPlan) -> dict[str, object]:
+    def _sql_parameters(self, streamlet: Sql, plan: StreamletPlan) -> dict[str, object]:
         """Return the parameters of a `Sql` that differ in tests: its queries write to directories in the kit."""
         variables = plan.parameters["variables"]
         assert isinstance(variables, Mapping)  # the type of the parameter
@@ -89,7 +89,8 @@ class OutsidePaths:
             paths = [o.name for o in sink_of(name).traits.options if o.type is ParameterType.PATH and o.name in kept]
             return name, {**kept, **{key: str(self.place(Path(plan.directory, str(kept[key])))) for key in paths}}
 
-        return {"statements": with_sinks(str(plan.parameters["statements"]), variables, sink_in_tests), "file": ""}
+        statements = with_sinks(str(plan.parameters["statements"]), variables, streamlet.shape, sink_in_tests)
+        return {"statements": statements, "file": ""}
 
     def _sink(self, name: str, options: Mapping[str, Any], directory: Path, output: str) -> tuple[str, dict[str, Any]]:
         """Return a sink and its options as they are in tests: of a sink whose output is not files in a directory, the

@@ -192,6 +192,9 @@ class StreamletUnderTest:
         """
         version = type(self._streamlet) if streamlet is None else streamlet
         self._streamlet = version() if isinstance(version, type) else version
+        self._streamlet.declare_ports(
+            [inlet.name for inlet in self.plan.inlets], [outlet.name for outlet in self.plan.outlets]
+        )
         self._writes = None
         self.context = self._new_context()
 
@@ -222,7 +225,9 @@ class StreamletUnderTest:
         """Return the files of each query of a `streamlets.Sql` that writes files."""
         sinks = {}
         parameters: Any = self.plan.parameters
-        for query in queries_of(parameters["statements"], parameters["variables"]):
+        for query in queries_of(parameters["statements"], parameters["variables"], self._streamlet.shape):
+            if query.outlet is not None:
+                continue
             sink, written = sink_of(query.sink), {name: option.value.text for name, option in query.options.items()}
             files = sink.files(sink_options(sink.traits, written, self.context.directory))
             if files is not None:

@@ -162,9 +162,9 @@ def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
     checked = set()
     for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
         for outlet in descriptor.outlets if descriptor is not None else ():
-            if outlet.contract is None or outlet.declared in checked:
+            if outlet.contract is None or (outlet.declared, outlet.partition_by) in checked:
                 continue
-            checked.add(outlet.declared)
+            checked.add((outlet.declared, outlet.partition_by))
             # Spark does not distinguish upper and lower case.
             fields = {field.name.lower(): field.schema for field in outlet.contract.record.fields}
             names = [field.name for field in outlet.contract.record.fields]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import LoadFailure
 from blueprint.plan import AvailableNow, StreamletPlan, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
@@ -98,7 +97,7 @@ class Site:
             BaseException: the author's code failed; the queries that it had started are stopped.
         """
         from streamlets.api.streamlet import SparkStreamlet
-        from streamlets.project.loading import load_streamlet
+        from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
         from streamlets.project.modules import project_at
 
         with self._building:
@@ -106,9 +105,10 @@ class Site:
             if self._context is None or spark is not self._spark:
                 self._context, self._spark = context_of(self._binding(spark)), spark
             self._activate(self._context.session)
-            streamlet = load_streamlet(self.plan.class_name, project_at(self._site.directory), lambda: ())
-            if isinstance(streamlet, LoadFailure):
-                raise LoadError(streamlet.message)
+            try:
+                streamlet = streamlet_of(self.plan, project_at(self._site.directory))
+            except StreamletNotLoadedError as error:
+                raise LoadError(error.failure.message) from None
             if not isinstance(streamlet, SparkStreamlet):
                 raise LoadError(f"the class `{self.plan.class_name}` is no longer a `SparkStreamlet`")
             with _stopping_new_queries_on_failure(self._context.session):

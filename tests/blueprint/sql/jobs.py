@@ -22,6 +22,7 @@ from streamlets.egress.registry import SINKS
 DOCUMENT = Path(__file__).parent / "statements.md"
 VARIABLES: Variables = {("dir",): "/data", ("n",): "5", ("mode",): "update", ("quote",): "it's"}
 INLETS = ("foo", "bar")
+OUTLETS = ("alerts", "late-letters")
 _BLOCK = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
@@ -91,7 +92,7 @@ def findings_of(text: str, section: str = "Jobs") -> tuple[tuple[Statement, ...]
     statements = script.statements
     saves = any(isinstance(statement, SaveStream) for statement in statements)
     extra = () if saves or section == "Jobs" else parse(Source("job.sql", "SAVE STREAM foo TO console")).statements
-    job, findings = check_job((*statements, *extra), PROVIDERS, source.span(0, len(text)), INLETS)
+    job, findings = check_job((*statements, *extra), PROVIDERS, source.span(0, len(text)), INLETS, OUTLETS)
     return statements, (*findings, *option_findings(job, PROVIDERS.sinks))
 
 
