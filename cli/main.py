@@ -130,13 +130,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _report_bug(error: Exception, arguments: Sequence[str], *, show_traceback: bool) -> int:
     """Report an error of a plug-in or server, or an internal one, whose details go to a file unless they are shown."""
-    from streamlets.channels.base import ChannelUnavailableError
+    from streamlets.channels.base import ChannelUnavailableError, TopicLostError
     from streamlets.plugins import PluginError
 
     details = "".join(traceback.format_exception(error))
     if show_traceback:
         click.echo(details, err=True)
-    if isinstance(error, PluginError | ChannelUnavailableError):
+    if isinstance(error, PluginError | ChannelUnavailableError | TopicLostError):
         click.echo(f"error: {error}", err=True)
         return 1
     line = str(error).strip().partition("\n")[0]

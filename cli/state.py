@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.application import Application, blueprint_at, existing
+from cli.application import application as application_of
 
 if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
@@ -123,22 +124,53 @@ def only(states: Sequence[StateDirectory]) -> StateDirectory:
     return states[0]
 
 
-def topics_of(state: StateDirectory) -> tuple[TopicResource, ...]:
-    """Return all topics of an application, sorted by channel and name."""
-    from streamlets.runner.topics import stored_topics
+def with_running_settings(app: Application, state: StateDirectory) -> Application:
+    """Return the application with the settings of its last run, unless it has settings of its own."""
+    if app.conf or app.settings:
+        return app
+    running = application_of(*_split(state.launched()))
+    return Application(app.blueprint, running.conf, running.settings)
 
-    return stored_topics(state)
+
+def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return positional arguments, and the files of `--conf`."""
+    positional: list[str] = []
+    conf: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--conf":
+            conf.append(next(rest))
+        else:
+            positional.append(argument)
+    return tuple(positional), tuple(conf)
 
 
-def named_topic(name: str, state: StateDirectory) -> TopicResource:
-    """Return the application's topic with a name.
+def topics_of(state: StateDirectory, path: Path | None = None) -> tuple[TopicResource, ...]:
+    """Return all topics of an application, sorted by channel and name.
+
+    Topics on servers have the settings of the blueprint, with its secrets, if there is one at the path that is valid.
+
+    Arguments:
+        state: the state directory of the application.
+        path: a blueprint or its directory; None for topics with the settings that their channels have stored.
+    """
+    from streamlets.runner.topics import stored_channels, stored_topics
+
+    remote = path is not None and any(channel.topics() is None for channel in stored_channels(state).values())
+    app = with_running_settings(Application(blueprint_at(path), (), ()), state) if path is not None and remote else None
+    plan = app.verify().plan if app is not None and app.exists else None
+    return stored_topics(state, plan.topics if plan is not None and plan.name == state.application else ())
+
+
+def named_topic(name: str, state: StateDirectory, path: Path | None = None) -> TopicResource:
+    """Return the application's topic with a name; see `topics_of` for the arguments.
 
     Raises:
         click.UsageError: it does not exist.
     """
     from blueprint.spelling import suggestion
 
-    topics = {topic.plan.name: topic for topic in topics_of(state)}
+    topics = {topic.plan.name: topic for topic in topics_of(state, path)}
     if name not in topics:
         raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, topics)}")
     return topics[name]

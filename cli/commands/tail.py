@@ -44,7 +44,7 @@ def tail(
 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
-    resource = _topic(topic, state_directories(path, state_dir, application))
+    resource = _topic(topic, path, state_directories(path, state_dir, application))
     show = _print_lines if form == "jsonl" else _print_table
     new_rows = _new_rows(resource) if follow else iter(())
     next(new_rows, None)  # Note the end of the topic before the last records are read, so that none is missed.
@@ -54,7 +54,7 @@ def tail(
             show(rows)
 
 
-def _topic(name: str, states: Sequence[StateDirectory]) -> TopicResource:
+def _topic(name: str, path: Path, states: Sequence[StateDirectory]) -> TopicResource:
     """Return the topic with a name.
 
     Raises:
@@ -62,7 +62,7 @@ def _topic(name: str, states: Sequence[StateDirectory]) -> TopicResource:
     """
     from blueprint.spelling import suggestion
 
-    topics = [(state.application, topic) for state in states for topic in topics_of(state)]
+    topics = [(state.application, topic) for state in states for topic in topics_of(state, path)]
     matching = [(application, topic) for application, topic in topics if topic.plan.name == name]
     if len(matching) == 1:
         return matching[0][1]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.commands.topics_apply import apply
 from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 @click.group(cls=ListedGroup)
 def topics() -> None:
-    """List the topics of an application, and delete records of a topic."""
+    """List the topics of an application, create and alter them, and delete records."""
+
+
+topics.add_command(apply)
 
 
 @topics.command("list", short_help="List the topics (the default).")
@@ -38,20 +42,26 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
     """List the topics of an application with their records, size, last commit, and the schemas of their records.
 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
+    Topics on servers are compared with the blueprint.
     """
-    summaries = {
-        state.application: [topic.summary() for topic in topics_of(state)]
-        for state in state_directories(path, state_dir, application)
-    }
+    from streamlets.runner.events.lines import line
+    from streamlets.runner.topics import differences_of
+
+    states = state_directories(path, state_dir, application)
+    topics = {state: topics_of(state, path) for state in states}
     if form == "json":
         import json
 
-        click.echo(
-            json.dumps({name: [asdict(topic) for topic in topics] for name, topics in summaries.items()}, indent=2)
-        )
+        entries = {
+            state.application: [asdict(topic.summary()) | _differences(topic) for topic in resources]
+            for state, resources in topics.items()
+        }
+        click.echo(json.dumps(entries, indent=2))
         return
-    for name, topics in summaries.items():
-        _print_table(name, topics)
+    for state, resources in topics.items():
+        _print_table(state.application, [topic.summary() for topic in resources])
+        for difference in differences_of(resources):
+            click.echo(line(difference))
 
 
 @topics.command(short_help="Delete records that all readers have committed.")
@@ -96,7 +106,7 @@ def purge(
         )
     before = _before(older_than)
     state = state_directory(path, state_dir, application)
-    resource = named_topic(topic, state)
+    resource = named_topic(topic, state, path)
     _check_schema(schema, resource)
     readers = readers_below(resource, state.checkpoints, _consumers(path, topic))
     planned = resource.purge(readers, before=before, schema=schema, force=force, dry=True)
@@ -195,6 +205,14 @@ def _report(topic: str, dropped: Dropped, form: str, *, done: bool) -> None:
     for missed in dropped.missed:
         verb = "missed" if done else "would miss"
         click.echo(f"  {missed.reader} {verb} {count(missed.records, 'record')}, from {missed.first} to {missed.last}")
+
+
+def _differences(topic: TopicResource) -> dict[str, object]:
+    """Return what is not as the blueprint sets it, as data."""
+    from streamlets.channels.administration import ComparableTopic
+
+    found = topic.differences() if isinstance(topic, ComparableTopic) else ()
+    return {"differences": [asdict(difference) for difference in found]}
 
 
 def _print_table(application: str, summaries: list[TopicSummary]) -> None:

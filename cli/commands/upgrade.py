@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.application import Application, application_arguments
 from cli.application import application as application_of
+from cli.application import application_arguments
 from cli.options import progress_format_option, timeout_option
 from cli.output.errors import fail
 from cli.runs.follower import Follower, running_application, send
-from cli.state import state_options
+from cli.state import state_options, with_running_settings
 from cli.verification.descriptors import CLASSES, against
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def upgrade(
         )
     if not state.descriptor_file.is_file():
         fail(f"{state.application} is still starting for the first time", "run the command again once it is up")
-    app = _with_running_settings(app, state)
+    app = with_running_settings(app, state)
     running = against(state.directory, allow)
     verification, error = verify_with_logic(app, running) if plans else (app.verify(against=running), "")
     click.echo(report(verification, err=form == "jsonl"), nl=False, err=form == "jsonl")
@@ -102,27 +102,6 @@ def upgrade(
     follower.report(draining, process=process, result="draining")
     outcome, status = _follow(follower, state, upgrade_request.id, started)
     _conclude(outcome, status, started, state, follower)
-
-
-def _with_running_settings(app: Application, state: StateDirectory) -> Application:
-    """Return the application with the settings of the running version, unless it has settings of its own."""
-    if app.conf or app.settings:
-        return app
-    running = application_of(*_split(state.launched()))
-    return Application(app.blueprint, running.conf, running.settings)
-
-
-def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return positional arguments, and the files of `--conf`."""
-    positional: list[str] = []
-    conf: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
-        if argument == "--conf":
-            conf.append(next(rest))
-        else:
-            positional.append(argument)
-    return tuple(positional), tuple(conf)
 
 
 def _follow(

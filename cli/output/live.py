@@ -23,6 +23,7 @@ from streamlets.runner.events.model import (
     RunEnded,
     RunStarted,
     RunStopping,
+    TopicDiffers,
     UnitChanged,
     UnitHeld,
     UnitProgressed,
@@ -129,7 +130,10 @@ class LineView:
                 self._print(event.time, first)
                 for text in more:
                     click.echo(f"            {text}")
-            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointRepaired() | RunStopping() | RunEnded():
+            case (
+                UnitHeld() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
+                | RunEnded()
+            ):  # fmt: skip
                 self._print(event.time, line(event))
 
     def print_line(self, text: str) -> None:
@@ -184,7 +188,10 @@ class TableView:
                 self._print_lines(lines(event), _COLOURS[state])
             case BatchStuck():
                 self._print_lines(lines(event), _COLOURS["backing-off"])
-            case UnitHeld() | RowsLate() | RecordsMissed() | CheckpointRepaired() | RunStopping() | RunEnded():
+            case (
+                UnitHeld() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
+                | RunEnded()
+            ):  # fmt: skip
                 self._print(line(event))
 
     def print_line(self, text: str) -> None:

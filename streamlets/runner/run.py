@@ -17,7 +17,7 @@ from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
 from streamlets.runner.deployment import descriptor_text, store_descriptor
 from streamlets.runner.events.log import RunLog
-from streamlets.runner.events.model import RecordsMissed, RunEnded, RunStarted, SparkStarting, UnitId
+from streamlets.runner.events.model import RecordsMissed, RunEnded, RunStarted, SparkStarting, TopicDiffers, UnitId
 from streamlets.runner.events.publisher import EventSink, Publisher
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.hosts import Host, HostContext
@@ -33,7 +33,7 @@ from streamlets.runner.supervision.clock_check import ClockCheck
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
-from streamlets.runner.topics import channels_of, make_topics
+from streamlets.runner.topics import channels_of, differences_of, make_topics
 from streamlets.runner.trial import Trial, UpgradeOutcome, read_outcome, write_outcome
 from streamlets.spark.failure import text_of
 
@@ -146,6 +146,8 @@ def run(
         code, reason = FAILED, "the run could not be started"
         try:
             topics = _topics(plan, options.state, log)
+            for difference in _differences(topics.values(), log):
+                events.publish(difference)
             if spark := on_spark(plan).streamlets:
                 events.publish(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in spark)))
             with repeating(lambda _: status.write(time.time()), name="status", interval=_LOOK_EVERY):
@@ -211,6 +213,15 @@ def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mappin
             f"cannot create the topics: {error}",
             "free disk space, correct the permissions, or check the servers with `flow doctor`",
         ) from error
+
+
+def _differences(topics: Iterable[TopicResource], log: RunLog) -> tuple[TopicDiffers, ...]:
+    """Return what is not as planned of topics; nothing if they cannot be compared, as they can be used all the same."""
+    try:
+        return tuple(differences_of(topics))
+    except (TopicLostError, OSError) as error:
+        log.failure(UnitId("topics", ""), text_of(error))
+        return ()
 
 
 def _reset(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Channel]) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from blueprint.plan import ApplicationPlan, TopicPlan
+from streamlets.channels.administration import ComparableTopic
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
+from streamlets.runner.events.model import TopicDiffers
 from streamlets.runner.state_directory.directory import StateDirectory
 
 if TYPE_CHECKING:
@@ -27,15 +30,23 @@ def stored_channels(state: StateDirectory) -> dict[str, Channel]:
     return {name: CHANNEL_TYPES[name].open(state.topics) for name in sorted(names) if name in CHANNEL_TYPES}
 
 
-def stored_topics(state: StateDirectory) -> tuple[TopicResource, ...]:
-    """Return all topics of a state directory, also those of earlier versions, sorted by channel and name."""
+def stored_topics(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> tuple[TopicResource, ...]:
+    """Return all topics of a state directory, also those of earlier versions, sorted by channel and name.
+
+    Arguments:
+        state: the state directory.
+        plans: the topics of the current version. The settings of the others are those that their channel has stored,
+            without secrets.
+    """
     described = _described_topics(state)
+    planned = {(plan.channel, plan.name): plan for plan in plans}
     topics: list[TopicResource] = []
     for channel_name, channel in stored_channels(state).items():
         names = channel.topics()
         if names is None:
             names = tuple(sorted(name for of, name in described if of == channel_name))
-        topics += [channel.topic(TopicPlan(name, name, channel_name, False, (), (), {})) for name in names]
+        bare = {name: TopicPlan(name, name, channel_name, False, (), (), {}) for name in names}
+        topics += [channel.topic(planned.get((channel_name, name), plan)) for name, plan in bare.items()]
     return tuple(topics)
 
 
@@ -57,12 +68,31 @@ def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, To
     channels = channels_of(plan, state)
     topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
     for id, resource in topics.items():
-        resource.create(_contracts(plan, id))
+        resource.create(contracts_of_writers(plan, id))
     return topics
 
 
-def _contracts(plan: ApplicationPlan, topic: str) -> tuple[Contract, ...]:
-    """Return the contracts of a topic's writers."""
+def differences_of(topics: Iterable[TopicResource]) -> Iterator[TopicDiffers]:
+    """Yield what is not as planned of topics that exist, with what to do about it.
+
+    Raises:
+        TopicLostError, OSError: a topic cannot be compared.
+    """
+    for topic in topics:
+        for difference in topic.differences() if isinstance(topic, ComparableTopic) else ():
+            help = difference.help or "`flow topics apply` alters the topic"
+            yield TopicDiffers(
+                time.time(), topic.plan.name, difference.setting, difference.planned, difference.existing, help
+            )
+
+
+def contracts_of_writers(plan: ApplicationPlan, topic: str) -> tuple[Contract, ...]:
+    """Return the contracts of a topic's writers.
+
+    Arguments:
+        plan: the application.
+        topic: the id of the topic.
+    """
     written = [
         outlet.contract for streamlet in plan.streamlets for outlet in streamlet.outlets if outlet.topic == topic
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, TopicPlan
+from streamlets.channels.administration import Difference
 from streamlets.channels.base import (
     METADATA,
     METADATA_DDL,
@@ -68,6 +69,22 @@ class DeltaTopic:
             topic_log.create_topic(self.path, self._clock)
         else:
             topic_log.topic_id(self.path)
+
+    def exists(self) -> bool:
+        """Return whether the topic exists; see `ComparableTopic.exists`."""
+        try:
+            topic_log.topic_id(self.path)
+        except TopicLostError:
+            return False
+        return True
+
+    def differences(self) -> tuple[Difference, ...]:
+        """Return nothing, if the topic exists: its settings apply without being stored with it."""
+        topic_log.topic_id(self.path)
+        return ()
+
+    def alter(self, differences: Iterable[Difference]) -> None:
+        """Do nothing: there are no differences."""
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """Return a streaming DataFrame of the records; see `TopicResource.read`."""

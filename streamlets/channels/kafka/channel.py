@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from streamlets.channels.kafka.begun import BegunBatches
 from streamlets.channels.kafka.cluster import connections
 from streamlets.channels.kafka.cluster_client import Cluster
 from streamlets.channels.kafka.clusters import ClusterState
-from streamlets.channels.kafka.remembered import remembered
+from streamlets.channels.kafka.remembered import created, remembered
 from streamlets.channels.kafka.topic import KafkaTopic
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class KafkaChannel:
                 f"invalid topic name `{plan.name}`: Kafka allows up to 249 letters, digits, and the characters "
                 "`.`, `_` and `-`"
             )
-        directory = self.root / "topics" / plan.name
+        directory = self._topics / plan.name
         plan = remembered(plan, directory)
         return KafkaTopic(plan, self._cluster(plan), directory, self.clock)
 
@@ -97,6 +97,24 @@ class KafkaChannel:
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
         """Return whether a batch was begun; see `Channel.may_have_written`."""
         return self._begun.has(streamlet, query, id, batch)
+
+    def unused(self, plans: Sequence[TopicPlan]) -> tuple[KafkaTopic, ...]:
+        """Return the topics that the application has created and no longer has; see `TopicAdministration.unused`.
+
+        Secrets are not stored with the settings of a topic, so its clusters have the settings of those of the others.
+        """
+        names = {plan.name for plan in plans}
+        directories = sorted(self._topics.iterdir()) if self._topics.is_dir() else []
+        unused = [path for path in directories if path.name not in names and created(path)]
+        clusters = next((plan.channel_options for plan in plans), None)
+        stored = [remembered(TopicPlan(path.name, path.name, self.name, True, (), (), {}), path) for path in unused]
+        return tuple(
+            self.topic(replace(plan, channel_options=clusters) if clusters is not None else plan) for plan in stored
+        )
+
+    @property
+    def _topics(self) -> Path:
+        return self.root / "topics"
 
     def _cluster(self, plan: TopicPlan) -> ClusterState:
         settings = connections(plan.options, plan.channel_options)

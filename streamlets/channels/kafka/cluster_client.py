@@ -119,6 +119,50 @@ class Cluster:
         (future,) = self.ask(lambda admin: admin.describe_configs([resource], request_timeout=TIMEOUT))
         return {name: str(entry.value) for name, entry in self.result(future, topic).items()}
 
+    def alter_settings(self, topic: str, settings: Mapping[str, str]) -> None:
+        """Set some of the settings of a topic; others stay as they are.
+
+        Arguments:
+            topic: the name of the topic.
+            settings: the new values, by Kafka's names.
+
+        Raises:
+            TopicLostError, ClusterError: as for `existing`.
+        """
+        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+        (future,) = self.ask(lambda admin: admin.incremental_alter_configs([resource], request_timeout=TIMEOUT))
+        self.result(future, topic)
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """Add partitions to a topic.
+
+        Arguments:
+            topic: the name of the topic.
+            partitions: the new number of its partitions.
+
+        Raises:
+            TopicLostError, ClusterError: as for `existing`.
+        """
+        from confluent_kafka.admin import NewPartitions
+
+        new = NewPartitions(topic, partitions)
+        (future,) = self.ask(lambda admin: admin.create_partitions([new], request_timeout=TIMEOUT))
+        self.result(future, topic)
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic.
+
+        Raises:
+            TopicLostError, ClusterError: as for `existing`.
+        """
+        (future,) = self.ask(lambda admin: admin.delete_topics([topic], request_timeout=TIMEOUT))
+        self.result(future, topic)
+
     def earliest(self, topic: str) -> dict[int, int]:
         """Return the offset of the first record by partition; that of the next record if there are none.
 
@@ -238,12 +282,12 @@ class Cluster:
         }
         return Producer(settings, logger=_LOG)
 
-    def send(self, topic: str, messages: Iterable[tuple[bytes, bytes]]) -> None:
+    def send(self, topic: str, messages: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Send messages, and wait until the cluster has stored them.
 
         Arguments:
             topic: the name of the topic.
-            messages: keys and values.
+            messages: keys and values; None as a value removes the key from a compacted topic.
 
         Raises:
             TopicLostError, ClusterError: as for `existing`.

@@ -23,7 +23,7 @@ def remember(plan: TopicPlan, directory: Path) -> None:
         directory: the directory of the topic in the state directory.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    content = json.dumps([_shown(plan.options), _shown(plan.channel_options)]).encode()
+    content = json.dumps([_shown(plan.options), _shown(plan.channel_options), plan.managed]).encode()
     if objects.read(directory / _FILE) != content:
         objects.replace(directory / _FILE, content)
 
@@ -33,8 +33,14 @@ def remembered(plan: TopicPlan, directory: Path) -> TopicPlan:
     data = None if plan.options or plan.channel_options else objects.read(directory / _FILE)
     if data is None:
         return plan
-    options, channel_options = json.loads(data)
+    options, channel_options, *_ = json.loads(data)
     return replace(plan, options=options, channel_options=channel_options)
+
+
+def created(directory: Path) -> bool:
+    """Return whether the application has created the topic of a directory, or found it as one that it manages."""
+    data = objects.read(directory / _FILE)
+    return data is not None and json.loads(data)[2:] == [True]
 
 
 def _shown(options: Mapping[str, object]) -> Any:

@@ -6,6 +6,7 @@ The key of an entry is `<topic>/<fingerprint>`, its value the schema as Avro JSO
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,6 +87,18 @@ class PublishedSchemas:
             if path.stem not in known:
                 known[path.stem] = parse_contract(path.read_text(encoding="utf-8"))
         return dict(known)
+
+    def remove(self, topic: str) -> None:
+        """Remove the contracts of a deleted topic, so that a later one of its name has none of its writers.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        keys = [key for key in self._table.refreshed() if key.rpartition("/")[0] == topic]
+        if keys:
+            self._cluster.send(SCHEMAS, [(key.encode(), None) for key in keys])
+        shutil.rmtree(self._directory / topic, ignore_errors=True)
+        self._known.pop(topic, None)
 
     def find(self, topic: str, fingerprint: str) -> Contract | None:
         """Return the contract of a writer; None if it has not been published.

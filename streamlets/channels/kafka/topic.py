@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, TopicPlan
+from streamlets.channels.administration import Difference
 from streamlets.channels.base import (
     Dropped,
     Lag,
@@ -24,6 +26,7 @@ from streamlets.channels.base import (
 from streamlets.channels.kafka.appender import KafkaAppender
 from streamlets.channels.kafka.cluster_client import ranges
 from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
+from streamlets.channels.kafka.comparison import CONFIG, PARTITIONS, differences
 from streamlets.channels.kafka.identity import Identity
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.records import read_messages
@@ -105,6 +108,46 @@ class KafkaTopic:
             ClusterError: the cluster does not answer, or does not allow it.
         """
         self._identity.check(self.name, self.cluster.existing(self.name).id)
+
+    def exists(self) -> bool:
+        """Return whether the topic exists on the cluster; see `ComparableTopic.exists`."""
+        try:
+            self.cluster.existing(self.name)
+        except TopicLostError:
+            return False
+        return True
+
+    def differences(self) -> tuple[Difference, ...]:
+        """Return what is not as planned; see `ComparableTopic.differences`."""
+        existing = self.cluster.existing(self.name)
+        self._identity.check(self.name, existing.id)
+        if not self.plan.managed:  # the layout of its cluster's settings is that of topics to create
+            return ()
+        config = self.cluster.settings(self.name) if self.settings.config else {}
+        return tuple(differences(self.settings, existing, config))
+
+    def alter(self, differences: Iterable[Difference]) -> None:
+        """Make settings as planned; see `ComparableTopic.alter`."""
+        planned = {difference.setting: difference.planned for difference in differences}
+        if partitions := planned.pop(PARTITIONS, None):
+            self.cluster.add_partitions(self.name, int(partitions))
+        if planned:
+            config = {setting.removeprefix(CONFIG): value for setting, value in planned.items()}
+            self.cluster.alter_settings(self.name, config)
+        remember(self.plan, self._directory)
+
+    def delete(self) -> None:
+        """Delete the topic with its records and schemas, and what this application knows of it.
+
+        Raises:
+            TopicLostError: it is not the topic that this application first used.
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        if self.exists():
+            self.require()
+            self.cluster.delete(self.name)
+        self.state.schemas.remove(self.name)
+        shutil.rmtree(self._directory)
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """Return a streaming DataFrame of the records; see `TopicResource.read`."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from streamlets.channels.administration import Difference
 from streamlets.runner.events.model import (
     BatchStuck,
     CheckpointRepaired,
@@ -19,6 +20,7 @@ from streamlets.runner.events.model import (
     RunStopping,
     SparkStarting,
     SparkUp,
+    TopicDiffers,
     UnitChanged,
     UnitHeld,
     UnitId,
@@ -67,6 +69,9 @@ def line(event: Event) -> str:
         case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
             text = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
             return f"{text}, dropped by {cause} before they were committed"
+        case TopicDiffers(topic=topic, help=help):
+            difference = Difference(event.setting, event.planned, event.existing)
+            return f"the topic {topic} differs from the blueprint: {difference}; {help}"
         case CheckpointRepaired(unit=unit, what=what):
             return f"{unit}: {what}"
 
@@ -109,7 +114,7 @@ def _level(event: Event) -> str:
             return "error"
         case RunEnded(exit_code=code) if code:
             return "error"
-        case UnitChanged(state="backing-off") | BatchStuck() | RowsLate():
+        case UnitChanged(state="backing-off") | BatchStuck() | RowsLate() | TopicDiffers():
             return "warning"
     return "info"
 

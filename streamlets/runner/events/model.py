@@ -212,6 +212,26 @@ class RecordsMissed:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicDiffers:
+    """A setting of a topic is not as the blueprint sets it; the run uses the topic as it is.
+
+    Arguments:
+        topic: the name of the topic.
+        setting: the setting below the topic in the blueprint, such as `topic.partitions`.
+        planned: its value in the blueprint.
+        existing: the value of the topic; None if the topic cannot have the setting.
+        help: what to do, in the imperative.
+    """
+
+    time: float
+    topic: str
+    setting: str
+    planned: str
+    existing: str | None
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStopping:
     """The run is being stopped: on request, or because a drain takes too long.
 
@@ -257,6 +277,7 @@ Event = (
     | UnitHeld
     | RowsLate
     | RecordsMissed
+    | TopicDiffers
     | CheckpointRepaired
     | RunStopping
     | RunEnded
