@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-kafka kafka kafka-stop test-fast test test-full test-matrix check pre-commit bench clean
+.PHONY: help setup demo demo-kafka kafka kafka-stop test-fast test test-full test-matrix check docs pre-commit bench clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -56,6 +56,9 @@ check: $(READY)  ## Lint, formatting, types, layers
 	    echo "== $$tool"; $$tool || failed=1; \
 	  done; exit $$failed; }
 
+docs: $(READY)  ## Build the documentation site into build/site, with its links checked (ARGS=DIRECTORY for another)
+	@$(BIN)/python -m manual $(ARGS)
+
 pre-commit: $(READY)  ## Check each commit before it is made, from now on (CONTRIBUTING.md)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "pre-commit>=4"
 	@$(BIN)/pre-commit install
@@ -73,7 +76,7 @@ bench: $(READY)  ## Run the small version of every benchmark
 	  done; exit $$failed; }
 
 clean:  ## Remove what runs and tests leave behind (not .venv and .venvs)
-	@rm -rf .flow .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse examples/*/.flow examples/*/out
+	@rm -rf build .flow .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse examples/*/.flow examples/*/out
 
 # Made once; made again when the requirements change.
 $(READY): pyproject.toml .ci/venv

@@ -86,9 +86,17 @@ class SparkStreamletContext:
     print_line: Callable[[str], None] = print
 
     def path(self, setting: str) -> Path:
-        """Return the absolute path that a setting refers to; relative paths start in the directory of the blueprint."""
+        """Return the absolute path that a setting refers to; relative paths start in the directory of the blueprint.
+
+        Arguments:
+            setting: the path as it is configured.
+        """
         return (self.directory / Path(setting).expanduser()).absolute()
 
     def checkpoint_dir(self, name: str) -> str:
-        """Return the checkpoint directory of a query that the author starts; it is the same at each restart."""
+        """Return the checkpoint directory of a query that the author starts; it is the same at each restart.
+
+        Arguments:
+            name: the name of the query, unique in the streamlet.
+        """
         return self.ports.checkpoint_dir(name)

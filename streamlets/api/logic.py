@@ -245,6 +245,9 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
     def mounted_path(self, mount: VolumeMount) -> Path:
         """Return the directory of a volume mount in this run.
 
+        Arguments:
+            mount: a mount that the streamlet declares.
+
         Raises:
             StreamletError: the mount is not one of this streamlet, or was not mounted.
         """

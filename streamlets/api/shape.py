@@ -62,7 +62,11 @@ class StreamletShape:
 
     @classmethod
     def of(cls, *ports: Port) -> StreamletShape:
-        """Return the shape with these inlets and outlets."""
+        """Return the shape with these inlets and outlets.
+
+        Arguments:
+            ports: inlets and outlets in any order.
+        """
         return cls(*ports)
 
     @property

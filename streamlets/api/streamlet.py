@@ -106,6 +106,9 @@ class SparkStreamlet(Streamlet):
     def create_logic(self, context: SparkStreamletContext) -> SparkStreamletLogic[Any]:
         """Create the logic; it is called for each start.
 
+        Arguments:
+            context: the settings, session and directories of this start.
+
         Raises:
             StreamletError: the class has no `Logic`.
         """

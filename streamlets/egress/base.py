@@ -90,14 +90,22 @@ class SinkFiles:
     options: Mapping[str, str]
 
     def paths(self, session: SparkSession) -> list[str]:
-        """Return the paths of the files, sorted. Names that begin with `_` or `.` are not data."""
+        """Return the paths of the files, sorted. Names that begin with `_` or `.` are not data.
+
+        Arguments:
+            session: the Spark session that reads them.
+        """
         if (self.root / "_spark_metadata").exists():  # it lists the files of completed batches
             return sorted(self.reader(session).load(str(self.root)).inputFiles())
         files = (path for path in self.root.rglob("*") if path.is_file())
         return sorted(str(path) for path in files if not path.relative_to(self.root).as_posix().startswith(("_", ".")))
 
     def reader(self, session: SparkSession) -> DataFrameReader:
-        """Return a reader of the files."""
+        """Return a reader of the files.
+
+        Arguments:
+            session: the Spark session that reads them.
+        """
         return session.read.format(self.format).options(**self.options).option("basePath", str(self.root))
 
 

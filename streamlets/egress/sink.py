@@ -43,7 +43,11 @@ class Sink(SparkStreamlet):
     options = ObjectParameter("The options of the sink", default={})
 
     def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-        """Check the settings against the capabilities of the sink, and whether its package is installed."""
+        """Check the settings against the capabilities of the sink, and whether its package is installed.
+
+        Arguments:
+            values: the typed values of all parameters by key.
+        """
         try:
             sink = SINKS[values[self.to.key]]
         except KeyError:
@@ -62,7 +66,11 @@ class Sink(SparkStreamlet):
         yield from problems or sink.option_problems(sink_options(traits, options))
 
     def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
-        """Return the directories that the sink writes."""
+        """Return the directories that the sink writes.
+
+        Arguments:
+            values: the typed values of all parameters by key.
+        """
         options = values[self.options.key]
         directories = [o.name for o in SINKS[values[self.to.key]].traits.options if o.type is ParameterType.PATH]
         return {(self.options.key, name): str(options[name]) for name in directories if name in options}

@@ -59,7 +59,11 @@ class Sql(SparkStreamlet):
         setattr(self, f"{noun} {port.name}", port)
 
     def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
-        """Return the mistakes in the statements, each at its place in the text."""
+        """Return the mistakes in the statements, each at its place in the text.
+
+        Arguments:
+            parameters: the configured values by key, with their places.
+        """
         from blueprint.sql.embedded import EmbeddedSource
 
         statements, variables = parameters[self.statements.key], parameters.get(self.variables.key)

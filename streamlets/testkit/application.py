@@ -85,6 +85,9 @@ class ApplicationUnderTest:
     def streamlet(self, ref: str) -> StreamletUnderTest:
         """Return a streamlet of the application, to feed, step and read it alone.
 
+        Arguments:
+            ref: its name in the blueprint.
+
         Raises:
             TestkitError: there is no streamlet with this name.
         """
@@ -97,6 +100,9 @@ class ApplicationUnderTest:
 
         Records have the schema of the first consumer or, without consumers, of the first producer.
 
+        Arguments:
+            topic_id: the key of the topic in the blueprint.
+
         Raises:
             TestkitError: there is no topic with this id.
         """
@@ -108,6 +114,10 @@ class ApplicationUnderTest:
 
     def sink(self, ref: str, query: str | None = None) -> SinkTap:
         """Return the rows that a streamlet has written to a sink; see `StreamletUnderTest.sink`.
+
+        Arguments:
+            ref: the streamlet's name in the blueprint.
+            query: the name of the query; default: the only one.
 
         Raises:
             TestkitError: there is no streamlet with this name, or its output cannot be read.

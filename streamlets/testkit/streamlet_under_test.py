@@ -84,6 +84,9 @@ class StreamletUnderTest:
     def inlet(self, name: str) -> InletTap:
         """Return the tap that writes records to an inlet.
 
+        Arguments:
+            name: the name of the inlet in the blueprint.
+
         Raises:
             TestkitError: there is no inlet with this name.
         """
@@ -94,6 +97,9 @@ class StreamletUnderTest:
 
     def outlet(self, name: str) -> OutletTap:
         """Return the tap that reads the records of an outlet.
+
+        Arguments:
+            name: the name of the outlet in the blueprint.
 
         Raises:
             TestkitError: there is no outlet with this name.

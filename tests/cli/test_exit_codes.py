@@ -89,6 +89,7 @@ _COLUMNS = {
     "read": "flow topics, tail, checkpoints, dead-letters",
     "describe": "flow config, describe, graph",
     "list": "flow streamlets, explain",
+    "write": "flow new, schema, completion, lsp",
 }
 
 
@@ -317,6 +318,24 @@ def test_flow_doctor_1(flow: Flow, app: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_flow_doctor_2(flow: Flow, app: Path) -> None:
     """There is no such blueprint."""
     assert flow("doctor", "lost.conf").code == 2
+
+
+def test_flow_write_0(flow: Flow, app: Path) -> None:
+    """The project, the schema and the script are written."""
+    assert [flow(*command).code for command in (("new", "shop"), ("schema",), ("completion", "bash"))] == [0, 0, 0]
+
+
+def test_flow_write_1(flow: Flow, app: Path) -> None:
+    """The project would be below a file."""
+    assert flow("new", "plant.py/shop").code == 1
+
+
+def test_flow_write_2(flow: Flow, app: Path) -> None:
+    """The directory is not empty, or the shell is not known."""
+    (app / "shop").mkdir()
+    (app / "shop" / "file").touch()
+    assert flow("new", "shop").code == 2
+    assert flow("completion", "dos").code == 2
 
 
 def _java(app: Path, version: str) -> None:

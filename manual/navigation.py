@@ -1,0 +1,45 @@
+"""The order of the pages on the site. A page that is in no section, or in two, is reported by the build."""
+
+from __future__ import annotations
+
+NAVIGATION: dict[str, tuple[str, ...]] = {
+    "How-to guides": (
+        "docs/streamlets.md",
+        "docs/save-stream.md",
+        "docs/sinks.md",
+        "docs/running.md",
+        "docs/upgrades.md",
+        "docs/topics.md",
+        "docs/checkpoints.md",
+        "docs/kafka.md",
+        "docs/kafka-clusters.md",
+        "docs/kafka-jars.md",
+        "docs/isolation.md",
+        "docs/graph.md",
+        "docs/editors.md",
+        "docs/doctor.md",
+    ),
+    "Examples": ("examples/*/README.md",),
+    "Reference": (
+        "reference/*.md",
+        "docs/exit-codes.md",
+        "docs/avro-types.md",
+        "docs/diagnostics.md",
+        "docs/diagnostics-json.md",
+        "CHANGELOG.md",
+    ),
+    "Explanation": (
+        "docs/supervision.md",
+        "docs/architecture.md",
+        "docs/decisions.md",
+        "benchmarks/*.md",
+        "CONTRIBUTING.md",
+    ),
+}
+"""The pages of each section in order, as paths of the site.
+
+A pattern stands for its matches that are not named elsewhere.
+"""
+
+COLLECTIONS = {"docs/diagnostics.md": "docs/diagnostics/*.md", "docs/decisions.md": "docs/decisions/*.md"}
+"""Pages that have further pages below them."""

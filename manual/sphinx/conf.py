@@ -1,0 +1,56 @@
+"""How Sphinx builds the site. `python -m manual` calls it."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as version_of
+from typing import ClassVar
+
+from pygments.lexer import RegexLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
+from sphinx.application import Sphinx
+
+project = "Streamlets"
+version = release = version_of("streamlets")
+extensions = ["myst_parser"]
+html_theme = "alabaster"  # comes with Sphinx
+html_theme_options = {
+    "description": "Streaming applications on Spark, composed of verified parts.",
+    "fixed_sidebar": True,
+    "page_width": "1200px",
+    "sidebar_width": "260px",
+    "body_max_width": "880px",
+    "show_relbars": True,
+}
+html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}
+html_title = "Streamlets"
+html_show_sourcelink = False
+html_copy_source = False
+myst_heading_anchors = 4
+suppress_warnings = ["misc.highlighting_failure"]  # excerpts of code need not be complete
+
+
+class HoconLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
+    """Colours of HOCON, which Pygments does not know."""
+
+    name = "HOCON"
+    aliases: ClassVar[list[str]] = ["hocon"]
+    tokens: ClassVar = {
+        "root": [
+            (r"\s+", Text),
+            (r"(#|//).*?$", Comment.Single),
+            (r'"""(?s:.*?)"""|"(\\.|[^"\\\n])*"', String),
+            (r"\$\{\??[^}]*\}", Name.Variable),
+            (r"\b(include|required|true|false|null)\b", Keyword),
+            (r"-?\d+(\.\d+)?\b", Number),
+            (r"[\w.<>-]+(?=\s*(\+?=|:|\{))", Name.Attribute),
+            (r"\+?=|:", Operator),
+            (r"[{}\[\],]", Punctuation),
+            (r"[^\s{}\[\],:=#\"$]+", Text),
+            (r".", Text),
+        ]
+    }
+
+
+def setup(app: Sphinx) -> None:
+    """Register the lexer."""
+    app.add_lexer("hocon", HoconLexer)

@@ -1,0 +1,43 @@
+"""The source of the documentation site: its pages, links and navigation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from manual.source import BrokenLinkError, write_source
+
+
+def test_links_lead_to_pages_and_files(tmp_path: Path) -> None:
+    """A link to a directory leads to its page, a link to code to a copy of it, and a link in code stays as it is."""
+    text = (
+        "# A page\n\n[example](../examples/flights), [code](../streamlets/batches.py) and [all](diagnostics)\n"
+        "[part](running.md#continuing) [web](https://spark.apache.org)\n\n```text\n[no](link.md)\n```\n"
+    )
+    write_source(tmp_path, {"docs/page.md": text})
+    written = (tmp_path / "docs" / "page.md").read_text(encoding="utf-8")
+    assert "[example](../examples/flights/README.md), [code](../streamlets/batches.py), and [all]" not in written
+    assert (
+        "[example](../examples/flights/README.md), [code](../streamlets/batches.py) and [all](diagnostics.md)"
+        in written
+    )
+    assert "[part](running.md#continuing) [web](https://spark.apache.org)" in written
+    assert "[no](link.md)" in written
+    assert (tmp_path / "streamlets" / "batches.py").is_file()
+
+
+def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
+    """The message names the page and the link; nothing is written."""
+    with pytest.raises(BrokenLinkError, match=r"docs/page\.md: the link `missing\.md` leads to `docs/missing\.md`"):
+        write_source(tmp_path, {"docs/page.md": "[text](missing.md)"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pages_that_were_removed_are_deleted(tmp_path: Path) -> None:
+    """Unchanged pages keep their time, so that Sphinx does not read them again."""
+    write_source(tmp_path, {"reference/old.md": "# Old\n"})
+    time = (tmp_path / "docs" / "running.md").stat().st_mtime_ns
+    write_source(tmp_path, {})
+    assert not (tmp_path / "reference" / "old.md").exists()
+    assert (tmp_path / "docs" / "running.md").stat().st_mtime_ns == time
