@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,16 @@ from blueprint.diagnostics import Span
 from blueprint.hocon import shown_name
 from streamlets.project.modules import Project
 
-_BASES = frozenset({"streamlets.SparkStreamlet", "streamlets.api.streamlet.SparkStreamlet"})
+_LOGIC = frozenset({"Logic", "create_logic"})
+_BASES: Mapping[str, frozenset[str]] = {
+    "streamlets.SparkStreamlet": _LOGIC,
+    "streamlets.api.streamlet.SparkStreamlet": _LOGIC,
+    "streamlets.Streamlet": frozenset({"kind"}),
+    "streamlets.api.streamlet.Streamlet": frozenset({"kind"}),
+}
+"""The base classes of streamlets by path, and the attributes of which a class needs one to run; any class below a base
+without such attributes can run."""
+
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
 _MAX_BYTES = 2_000_000
 """The maximum size of a file. Larger files are generated data, and parsing them takes seconds."""
@@ -30,12 +39,12 @@ _MAX_QUICK_FILES = 60
 class _Class:
     path: str
     bases: tuple[str, ...]
-    has_logic: bool
+    attributes: frozenset[str]
     declared: Span
 
 
 def streamlet_classes(project: Project) -> tuple[str, ...]:
-    """Return the sorted class paths of all streamlets that can run: classes with a `Logic` or `create_logic`."""
+    """Return the sorted class paths of all streamlets that can run, such as those on Spark with a `Logic`."""
     modules = islice(_modules(project), _MAX_FILES)
     return _runnable({cls.path: cls for module, file in modules for cls in _classes(module, file)})
 
@@ -60,7 +69,7 @@ def streamlet_classes_of(project: Project, modules: Collection[str]) -> tuple[st
 
 
 def _runnable(classes: dict[str, _Class]) -> tuple[str, ...]:
-    return tuple(sorted(path for path in classes if _is_streamlet(path, classes) and _has_logic(path, classes)))
+    return tuple(sorted(path for path in classes if _can_run(path, classes)))
 
 
 def unused_classes(project: Project, used: Collection[str]) -> tuple[tuple[str, Span], ...]:
@@ -77,8 +86,7 @@ def unused_classes(project: Project, used: Collection[str]) -> tuple[tuple[str, 
     unused = [
         path
         for path in sorted(classes)
-        if path not in used and path not in bases and not _is_test(path)
-        if _is_streamlet(path, classes) and _has_logic(path, classes)
+        if path not in used and path not in bases and not _is_test(path) and _can_run(path, classes)
     ]
     configuration = _configuration(project) if unused else ""
     return tuple((path, classes[path].declared) for path in unused if path not in configuration)
@@ -105,19 +113,23 @@ def _configuration_files(directory: Path) -> list[Path]:
     return []
 
 
-def _is_streamlet(path: str, classes: dict[str, _Class], seen: frozenset[str] = frozenset()) -> bool:
-    if path in _BASES:
-        return True
-    if path in seen or path not in classes:
-        return False
-    return any(_is_streamlet(base, classes, seen | {path}) for base in classes[path].bases)
+def _can_run(path: str, classes: Mapping[str, _Class]) -> bool:
+    """Return whether a class has a base of streamlets, and what that needs to run, in its own body or inherited."""
+    lineage = _lineage(path, classes)
+    attributes = frozenset[str]().union(*(classes[name].attributes for name in lineage if name in classes))
+    bases = (_BASES[name] for name in lineage if name in _BASES)
+    return any(not required or required & attributes for required in bases)
 
 
-def _has_logic(path: str, classes: dict[str, _Class], seen: frozenset[str] = frozenset()) -> bool:
-    if path in seen or path not in classes:
-        return False
-    cls = classes[path]
-    return cls.has_logic or any(_has_logic(base, classes, seen | {path}) for base in cls.bases)
+def _lineage(path: str, classes: Mapping[str, _Class]) -> set[str]:
+    """Return the paths of a class and of all its base classes, as far as they are known."""
+    lineage, unread = set[str](), [path]
+    while unread:
+        path = unread.pop()
+        if path not in lineage:
+            lineage.add(path)
+            unread += classes[path].bases if path in classes else ()
+    return lineage
 
 
 def _modules(project: Project) -> Iterator[tuple[str, Path]]:
@@ -149,7 +161,7 @@ def _classes(module: str, file: Path) -> Iterator[_Class]:
         if isinstance(node, ast.ClassDef):
             path = f"{module}.{node.name}"
             bases = tuple(_dotted(base, names) for base in node.bases)
-            yield _Class(path, bases, any(_is_logic(item) for item in node.body), _name_span(file, node))
+            yield _Class(path, bases, frozenset(_attributes(node)), _name_span(file, node))
             names[node.name] = path
 
 
@@ -184,11 +196,11 @@ def _dotted(node: ast.expr, names: dict[str, str]) -> str:
             return ""
 
 
-def _is_logic(node: ast.stmt) -> bool:
-    match node:
-        case ast.ClassDef(name="Logic") | ast.FunctionDef(name="create_logic"):
-            return True
-        case ast.Assign(targets=[ast.Name(id="Logic")]) | ast.AnnAssign(target=ast.Name(id="Logic")):
-            return True
-        case _:
-            return False
+def _attributes(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the names that the body of a class defines."""
+    for item in node.body:
+        match item:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.Assign(targets=targets):
+                yield from (target.id for target in targets if isinstance(target, ast.Name))

@@ -72,8 +72,9 @@ class Observer:
         if planned is not None and unit.state in UP:
             # A replayed batch was planned by an earlier run of the unit.
             running = known if known and known[0] == planned[0] else (planned[0], max(planned[1], unit.since))
-        if (backlog, running) != (unit.backlog, known):
-            self._report(Seen(UnitMeasured(self._clock(), unit.unit, backlog, running)))
+        measured = {inlet.name: backlog.get(inlet.name) for inlet in streamlet.inlets}
+        if running != known or any(unit.backlog.get(inlet) != records for inlet, records in measured.items()):
+            self._report(Seen(UnitMeasured(self._clock(), unit.unit, measured, running)))
         if running is None or self._overlong.get(unit.unit) == running:
             return
         if self._clock() - running[1] >= streamlet.stuck_after.seconds:

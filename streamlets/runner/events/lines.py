@@ -56,7 +56,7 @@ def line(event: Event) -> str:
         case UnitProgressed():
             return _progress(event)
         case UnitMeasured(unit=unit, backlog=backlog):
-            return f"{unit}: backlog {sum(backlog.values()):,}"
+            return f"{unit}: backlog {sum(records or 0 for records in backlog.values()):,}"
         case BatchStuck(unit=unit, batch=batch, seconds=seconds):
             return f"{unit}: stuck: batch {batch} has been running for {span(seconds)}"
         case UnitHeld(unit=unit, operator=operator, rows=rows, note=note):

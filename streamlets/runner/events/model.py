@@ -127,13 +127,14 @@ class UnitMeasured:
     """A measurement of a unit from outside, without its Spark, has changed.
 
     Arguments:
-        backlog: records that it has not committed, by inlet.
+        backlog: records that it has not committed, by inlet; None if unknown. What a unit reports about anything else
+            stays as it is.
         running: the running batch and its start; None without one.
     """
 
     time: float
     unit: UnitId
-    backlog: Mapping[str, int] = field(default_factory=dict)
+    backlog: Mapping[str, int | None] = field(default_factory=dict)
     running: tuple[int, float] | None = None
 
 

@@ -314,7 +314,9 @@ def _measured(unit: UnitStatus, event: UnitMeasured) -> UnitStatus:
         running = unit.running
     else:
         running = RunningBatch(number, since)
-    return replace(unit, backlog=event.backlog, running=running)
+    measured = {**unit.backlog, **event.backlog}
+    backlog = {inlet: records for inlet, records in measured.items() if records is not None}
+    return replace(unit, backlog=backlog, running=running)
 
 
 def _stuck(unit: UnitStatus, event: BatchStuck) -> UnitStatus:

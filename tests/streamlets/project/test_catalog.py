@@ -420,6 +420,21 @@ def test_classes_of_a_project_are_found_without_imports(project: Project) -> Non
     )
 
 
+def test_classes_of_kinds_without_spark_are_found(project: Project) -> None:
+    """A class that sets its kind can run, and so can those that inherit from it; others have no kind."""
+    poller = "import streamlets\n\nclass Poller(streamlets.Streamlet):\n    kind = 'poller'\n"
+    directory = project(
+        {
+            "a.py": poller + "\nclass Mine(Poller):\n    pass\n",
+            "b.py": "from streamlets import Streamlet\n\nclass Plain(Streamlet):\n    pass\n",
+            "c.py": "class Other:\n    kind = 'poller'\n",
+        }
+    )
+    catalog = ProjectCatalog()
+    assert catalog.classes(str(directory)) == ("a.Mine", "a.Poller")
+    assert [path for path, _ in catalog.unused(str(directory), ())] == ["a.Mine"]
+
+
 def test_a_missing_directory_has_no_classes(tmp_path: Path) -> None:
     """The catalog does not raise an error."""
     assert ProjectCatalog().classes(str(tmp_path / "none")) == ()

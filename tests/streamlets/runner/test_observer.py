@@ -93,6 +93,16 @@ def test_the_backlog_grows_with_the_topic_in_every_state(run: Run, state: State)
     assert run.facts == []  # nothing has changed
 
 
+def test_a_backlog_that_a_unit_reports_itself_stays(run: Run) -> None:
+    """Only the backlog of inlets is measured, and a measurement without a change is not reported."""
+    written(run.state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, 0)
+    run.is_in("running")
+    run.fold(UnitProgressed(1001.0, OUT, 0, 10, backlog={"tasks": 7}))
+    assert run.look().backlog == {"tasks": 7, "in": 20}
+    run.look()
+    assert run.facts == []
+
+
 def test_the_backlog_without_a_checkpoint_is_the_whole_topic(run: Run) -> None:
     """These are the records that the inlet will read."""
     run.is_in("failed", UnitId("mean", ""))
