@@ -114,6 +114,20 @@ class ParameterProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class Connector:
+    """What Spark needs on its class path to use a channel or a sink.
+
+    Arguments:
+        packages: sets of Maven coordinates of which any one will do, the best one first; `{spark}` stands for the
+            version of PySpark.
+        jars: the artifacts, by name, that must be among the jars of a user who provides them without Maven.
+    """
+
+    packages: tuple[tuple[str, ...], ...]
+    jars: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenDirectory:
     """An absolute directory outside of topics that a streamlet writes, and the keys of the parameter that sets it."""
 
@@ -136,7 +150,8 @@ class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
     `parameter_problems` are the problems that the streamlet reports about the values of the request. `directories` are
-    those that it writes with these values, if there are no problems. `kind` is the name of what runs it.
+    those that it writes with these values, and `connectors` what Spark needs for them, if there are no problems. `kind`
+    is the name of what runs it.
     """
 
     class_name: str
@@ -150,6 +165,7 @@ class StreamletDescriptor:
     problems: tuple[Diagnostic, ...] = ()
     parameter_problems: tuple[ParameterProblem, ...] = ()
     directories: tuple[WrittenDirectory, ...] = ()
+    connectors: tuple[Connector, ...] = ()
     kind: str = "spark"
 
 
@@ -257,20 +273,6 @@ class TopicProblem:
     causes: tuple[str, ...] = ()
     help: tuple[str, ...] = ()
     about: Literal["value", "key"] = "value"
-
-
-@dataclass(frozen=True, slots=True)
-class Connector:
-    """What Spark needs on its class path to use a channel.
-
-    Arguments:
-        packages: sets of Maven coordinates of which any one will do, the best one first; `{spark}` stands for the
-            version of PySpark.
-        jars: the artifacts, by name, that must be among the jars of a user who provides them without Maven.
-    """
-
-    packages: tuple[tuple[str, ...], ...]
-    jars: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,24 +392,32 @@ class SinkTraits:
         name: the name by which a blueprint selects it.
         description: what it writes, in one sentence.
         guarantee: whether the output has the records of a batch once, or maybe several times, if the batch runs again
-            after a failure.
+            after a failure; `none` if it does not store records.
         options: its options, in the order of the documentation.
         output_modes: the output modes of queries that it accepts.
         partitioning: whether it can partition its output by columns.
         nested: whether it accepts columns of records, arrays and maps, and binary ones.
         exclusive: pairs of options of which only one can be set.
+        passes_on: the beginnings of the names of further options, which are passed on unchecked, such as `kafka.`; an
+            empty one stands for all names.
+        write_ahead_log: whether the output has all records after a restart, because the query continues from the log in
+            its checkpoint.
+        connector: what Spark needs on its class path; None for nothing.
         package: the Python package that it imports; "" if it needs none besides those of Streamlets.
         install: the argument of `pip install` that installs the package.
     """
 
     name: str
     description: str
-    guarantee: Literal["exactly-once", "at-least-once"]
+    guarantee: Literal["exactly-once", "at-least-once", "none"]
     options: tuple[SinkOption, ...] = ()
     output_modes: tuple[OutputMode, ...] = ("append",)
     partitioning: bool = False
     nested: bool = True
     exclusive: tuple[tuple[str, str], ...] = ()
+    passes_on: tuple[str, ...] = ()
+    write_ahead_log: bool = True
+    connector: Connector | None = None
     package: str = ""
     install: str = ""
 

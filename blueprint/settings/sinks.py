@@ -45,19 +45,24 @@ def sink_problems(
         output_mode: the output mode of the query.
     """
     sink, known = f"the sink `{traits.name}`", {option.name: option for option in traits.options}
+    paths, options = _paths(traits, options), _named(traits, options)
     if output_mode not in traits.output_modes:
         message = f"{sink} does not accept output mode `{output_mode}`"
         yield ParameterProblem((OUTPUT_MODE,), message, (f"use {alternatives(traits.output_modes)}",))
     if partition_by and not traits.partitioning:
         message = f"{sink} does not support `{PARTITION_BY}`"
         yield ParameterProblem((PARTITION_BY,), message, (f"remove `{PARTITION_BY}`",), "key")
-    unknown = [name for name in options if name not in known]
+    unknown = [name for name in options if name not in known and not _is_passed_on(traits, name)]
     for name in unknown:
         others = f"its options are {listing(known)}" if known else "it has no options"
         help = did_you_mean(name, known) or (others,)
-        yield ParameterProblem((OPTIONS, name), f"{sink} has no option `{name}`", help, "key")
+        yield ParameterProblem((OPTIONS, *paths[name]), f"{sink} has no option `{name}`", help, "key")
+    for name in options:
+        if name not in known and name not in unknown and isinstance(options[name], Mapping | list | tuple | None):
+            message = f"invalid value of the option `{name}` of {sink}: it must be a string, a number or a boolean"
+            yield ParameterProblem((OPTIONS, *paths[name]), message)
     for option in traits.options:
-        path, name = (OPTIONS, option.name), f"the option `{option.name}`"
+        path, name = (OPTIONS, *paths.get(option.name, (option.name,))), f"the option `{option.name}`"
         if option.name in options:
             if option.needs and option.needs not in options:
                 yield ParameterProblem(path, f"{name} of {sink} requires the option `{option.needs}`", about="key")
@@ -75,19 +80,56 @@ def sink_problems(
     for first, second in traits.exclusive:
         if first in options and second in options:
             message = f"`{first}` and `{second}` cannot be combined"
-            yield ParameterProblem((OPTIONS, first), message, (f"remove `{first}` or `{second}`",), "key")
+            yield ParameterProblem((OPTIONS, *paths[first]), message, (f"remove `{first}` or `{second}`",), "key")
 
 
 def sink_options(traits: SinkTraits, options: Mapping[str, object], directory: Path = Path()) -> dict[str, object]:
     """Return the typed value of each option, or else its default; options without a value are omitted.
+
+    Options that the sink passes on are strings, by their full names, such as `kafka.acks`.
 
     Arguments:
         traits: the sink.
         options: the configured options by name, without `sink_problems`.
         directory: the directory in which relative paths start.
     """
+    options = _named(traits, options)
     values = {option.name: options.get(option.name, option.default) for option in traits.options}
-    return {o.name: _value(o, values[o.name], directory) for o in traits.options if values[o.name] is not None}
+    typed = {o.name: _value(o, values[o.name], directory) for o in traits.options if values[o.name] is not None}
+    return {name: _text(value) for name, value in options.items() if name not in values} | typed
+
+
+def _is_passed_on(traits: SinkTraits, name: str) -> bool:
+    return any(name.startswith(prefix) and name != prefix for prefix in traits.passes_on)
+
+
+def _paths(traits: SinkTraits, options: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Return the keys that lead to each option by its full name.
+
+    In a blueprint `kafka.acks = all` is an object in an object; in SQL `'kafka.acks' = 'all'` is one key.
+    """
+    return {".".join(path): path for path, _ in _leaves(traits, options)}
+
+
+def _named(traits: SinkTraits, options: Mapping[str, object]) -> dict[str, object]:
+    """Return the options by their full names."""
+    return {".".join(path): value for path, value in _leaves(traits, options)}
+
+
+def _leaves(
+    traits: SinkTraits, options: Mapping[str, object], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    for key, value in options.items():
+        path = (*above, key)
+        begun = ".".join((*path, ""))
+        if isinstance(value, Mapping) and any(begun.startswith(p) or p.startswith(begun) for p in traits.passes_on):
+            yield from _leaves(traits, value, path)
+        else:
+            yield path, value
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _value(option: SinkOption, value: object, directory: Path = Path()) -> object:
@@ -99,11 +141,10 @@ def _value(option: SinkOption, value: object, directory: Path = Path()) -> objec
     if value is None or isinstance(value, Mapping | list | tuple):
         kind = "`null`" if value is None else "an object" if isinstance(value, Mapping) else "a list"
         raise ParameterError(f"{kind} is not {EXPECTED[option.type]}")
-    text = str(value).lower() if isinstance(value, bool) else str(value)
     parameter = ParameterDescriptor(
         option.name, option.description, option.type, None, _NOWHERE, choices=option.choices
     )
-    typed = parameter_text(parameter, text, directory.absolute())
+    typed = parameter_text(parameter, _text(value), directory.absolute())
     if option.type is ParameterType.INTEGER and isinstance(typed, int) and typed < option.minimum:
         raise ParameterError(f"`{typed}` is less than {option.minimum}")
     return typed

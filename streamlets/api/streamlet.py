@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from blueprint.catalog import ParameterProblem
+from blueprint.catalog import Connector, ParameterProblem
 from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
 from streamlets.api.ports import AvroInlet, AvroOutlet
@@ -91,6 +91,14 @@ class Streamlet:
             resolved against the directory of the file that sets the parameter; the logic gets it as an absolute path.
         """
         return {}
+
+    def connectors(self, values: Mapping[str, Any]) -> Iterable[Connector]:
+        """Return what Spark needs on its class path for what the streamlet reads and writes outside of topics.
+
+        Arguments:
+            values: as for `check_parameters`, which has returned no problems for them.
+        """
+        return ()
 
 
 class SparkStreamlet(Streamlet):

@@ -13,6 +13,7 @@ from streamlets.artifacts.connectors import available_jars_of, jars_of
 from streamlets.artifacts.maven import ArtifactError, name_and_version, spark_jars
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.checks import Check, State
+from streamlets.runner.topics import connectors_of
 
 _GIB = 2**30
 _LITTLE = _GIB
@@ -60,14 +61,13 @@ def _disk(place: Path) -> Check:
 
 
 def jars(plan: ApplicationPlan, *, may_fetch: bool) -> Iterator[Check]:
-    """Check that the jars which the settings name, and those of the channels, are on this machine.
+    """Check that the jars which the settings name, and those of the channels and sinks, are on this machine.
 
     Arguments:
         plan: the application.
         may_fetch: whether to fetch those that are missing.
     """
-    traits = [CHANNEL_TYPES[name].traits for name in sorted({topic.channel for topic in plan.topics})]
-    connectors = [each.connector for each in traits if each.connector is not None]
+    connectors = connectors_of(plan)
     try:
         found = (jars_of if may_fetch else available_jars_of)(connectors, plan.artifacts)
     except ArtifactError as error:

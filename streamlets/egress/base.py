@@ -109,6 +109,14 @@ class SinkFiles:
         return session.read.format(self.format).options(**self.options).option("basePath", str(self.root))
 
 
+class NothingStored:
+    """The record of batches that are not stored, so that a batch may run again."""
+
+    def may_have_written(self, id: str, batch: int) -> bool:
+        """Return False: a batch is not stored."""
+        return False
+
+
 class SinkType(abc.ABC):
     """A sink, as it is registered. The class has no constructor arguments, and importing it does not import pyspark.
 

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import ParameterProblem, ParameterType
+from blueprint.catalog import Connector, ParameterProblem, ParameterType
 from blueprint.settings.sinks import sink_options, sink_problems, unknown_sink
 from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
@@ -74,6 +74,12 @@ class Sink(SparkStreamlet):
         options = values[self.options.key]
         directories = [o.name for o in SINKS[values[self.to.key]].traits.options if o.type is ParameterType.PATH]
         return {(self.options.key, name): str(options[name]) for name in directories if name in options}
+
+    def connectors(self, values: Mapping[str, Any]) -> Iterator[Connector]:
+        """Yield what Spark needs for the sink."""
+        connector = SINKS[values[self.to.key]].traits.connector
+        if connector is not None:
+            yield connector
 
     class Logic(SparkStreamletLogic["Sink"]):
         """One query from the inlet to the sink."""

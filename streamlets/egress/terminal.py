@@ -1,4 +1,4 @@
-"""The terminal sink shows the first rows of each batch as a table."""
+"""The sinks `terminal` and `console`, which show the first rows of each batch as a table."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from blueprint.catalog import ParameterType, SinkOption, SinkTraits
-from streamlets.egress.base import SinkQuery, SinkType, SinkWriter
+from streamlets.egress.base import NothingStored, SinkQuery, SinkType, SinkWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from rich.console import RenderableType
+
+_CONSOLE_WIDTH = 20
 
 
 class TerminalSink(SinkType):
@@ -22,7 +24,7 @@ class TerminalSink(SinkType):
     traits: ClassVar[SinkTraits] = SinkTraits(
         name="terminal",
         description="The first rows of each batch as a table on standard output.",
-        guarantee="at-least-once",
+        guarantee="none",
         options=(
             SinkOption(
                 name="rows",
@@ -39,15 +41,41 @@ class TerminalSink(SinkType):
         """Return a writer that shows each batch."""
         limit, title = int(str(query.options["rows"])), str(query.options.get("title", ""))
         writer = TerminalWriter(query.name, query.report, limit, title)
-        return SinkWriter(rows.writeStream.foreachBatch(writer), TerminalRecord())
+        return SinkWriter(rows.writeStream.foreachBatch(writer), NothingStored())
 
 
-class TerminalRecord:
-    """The record of batches that are only shown, so that showing a batch again is harmless."""
+class ConsoleSink(SinkType):
+    """The terminal of the run, with the name and the options that Spark's sink `console` has.
 
-    def may_have_written(self, id: str, batch: int) -> bool:
-        """Return False: a batch is not stored."""
-        return False
+    Spark's own would print between the lines of the progress, on the terminal of the Java process.
+    """
+
+    traits: ClassVar[SinkTraits] = SinkTraits(
+        name="console",
+        description="The first rows of each batch, with the options of Spark's console.",
+        guarantee="none",
+        options=(
+            SinkOption(
+                name="num-rows",
+                description="the number of rows of a batch to show",
+                type=ParameterType.INTEGER,
+                default="20",
+            ),
+            SinkOption(
+                name="truncate",
+                description="cut strings to 20 characters",
+                type=ParameterType.BOOLEAN,
+                default="true",
+            ),
+        ),
+        output_modes=("append", "update", "complete"),
+    )
+
+    def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
+        """Return a writer that shows each batch."""
+        width = _CONSOLE_WIDTH if query.options["truncate"] else None
+        writer = TerminalWriter(query.name, query.report, int(str(query.options["num-rows"])), width=width)
+        return SinkWriter(rows.writeStream.foreachBatch(writer), NothingStored())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +87,14 @@ class TerminalWriter:
         print_line: prints a string. It gets a whole table at once, so that no other output comes between its lines.
         rows: the maximum number of rows to show.
         title: the title of the table; "" for the name of the streamlet and the batch.
+        width: the maximum length of a value in characters; None for any.
     """
 
     streamlet: str
     print_line: Callable[[str], None]
     rows: int = 20
     title: str = ""
+    width: int | None = None
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Show a batch, unless it has no rows."""
@@ -80,9 +110,13 @@ class TerminalWriter:
             numeric = column.dataType.typeName() in ("integer", "long", "float", "double", "decimal")
             table.add_column(column.name, justify="right" if numeric else "left")
         for row in shown[: self.rows]:
-            table.add_row(*(Text("" if value is None else str(value)) for value in row))
+            table.add_row(*(Text(self._cell(value)) for value in row))
         title = self.title or f"{self.streamlet}, batch {batch}{more}"
         self.print_line(f"{title}\n{_rendered(table)}")
+
+    def _cell(self, value: object) -> str:
+        text = "" if value is None else str(value)
+        return text if self.width is None or len(text) <= self.width else f"{text[: self.width - 3]}..."
 
 
 def _rendered(table: RenderableType) -> str:

@@ -12,6 +12,7 @@ from blueprint.avro.sources.loading import load_contract
 from blueprint.avro.spark_problems import spark_problems
 from blueprint.catalog import (
     ChannelTraits,
+    Connector,
     LoadFailure,
     LoadFailureKind,
     ParameterDescriptor,
@@ -83,7 +84,12 @@ class ProjectCatalog:
         directories = written_directories(streamlet, described, request, project)
         if isinstance(directories, LoadFailure):
             return directories
-        return replace(described, directories=directories) if directories else described
+        connectors = required_connectors(streamlet, described, request, project)
+        if isinstance(connectors, LoadFailure):
+            return connectors
+        if not directories and not connectors:
+            return described
+        return replace(described, directories=directories, connectors=connectors)
 
     def classes(self, directory: str) -> tuple[str, ...]:
         """Return the sorted class paths of all streamlets in a project's directory, without importing them."""
@@ -218,6 +224,17 @@ def written_directories(
     return tuple(directories)
 
 
+def required_connectors(
+    streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+) -> tuple[Connector, ...] | LoadFailure:
+    """Return what Spark needs for what the streamlet reads and writes outside of topics."""
+    values = _values(described, request)
+    try:
+        return tuple(streamlet.connectors(values)) if values is not None else ()
+    except Exception as error:  # noqa: BLE001 - it is the author's code
+        return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
+
+
 def _base_directory(request: StreamletRequest, path: tuple[str, ...], project: Project) -> Path:
     """Return the directory of the file that sets the value at a path of keys, or else the project's directory."""
     value: Value | None = request.parameters.get(path[0])
@@ -242,6 +259,7 @@ def check_parameters(
     streamlet: Streamlet, values: Mapping[str, object], project: Project
 ) -> tuple[ParameterProblem, ...] | LoadFailure:
     """Return the problems that the streamlet's `check_parameters` returns for typed values."""
+    project.enter()  # it may import a module that a value names
     try:
         problems = tuple(streamlet.check_parameters(values))
     except Exception as error:  # noqa: BLE001 - it is the author's code

@@ -17,6 +17,7 @@ from streamlets.runner.state_directory.directory import StateDirectory
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
+    from blueprint.catalog import Connector
 
 
 def channels_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, Channel]:
@@ -98,3 +99,11 @@ def contracts_of_writers(plan: ApplicationPlan, topic: str) -> tuple[Contract, .
     ]
     letters = [dead_letter_contract() for streamlet in plan.streamlets if streamlet.dead_letters == topic]
     return tuple({contract.fingerprint: contract for contract in (*written, *letters)}.values())
+
+
+def connectors_of(plan: ApplicationPlan) -> tuple[Connector, ...]:
+    """Return what Spark needs on its class path for the channels of an application, and for its sinks."""
+    traits = [CHANNEL_TYPES[name].traits for name in sorted({topic.channel for topic in plan.topics})]
+    of_channels = [each.connector for each in traits if each.connector is not None]
+    of_streamlets = [each for streamlet in plan.streamlets for each in streamlet.descriptor.connectors]
+    return tuple(dict.fromkeys((*of_channels, *of_streamlets)))

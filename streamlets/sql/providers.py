@@ -6,17 +6,13 @@ Source: Spark's guide to structured streaming ("Input sources"), and the options
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from blueprint.catalog import SinkTraits
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.sql.job import Job
 from blueprint.sql.registry import Providers, StreamSource
-from streamlets.egress.base import SinkType
 from streamlets.egress.registry import SINKS
-
-_ALIASES = {"console": "terminal"}
-"""PSTL's names of sinks."""
+from streamlets.plugins import Traits
 
 _FILES = StreamSource(columns="required", required=(("path",),))
 
@@ -48,36 +44,13 @@ SOURCES = {
 
 def providers() -> Providers:
     """Return what is available on this machine."""
-    return Providers(sinks=SinkNames(), sources=SOURCES)
-
-
-class SinkNames(Mapping[str, SinkTraits]):
-    """The traits of the available sinks; each is looked up when it is asked for."""
-
-    def __getitem__(self, name: str) -> SinkTraits:
-        return sink_of(name).traits
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({*SINKS, *_ALIASES})
-
-    def __len__(self) -> int:
-        return len({*SINKS, *_ALIASES})
-
-
-def sink_of(name: str) -> SinkType:
-    """Return the sink that a job names in lower case.
-
-    Raises:
-        KeyError: there is no such sink.
-        PluginError: the package of the sink is broken.
-    """
-    return SINKS[_ALIASES.get(name, name)]
+    return Providers(sinks=Traits(SINKS), sources=SOURCES)
 
 
 def missing_packages(job: Job) -> Iterator[Diagnostic]:
     """Yield a finding for each query whose sink requires a package that is not installed."""
     for query in job.queries:
-        traits = SinkNames().get(query.sink)
+        traits = Traits(SINKS).get(query.sink)
         if traits is not None and traits.package and importlib.util.find_spec(traits.package) is None:
             yield finding(
                 "sql-provider",

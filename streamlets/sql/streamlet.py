@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from blueprint.catalog import Connector
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.source import Source
@@ -20,6 +21,7 @@ from streamlets.api.retry_options import take_retry_options
 from streamlets.api.shape import StreamletShape
 from streamlets.api.source_location import SourceLocation, located, parameter_file
 from streamlets.api.streamlet import SparkStreamlet
+from streamlets.egress.registry import SINKS
 from streamlets.plugins import PluginError
 
 if TYPE_CHECKING:
@@ -71,6 +73,19 @@ class Sql(SparkStreamlet):
         fields = variables.fields.items() if isinstance(variables, ObjectValue) else ()
         values = {key: value.text for key, value in fields if isinstance(value, Scalar)}
         return read_job(EmbeddedSource(statements), _by_path(values), self.shape)[1]
+
+    def connectors(self, values: Mapping[str, Any]) -> Iterator[Connector]:
+        """Yield what Spark needs for the sinks and the sources of the statements."""
+        from blueprint.sql.statements import CreateStream
+        from streamlets.channels.kafka.connector import CONNECTOR
+
+        source = Source("statements", values[self.statements.key])
+        job, _ = read_job(source, text_values(values.get(self.variables.key, {})), self.shape)
+        sinks = (SINKS[query.sink].traits for query in job.queries if query.outlet is None)
+        yield from (sink.connector for sink in sinks if sink.connector is not None)
+        for stream in job.definitions:
+            if isinstance(stream, CreateStream) and stream.provider.plain.lower() == "kafka":
+                yield CONNECTOR
 
     class Logic(SparkStreamletLogic["Sql"]):
         """The queries of the `SAVE STREAM` statements."""
@@ -158,9 +173,8 @@ class Sql(SparkStreamlet):
             from blueprint.settings.sinks import sink_options
             from streamlets.egress.base import SinkQuery
             from streamlets.egress.sink import open_sink
-            from streamlets.sql.providers import sink_of
 
-            sink, context = sink_of(query.sink), self.context
+            sink, context = SINKS[query.sink], self.context
             written = {name: option.value.text for name, option in query.options.items()}
             sink_query = SinkQuery(
                 name=f"{context.streamlet_ref}.{query.name}",

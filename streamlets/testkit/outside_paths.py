@@ -15,9 +15,9 @@ from blueprint.settings.sinks import sink_options
 from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.streamlet import SparkStreamlet
+from streamlets.egress.registry import SINKS
 from streamlets.egress.sink import Sink
 from streamlets.sql import Sql
-from streamlets.sql.providers import sink_of
 from streamlets.sql.testing import with_sinks
 from streamlets.testkit.failures import TestkitError
 
@@ -86,7 +86,7 @@ class OutsidePaths:
 
         def sink_in_tests(query: str, name: str, options: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
             name, kept = self._sink(name, options, Path(plan.directory), f"{plan.ref}.{query}")
-            paths = [o.name for o in sink_of(name).traits.options if o.type is ParameterType.PATH and o.name in kept]
+            paths = [o.name for o in SINKS[name].traits.options if o.type is ParameterType.PATH and o.name in kept]
             return name, {**kept, **{key: str(self.place(Path(plan.directory, str(kept[key])))) for key in paths}}
 
         statements = with_sinks(str(plan.parameters["statements"]), variables, streamlet.shape, sink_in_tests)
@@ -102,7 +102,7 @@ class OutsidePaths:
             directory: the directory in which relative paths start.
             output: the name of the directory of these Parquet files.
         """
-        sink = sink_of(name)
+        sink = SINKS[name]
         if sink.files(sink_options(sink.traits, options, directory)) is None:
             return "parquet", {"path": str(self.home.absolute() / "sinks" / output)}
         omitted = {option.name for option in sink.traits.options if not option.in_tests}

@@ -23,7 +23,6 @@ from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.record_counts import rows_read
 from streamlets.spark.session import active
 from streamlets.sql import Sql
-from streamlets.sql.providers import sink_of
 from streamlets.sql.testing import queries_of
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.guard import Guard
@@ -234,7 +233,7 @@ class StreamletUnderTest:
         for query in queries_of(parameters["statements"], parameters["variables"], self._streamlet.shape):
             if query.outlet is not None:
                 continue
-            sink, written = sink_of(query.sink), {name: option.value.text for name, option in query.options.items()}
+            sink, written = SINKS[query.sink], {name: option.value.text for name, option in query.options.items()}
             files = sink.files(sink_options(sink.traits, written, self.context.directory))
             if files is not None:
                 sinks[query.name] = files

@@ -125,7 +125,7 @@ class Compaction:
 
     def _merge(self, session: SparkSession, files: list[Path], target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if self.format in ("json", "csv"):
+        if self.format in ("json", "csv", "text"):
             header = self.format == "csv" and self.options.get("header") == "true"
             concatenate(files, target, skip_header=header)
         else:

@@ -1,8 +1,8 @@
-"""The sinks `parquet`, `orc`, `json` and `csv`, which write a directory of files."""
+"""The sinks `parquet`, `orc`, `json`, `csv` and `text`, which write a directory of files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +12,7 @@ from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 _FILES = (
     SinkOption(
@@ -42,9 +43,25 @@ _TIMES = (
     SinkOption(name="date-format", description="the pattern of dates"),
     SinkOption(name="timestamp-format", description="the pattern of timestamps"),
 )
+_CSV = (
+    SinkOption(
+        name="header",
+        description="begin each file with the names of the columns",
+        type=ParameterType.BOOLEAN,
+        default="true",
+    ),
+    SinkOption(name="separator", description="the character between values", default=","),
+    SinkOption(name="null-value", description="the string for null"),
+)
+_IGNORE_NULLS = SinkOption(
+    name="ignore-null-fields", description="omit fields without a value", type=ParameterType.BOOLEAN
+)
+TEXT_OPTIONS = (*_CSV, _IGNORE_NULLS, *_TIMES)
+"""The options of `csv` and `json`."""
+
 _TEXT = ("none", "gzip", "bzip2", "deflate")
 
-_SPARK = {
+SPARK_OPTIONS = {
     "max-records-per-file": "maxRecordsPerFile",
     "compression": "compression",
     "ignore-null-fields": "ignoreNullFields",
@@ -83,7 +100,7 @@ class _FilesSink(SinkType):
         from streamlets.egress.files.record import FilesRecord
         from streamlets.egress.files.writer import FilesWriter
 
-        name, options, age = self.traits.name, _spark_options(query.options), query.options.get("compact")
+        name, options, age = self.traits.name, spark_options(query.options), query.options.get("compact")
         record = FilesRecord(Path(str(query.options["path"])), query.name, query.application)
         writer = FilesWriter(
             record=record,
@@ -99,7 +116,7 @@ class _FilesSink(SinkType):
 
     def files(self, options: Mapping[str, object]) -> SinkFiles:
         """Return its files."""
-        return SinkFiles(Path(str(options["path"])), self.traits.name, _spark_options(options))
+        return SinkFiles(Path(str(options["path"])), self.traits.name, spark_options(options))
 
 
 class ParquetSink(_FilesSink):
@@ -125,7 +142,7 @@ class JsonSink(_FilesSink):
         "json",
         "A directory of files with one JSON object per line.",
         _compression(*_TEXT),
-        SinkOption(name="ignore-null-fields", description="omit fields without a value", type=ParameterType.BOOLEAN),
+        _IGNORE_NULLS,
         *_TIMES,
     )
 
@@ -137,23 +154,42 @@ class CsvSink(_FilesSink):
         "csv",
         "A directory of CSV files.",
         _compression(*_TEXT),
-        SinkOption(
-            name="header",
-            description="begin each file with the names of the columns",
-            type=ParameterType.BOOLEAN,
-            default="true",
-        ),
-        SinkOption(name="separator", description="the character between values", default=","),
-        SinkOption(name="null-value", description="the string for null"),
+        *_CSV,
         *_TIMES,
         nested=False,
     )
 
 
-def _spark_options(options: Mapping[str, object]) -> dict[str, str]:
+class TextSink(_FilesSink):
+    """Text files."""
+
+    traits: ClassVar[SinkTraits] = _traits(
+        "text", "A directory of text files with one record per line.", _compression(*_TEXT)
+    )
+
+    def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
+        """Yield why a record is not a line."""
+        yield from super().column_problems(columns, query)
+        yield from line_problems(columns, query)
+
+
+def line_problems(columns: StructType, query: SinkQuery) -> Iterator[str]:
+    """Yield why records with these columns are not lines of text.
+
+    Arguments:
+        columns: the columns of the rows.
+        query: the query; its partition columns are not in the lines.
+    """
+    written = [field for field in columns.fields if field.name not in query.partition_by]
+    if len(written) != 1 or written[0].dataType.typeName() != "string":
+        names = ", ".join(f"`{field.name}` ({field.dataType.simpleString()})" for field in written)
+        yield f"text files have one column of type string besides the partition columns, and the records have {names}"
+
+
+def spark_options(options: Mapping[str, object]) -> dict[str, str]:
     """Return the options of Spark's writer and reader."""
     return {
-        _SPARK[name]: str(value).lower() if isinstance(value, bool) else str(value)
+        SPARK_OPTIONS[name]: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in options.items()
-        if name in _SPARK
+        if name in SPARK_OPTIONS
     }

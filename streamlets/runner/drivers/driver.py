@@ -10,7 +10,6 @@ from pathlib import Path
 from blueprint.plan import ApplicationPlan
 from streamlets.artifacts.connectors import jars_of
 from streamlets.artifacts.maven import ArtifactError
-from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, held_rows
 from streamlets.runner.events.model import SparkStarting, SparkUp, UnitHeld, UnitId
@@ -18,7 +17,7 @@ from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Lost, Seen, Unit
 from streamlets.runner.supervision.workers import Workers
-from streamlets.runner.topics import channels_of
+from streamlets.runner.topics import channels_of, connectors_of
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.runner.units.units import QueryUnit, StreamletUnit
@@ -134,13 +133,12 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
 
 
 def connector_jars(plan: ApplicationPlan) -> tuple[Path, ...]:
-    """Return the jars that Spark needs for the channels of an application; those that are missing are fetched.
+    """Return the jars that Spark needs for the channels and sinks of an application; missing ones are fetched.
 
     Raises:
         SessionError: they cannot be had.
     """
-    traits = [CHANNEL_TYPES[name].traits for name in sorted({topic.channel for topic in plan.topics})]
     try:
-        return jars_of((each.connector for each in traits if each.connector is not None), plan.artifacts)
+        return jars_of(connectors_of(plan), plan.artifacts)
     except ArtifactError as error:
         raise SessionError(str(error), error.help) from None

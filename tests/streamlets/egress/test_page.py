@@ -25,24 +25,36 @@ TABLES = re.compile(r"(?<=<!-- sinks -->\n).*?(?=<!-- end of sinks -->)", re.DOT
 def tables(sinks: list[SinkTraits]) -> Iterator[str]:
     """Yield the lines of a table of sinks, and of a table of their options, of which those with the same text share a
     row."""
-    yield "\n| sink | output | guarantee | output modes | partitions | nested columns |\n"
-    yield "| --- " * 6 + "|\n"
+    yield "\n| sink | output | guarantee | write-ahead log | output modes | partitions | nested columns | package |\n"
+    yield "| --- " * 8 + "|\n"
     for sink in sinks:
         modes = ", ".join(f"`{mode}`" for mode in sink.output_modes)
         yield (
-            f"| `{sink.name}` | {sink.description.rstrip('.')} | {sink.guarantee} | {modes} "
-            f"| {yes(sink.partitioning)} | {yes(sink.nested)} |\n"
+            f"| `{sink.name}` | {sink.description.rstrip('.')} | {sink.guarantee} "
+            f"| {yes(sink.write_ahead_log)} | {modes} | {yes(sink.partitioning)} | {yes(sink.nested)} "
+            f"| {package(sink)} |\n"
         )
     yield "\n| option | sinks | value | meaning |\n| --- | --- | --- | --- |\n"
     owners: dict[SinkOption, list[str]] = {}
     for sink in sinks:
         for option in sink.options:
             owners.setdefault(option, []).append(f"`{sink.name}`")
+        for prefix in sink.passes_on:
+            others = SinkOption(
+                name=f"{prefix}*" if prefix else "*", description="further options, which are passed on"
+            )
+            owners.setdefault(others, []).append(f"`{sink.name}`")
     for option, names in owners.items():
         value = ", ".join(f"`{choice}`" for choice in option.choices) or TYPES[option.type]
         default = "; required" if option.required else f"; default: `{option.default}`" if option.default else ""
         yield f"| `{option.name}` | {', '.join(names)} | {value} | {option.description}{default} |\n"
     yield "\n"
+
+
+def package(sink: SinkTraits) -> str:
+    """Return what a sink needs besides Streamlets."""
+    jars = f"`{sink.connector.jars[0]}` (fetched)" if sink.connector is not None else ""
+    return ", ".join(filter(None, (f"`{sink.install}`" if sink.install else "", jars)))
 
 
 def yes(value: bool) -> str:

@@ -1,0 +1,80 @@
+"""The sinks `noop` and `spark-files`, which are formats of Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from blueprint.catalog import ParameterType, SinkOption, SinkTraits
+from streamlets.egress.base import NothingStored, SinkQuery, SinkType, SinkWriter
+from streamlets.egress.files.type import TEXT_OPTIONS, line_problems, spark_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+class NoopSink(SinkType):
+    """Nothing: the batches are computed, and not stored."""
+
+    traits: ClassVar[SinkTraits] = SinkTraits(
+        name="noop",
+        description="Nothing: batches are computed, for measurements.",
+        guarantee="none",
+        output_modes=("append", "update", "complete"),
+    )
+
+    def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
+        """Return a writer that stores nothing."""
+        return SinkWriter(rows.writeStream.format("noop"), NothingStored())
+
+
+class SparkFilesSink(SinkType):
+    """Spark's own sink of files, whose log of files is in the directory itself."""
+
+    traits: ClassVar[SinkTraits] = SinkTraits(
+        name="spark-files",
+        description="A directory of files on any file system of Spark, such as `s3a://` or `hdfs://`.",
+        guarantee="at-least-once",
+        options=(
+            SinkOption(
+                name="path",
+                description="the directory or its URL; a relative path starts in the directory of the blueprint",
+                required=True,
+            ),
+            SinkOption(
+                name="format",
+                description="the format of the files",
+                default="parquet",
+                choices=("parquet", "orc", "json", "csv", "text"),
+            ),
+            SinkOption(name="compression", description="the compression codec, as Spark names it"),
+            SinkOption(
+                name="max-records-per-file",
+                description="the maximum number of records in a file",
+                type=ParameterType.INTEGER,
+            ),
+            *TEXT_OPTIONS,
+        ),
+        partitioning=True,
+    )
+
+    def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
+        """Return Spark's writer of files."""
+        path = str(query.options["path"])
+        writer = rows.writeStream.format(str(query.options["format"])).options(**spark_options(query.options))
+        writer = writer.option("path", path if _URL.match(path) else f"file:{(query.directory / path).absolute()}")
+        return SinkWriter(writer.partitionBy(*query.partition_by) if query.partition_by else writer)
+
+    def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
+        """Yield why the format cannot have these columns."""
+        yield from super().column_problems(columns, query)
+        if query.options["format"] == "text":
+            yield from line_problems(columns, query)
+        if query.options["format"] == "csv":
+            for field in columns.fields:
+                if field.dataType.typeName() in ("struct", "array", "map", "binary"):
+                    yield f"the format `csv` cannot have the nested or binary column `{field.name}`"
