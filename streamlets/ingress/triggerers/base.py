@@ -1,0 +1,76 @@
+"""The interface of a triggerer. An author of a triggerer implements `Triggerer`; a blueprint names the class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from streamlets.ingress.triggerers.clock import Clock, SystemClock
+
+Trigger = Callable[[str], bool]
+"""Requests a discovery. The argument describes what happened and is passed to `discover`. The result is whether the
+discovery will run; False if one is running already, and the request was dropped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggererContext:
+    """The environment of a triggerer.
+
+    Arguments:
+        streamlet: the name of the batch source in the blueprint.
+        directory: the directory of the blueprint, from which relative paths start.
+        clock: the wall clock.
+    """
+
+    streamlet: str
+    directory: Path
+    clock: Clock = field(default_factory=SystemClock)
+
+
+@dataclass(frozen=True, slots=True)
+class TriggererProblem:
+    """A problem of the configuration of a triggerer.
+
+    Arguments:
+        key: the key that is wrong or missing; "" for the configuration as a whole.
+        message: one sentence without a full stop.
+        help: what to do, one sentence each.
+        about: whether the value is wrong, or the key must not be set.
+    """
+
+    key: str
+    message: str
+    help: tuple[str, ...] = ()
+    about: str = "value"
+
+
+class Triggerer(Protocol):
+    """Calls for discoveries. It is created by its class without arguments, in the runner, for each start of the source.
+
+    A class may also have a method `problems(config, context)` that yields a `TriggererProblem` for each mistake in the
+    configuration, without effects: `flow verify` calls it.
+    """
+
+    def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:
+        """Take the configuration.
+
+        Arguments:
+            config: the object `discovery.config` of the blueprint.
+            context: the environment.
+
+        Raises:
+            ValueError: the configuration is invalid.
+        """
+
+    def start(self, trigger: Trigger) -> None:
+        """Begin to call `trigger`, from a thread of its own, and return at once. An exception fails the source, which
+        is started again later.
+
+        Arguments:
+            trigger: requests a discovery; it returns at once, and may be called from any thread.
+        """
+
+    def stop(self) -> None:
+        """Call `trigger` no more. It may be called before `start`, and twice."""

@@ -1,0 +1,83 @@
+"""`cron`: discoveries at the times of a cron expression."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererProblem
+from streamlets.ingress.triggerers.options import missing_key, unknown_keys
+from streamlets.ingress.triggerers.schedule import CronSchedule, ScheduleError
+
+_KEYS = ("expression", "time-zone")
+
+
+class CronTriggerer:
+    """Calls for a discovery at the times of a cron expression. The event is the time, such as `2026-11-22T06:00+01:00`.
+
+    If several times pass while the machine is suspended, there is one discovery afterwards, for the last of them. Times
+    that pass while the application is stopped are skipped.
+    """
+
+    _schedule: CronSchedule
+    _context: TriggererContext
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+
+    def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
+        """Yield what is wrong with the configuration; an expression that never fires, too."""
+        yield from unknown_keys(config, _KEYS)
+        lacking = tuple(missing_key(config, "expression", "0 6 * * MON-FRI"))
+        yield from lacking
+        if lacking:
+            return
+        try:
+            CronSchedule.parse(config["expression"])
+        except ScheduleError as error:
+            help = "use `minute hour day-of-month month day-of-week`, with the second as an optional first field"
+            yield TriggererProblem("expression", str(error), (help,))
+            return
+        try:
+            schedule_of(config)
+        except ScheduleError as error:
+            help = "use a name of the time zone database, such as `Europe/Paris`; default: UTC"
+            yield TriggererProblem("time-zone", str(error), (help,))
+
+    def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:
+        """Take the expression.
+
+        Raises:
+            ValueError: it is not valid.
+        """
+        self._schedule, self._context = schedule_of(config), context
+
+    def start(self, trigger: Trigger) -> None:
+        """Begin to wait for the next time."""
+        name = f"cron-{self._context.streamlet}"
+        threading.Thread(target=self._run, args=(trigger,), name=name, daemon=True).start()
+
+    def stop(self) -> None:
+        """Wait for no further time."""
+        self._stopping.set()
+
+    def _run(self, trigger: Trigger) -> None:
+        clock = self._context.clock
+        due = self._schedule.next(clock.time())
+        while due is not None and clock.wait_until(due, self._stopping):
+            now = clock.time()
+            while (later := self._schedule.next(due)) is not None and later <= now:
+                due = later
+            trigger(datetime.fromtimestamp(due, UTC).astimezone(self._schedule.zone).isoformat(timespec="seconds"))
+            due = self._schedule.next(max(due, now))
+
+
+def schedule_of(config: Mapping[str, Any]) -> CronSchedule:
+    """Return the schedule of a configuration.
+
+    Raises:
+        ScheduleError: it is not valid.
+    """
+    return CronSchedule.parse(str(config.get("expression", "")), str(config.get("time-zone", "UTC")))

@@ -1,0 +1,176 @@
+"""`files`: discoveries when files of a directory or of a pattern are new or have changed."""
+
+from __future__ import annotations
+
+import glob
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererProblem
+from streamlets.ingress.triggerers.options import missing_key, seconds_of, unknown_keys
+
+_KEYS = ("path", "interval")
+_INTERVAL = "10 seconds"
+_MOST_NAMED = 1000
+"""The number of files that an event names; it counts the others."""
+
+
+class FileChangedError(Exception):
+    """A file changed after it had been discovered."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A file with a content: a task of a source that reads files, and the key of the task.
+
+    Arguments:
+        path: the path of the file.
+        size: its size in bytes.
+        modified: when it was modified, in nanoseconds since the epoch.
+    """
+
+    path: str
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileVersion:
+        """Return the present version of a file.
+
+        Raises:
+            OSError: it cannot be examined.
+        """
+        stat = path.stat()
+        return cls(str(path), stat.st_size, stat.st_mtime_ns)
+
+    @classmethod
+    def from_task(cls, task: Mapping[str, Any]) -> FileVersion:
+        """Return the version that `to_task` described."""
+        return cls(str(task["path"]), int(task["size"]), int(task["modified"]))
+
+    def to_task(self) -> dict[str, object]:
+        """Return the version as a task."""
+        return {"path": self.path, "size": self.size, "modified": self.modified}
+
+    @property
+    def key(self) -> str:
+        """What distinguishes it from other files and versions."""
+        return f"{self.path}@{self.modified}.{self.size}"
+
+    def require_unchanged(self) -> None:
+        """Require that the file still has this content. Call it before the first record of the file and after the last.
+
+        Raises:
+            FileChangedError: it was changed or deleted.
+        """
+        try:
+            now = FileVersion.of(Path(self.path))
+        except OSError as error:
+            raise FileChangedError(f"`{self.path}` can no longer be read: {error.strerror}") from None
+        if now != self:
+            raise FileChangedError(f"`{self.path}` changed after it was discovered")
+
+
+def matching_files(path: Path) -> list[Path]:
+    """Return the files of a directory, or those that match a pattern, sorted. Names that begin with a dot are skipped.
+
+    Arguments:
+        path: a directory, or a path with `*`, `?`, `[...]` or `**`.
+    """
+    found = path.iterdir() if path.is_dir() else map(Path, glob.iglob(str(path), recursive=True))  # noqa: PTH207 - the pattern is absolute
+    return sorted(file for file in found if not file.name.startswith(".") and file.is_file())
+
+
+class FilesTriggerer:
+    """Calls for a discovery when files are new or have changed, also those that exist when the source starts.
+
+    A file counts once it has the same size and time of modification in two successive looks, so that files that are
+    being written are left alone. The event is a JSON object: `files` has the paths, up to 1,000 of them, and `count`
+    their number.
+    """
+
+    _path: Path
+    _interval: float
+    _context: TriggererContext
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._reported: dict[str, FileVersion] = {}
+        self._previous: dict[str, FileVersion] = {}
+
+    def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
+        """Yield what is wrong with the configuration."""
+        yield from unknown_keys(config, _KEYS)
+        lacking = tuple(missing_key(config, "path", "data/*.csv"))
+        yield from lacking
+        try:
+            seconds_of(config, "interval", _INTERVAL)
+        except ValueError as error:
+            yield TriggererProblem("interval", str(error), ("such as `10 seconds`",))
+        if not lacking and _missing_directory(directory := _absolute(config, context)):
+            message = f"there is no directory `{_missing_directory(directory)}`"
+            yield TriggererProblem("path", message, ("create it, or correct the path",))
+
+    def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:
+        """Take the path.
+
+        Raises:
+            ValueError: the configuration is invalid.
+        """
+        for problem in self.problems(config, context):
+            raise ValueError(problem.message)
+        self._path, self._interval = _absolute(config, context), seconds_of(config, "interval", _INTERVAL)
+        self._context = context
+
+    def start(self, trigger: Trigger) -> None:
+        """Begin to look at the files."""
+        name = f"files-{self._context.streamlet}"
+        threading.Thread(target=self._run, args=(trigger,), name=name, daemon=True).start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stopping.set()
+
+    def _run(self, trigger: Trigger) -> None:
+        clock = self._context.clock
+        while not self._stopping.is_set():
+            self.look(trigger)
+            if not clock.wait_until(clock.time() + self._interval, self._stopping):
+                return
+
+    def look(self, trigger: Trigger) -> None:
+        """Look at the files once. Changes whose trigger is dropped are reported again after the next look."""
+        present = dict(self._versions())
+        changed = [
+            path
+            for path, version in present.items()
+            if self._previous.get(path) == version and self._reported.get(path) != version
+        ]
+        self._previous = present
+        self._reported = {path: version for path, version in self._reported.items() if path in present}
+        event = json.dumps({"count": len(changed), "files": changed[:_MOST_NAMED]})
+        if changed and trigger(event):
+            self._reported |= {path: present[path] for path in changed}
+
+    def _versions(self) -> Iterator[tuple[str, FileVersion]]:
+        try:
+            for file in matching_files(self._path):
+                yield str(file), FileVersion.of(file)
+        except OSError:  # deleted meanwhile, or not accessible at present; the next look may succeed
+            return
+
+
+def _absolute(config: Mapping[str, Any], context: TriggererContext) -> Path:
+    return (context.directory / Path(str(config["path"])).expanduser()).absolute()
+
+
+def _missing_directory(path: Path) -> Path | None:
+    """Return the directory before the first pattern of a path if it does not exist."""
+    parts = path.parts
+    first = next((number for number, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    directory = Path(*parts[:first])
+    return None if directory.is_dir() else directory

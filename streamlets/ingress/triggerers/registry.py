@@ -1,0 +1,50 @@
+"""The triggerers by name, those of the project as `module.Class`."""
+
+from __future__ import annotations
+
+import importlib
+
+from blueprint.spelling import suggestion
+from streamlets.ingress.triggerers.base import Triggerer
+
+TRIGGERERS = {
+    "cron": "streamlets.ingress.triggerers.cron:CronTriggerer",
+    "files": "streamlets.ingress.triggerers.files:FilesTriggerer",
+    "http": "streamlets.ingress.triggerers.http:HttpTriggerer",
+    "immediate": "streamlets.ingress.triggerers.immediate:ImmediateTriggerer",
+}
+"""The triggerers of Streamlets, as `module:class` by name."""
+
+
+class TriggererError(ValueError):
+    """There is no usable triggerer with a name; the message says why, `help` what to do."""
+
+    def __init__(self, message: str, *help: str) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+def make_triggerer(name: str) -> Triggerer:
+    """Return a new triggerer.
+
+    Arguments:
+        name: the name of one of Streamlets, or `module.Class` of a class without arguments.
+
+    Raises:
+        TriggererError: there is none with this name, or it cannot be created.
+    """
+    module, separator, attribute = TRIGGERERS.get(name, "").partition(":")
+    if not separator:
+        module, separator, attribute = name.rpartition(".")
+    if not separator:
+        raise TriggererError(f"unknown triggerer `{name}`", suggestion(name, TRIGGERERS))
+    try:
+        created: Triggerer = getattr(importlib.import_module(module), attribute)()
+    except Exception as error:
+        message = f"the triggerer `{name}` cannot be created: {type(error).__name__}: {error}"
+        raise TriggererError(message, "name a class of the project as `module.Class`; it takes no arguments") from error
+    lacking = [method for method in ("init", "start", "stop") if not callable(getattr(created, method, None))]
+    if lacking:
+        listed = " and ".join(f"`{method}`" for method in lacking)
+        raise TriggererError(f"the triggerer `{name}` has no method {listed}", "see `streamlets.ingress.Triggerer`")
+    return created
