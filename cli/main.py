@@ -33,6 +33,7 @@ _COMMANDS = {
     "resume": "Resume paused streamlets.",
     "run": "Verify and run an application.",
     "schema": "Write the JSON Schema of blueprints in YAML and JSON.",
+    "sql": "Show and stop the queries of a running application: `SHOW STREAMS`, `STOP STREAM`.",
     "status": "Show the status of an application, running or not.",
     "stop": "Stop a running application gracefully.",
     "streamlets": "List the streamlet classes of a project.",

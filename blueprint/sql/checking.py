@@ -108,9 +108,10 @@ class _Checks:
 
     def _command(self, statement: StopStream | ShowStreams) -> None:
         text = "SHOW STREAMS" if isinstance(statement, ShowStreams) else "STOP STREAM"
+        shown = text if isinstance(statement, ShowStreams) else f"{text} {statement.query.text}"
         self._report(
             "sql-job", f"`{text}` is not a statement of a job", statement.span,
-            causes=("it is a command for an application that runs",), help=("remove it",),
+            causes=("it is for an application that runs",), help=(f'remove it, and run `flow sql -e "{shown}"`',),
         )  # fmt: skip
 
     def _distinct_views(self, definitions: Iterable[CreateStream | SparkSql]) -> None:

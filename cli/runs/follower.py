@@ -65,9 +65,13 @@ class Follower:
         state: the state directory of the application.
         only: the names of the streamlets to print; empty for all.
         form: `text` for people, or `jsonl` for programs.
+        quiet: whether to print no changes.
     """
 
-    def __init__(self, state: StateDirectory, only: frozenset[str] = frozenset(), form: str = "text") -> None:
+    def __init__(
+        self, state: StateDirectory, only: frozenset[str] = frozenset(), form: str = "text", *, quiet: bool = False
+    ) -> None:
+        self._quiet = quiet
         self._state = state
         self._form = form
         self._only = only
@@ -120,7 +124,7 @@ class Follower:
             previous = self._printed.get(ref, ("", 0.0))
             # A streamlet that left a state and came back between two reads has changed, too. `starting` is printed
             # once, although the streamlet starts first and its queries after it.
-            changed = previous != entered and not entered[0] == previous[0] == "starting"
+            changed = not self._quiet and previous != entered and not entered[0] == previous[0] == "starting"
             if changed and (not self._only or ref in self._only):
                 self._print(ref, streamlet.state, streamlet.cause)
             self._printed[ref] = entered

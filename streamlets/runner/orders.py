@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 
+from streamlets.runner.events.model import UnitId
 from streamlets.runner.state_directory.control import Control, Request
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, StopNow
@@ -88,6 +89,8 @@ class Orders:
                 return supervisor.resume(wanted.streamlet, wanted.cause) or self._store(wanted.streamlet, None)
             case "restart":
                 return supervisor.restart(wanted.streamlet, wanted.cause)
+            case "stop-query":
+                return supervisor.stop_query(UnitId(wanted.streamlet, wanted.query), wanted.cause)
             case "upgrade":
                 if supervisor.ending:
                     return "the run is ending"

@@ -25,6 +25,7 @@ ELSEWHERE = {
     ("flow run", 0): "tests/streamlets/runner/test_run.py",
     ("flow upgrade", 0): "tests/streamlets/runner/test_run.py",
     ("flow pause, resume, restart", 0): "tests/cli/test_steering.py",
+    ("flow sql", 0): "tests/cli/test_steering.py",
 }
 """The tests of codes that need a run."""
 
@@ -219,6 +220,20 @@ def test_flow_pause_2(flow: Flow, app: Path, command: str) -> None:
     """There is no such streamlet."""
     _ran(app, UnitChanged(1.0, unit_id("mean.out"), "running"))
     assert flow(command, "maen").code == 2
+
+
+def test_flow_sql_1(flow: Flow, app: Path) -> None:
+    """The application is not running, or has never run."""
+    for _ in range(2):
+        result = flow("sql", "-e", "SHOW STREAMS")
+        assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running")
+        _ran(app, RunEnded(2.0, 0, ""))
+
+
+def test_flow_sql_2(flow: Flow, app: Path) -> None:
+    """The statements are wrong."""
+    for text in ("", "SHOW STREAM", "STOP STREAM", "SELECT 1", "STOP STREAM a; SAVE STREAM a TO console", "é;;"):
+        assert flow("sql", "-e", text).code == 2, text
 
 
 def test_flow_upgrade_1(flow: Flow, app: Path) -> None:

@@ -117,6 +117,36 @@ def test_pause_resume_and_restart_show_the_changes(flow: Flow, runner: Runner, t
     assert (result.code, "has no streamlet `maen`; did you mean `mean`?" in result.err) == (2, True)
 
 
+def test_statements_show_and_stop_queries(flow: Flow, runner: Runner, tmp_path: Path) -> None:
+    """A query has its own name where it is unique. The run ends with the stop of its last query."""
+    at = str(tmp_path)
+    result = flow("sql", at, "-e", "show streams;")
+    assert result.code == 0, result.err
+    columns, *rows = result.out.splitlines()
+    assert columns.split() == ["stream", "state", "for", "in", "rows/s", "backlog", "restarts"]
+    assert [row.split()[:2] for row in rows] == [["gauges", "running"], ["out", "running"], ["store", "running"]]
+    result = flow("sql", at, "-e", "STOP STREAM mean.out; -- the only one")
+    assert (result.code, result.out.startswith("out: stopped by ")) == (0, True), result.err
+    result = flow("sql", at, "-e", "STOP STREAM OUT")
+    assert (result.code, result.err.strip()) == (1, "error: `mean.out` has already stopped")
+    result = flow("sql", at, "-e", "STOP STREAM otu")
+    assert (result.code, "plant has no query `otu`; did you mean `out`?" in result.err) == (2, True)
+    result = flow("sql", at, "-e", "SAVE STREAM a TO console")
+    assert (result.code, "line 1, column 1: expected `SHOW STREAMS`" in result.err) == (2, True)
+    assert flow("status", at).code == 0, "a stop on request is not a failure"
+    result = flow("sql", at, "--format", "json", "-e", "SHOW STREAMS", "-e", "STOP STREAM gauges; STOP STREAM store")
+    assert result.code == 0, result.err
+    shown, *stopped = json.loads(result.out)
+    assert [(stream["stream"], stream["state"]) for stream in shown["streams"]] == [
+        ("gauges", "running"), ("out", "stopped"), ("store", "running"),
+    ]  # fmt: skip
+    assert [(stop["statement"], stop["state"]) for stop in stopped] == [
+        ("STOP STREAM gauges", "stopped"), ("STOP STREAM store", "stopped"),
+    ]  # fmt: skip
+    runner.thread.join(timeout=60)
+    assert not runner.thread.is_alive()
+
+
 def test_a_path_is_an_option(
     flow: Flow, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

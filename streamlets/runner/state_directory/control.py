@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
 from streamlets.storage.files import write_atomically
 
-Command = Literal["stop", "stop-now", "pause", "resume", "restart", "upgrade"]
+Command = Literal["stop", "stop-now", "stop-query", "pause", "resume", "restart", "upgrade"]
 
 LOOK_EVERY = 0.2
 """Seconds between two checks for requests; checking an empty directory takes some ten microseconds."""
@@ -43,6 +43,7 @@ class Request:
         within: for `stop`, the seconds that the drain may take.
         arguments: for `upgrade`, the arguments of `flow run` of the new version: path, `--conf` and settings.
         reset: for `upgrade`, queries (or streamlets) whose checkpoints are reset before the new version starts.
+        query: for `stop-query`, the query of the streamlet.
     """
 
     id: str
@@ -52,16 +53,18 @@ class Request:
     within: float | None = None
     arguments: tuple[str, ...] = ()
     reset: tuple[str, ...] = ()
+    query: str = ""
 
     @property
     def cause(self) -> str:
         """The request as the cause of an event: `paused by ann`."""
-        done = {"stop": "stopped", "stop-now": "stopped at once"}.get(self.command, _past_tense(self.command))
-        return f"{done} by {self.by}"
+        return f"{_DONE[self.command]} by {self.by}"
 
 
-def _past_tense(command: str) -> str:
-    return command + ("d" if command.endswith("e") else "ed")
+_DONE: Mapping[Command, str] = {
+    "stop": "stopped", "stop-now": "stopped at once", "stop-query": "stopped", "pause": "paused",
+    "resume": "resumed", "restart": "restarted", "upgrade": "upgraded",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,14 @@ def request(
     within: float | None = None,
     arguments: tuple[str, ...] = (),
     reset: tuple[str, ...] = (),
+    query: str = "",
 ) -> Request:
     """Return a request of the current user; see `Request` for the arguments."""
     try:
         by = getpass.getuser()
     except (KeyError, OSError):  # the user of a container may have no name
         by = f"user {os.getuid()}"
-    return Request(uuid.uuid4().hex, command, by, streamlet, within, arguments, reset)
+    return Request(uuid.uuid4().hex, command, by, streamlet, within, arguments, reset, query)
 
 
 class RunnerGoneError(Exception):

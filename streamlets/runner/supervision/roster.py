@@ -59,8 +59,11 @@ class Roster:
         return self.unfinished_producers(watched) if self._in_order else []
 
     def may_start(self, watched: Watched) -> bool:
-        """Return whether a unit may start. All queries of a streamlet must have ended before one starts again."""
-        ending = any(other.launched and other.then for other in self.of(watched.unit.id.streamlet))
+        """Return whether a unit may start. All queries of a streamlet must have ended before a request about the whole
+        streamlet lets one start again."""
+        ending = any(
+            other.launched and other.then in ("pause", "restart") for other in self.of(watched.unit.id.streamlet)
+        )
         return not ending and not self.awaited_producers(watched)
 
     def to_drain(self) -> list[Watched]:

@@ -1,13 +1,15 @@
-"""Control of a single streamlet while the others go on: pause, resume, restart."""
+"""Control of a single streamlet while the others go on: pause, resume, restart; and the stop of a single query."""
 
 from __future__ import annotations
 
+from streamlets.runner.events.model import UnitId
 from streamlets.runner.supervision.roster import Roster
-from streamlets.runner.supervision.watched import Watched
+from streamlets.runner.supervision.watched import FINAL, Watched
 
 
 class Steering:
-    """Pauses, resumes and restarts streamlets. Each of these returns the reason for a refusal, empty if carried out.
+    """Pauses, resumes and restarts streamlets, and stops queries. Each of these returns the reason for a refusal, empty
+    if it is carried out.
 
     Arguments:
         drain_within: seconds after which a draining unit is stopped at once; None for never.
@@ -22,14 +24,15 @@ class Steering:
         if refusal := self._refusal(streamlet):
             return refusal
         units = self._roster.of(streamlet)
-        active = [watched for watched in units if watched.state not in ("completed", "failed")]
+        active = [watched for watched in units if watched.state not in FINAL and watched.then != "stop"]
         for watched in active:
             watched.then, watched.because = "pause", cause
             if not watched.launched:
                 watched.pause(cause)
             elif watched.up:
                 self.drain(watched)
-        return "" if active else f"`{streamlet}` has already {units[0].state}"
+        ended = units[0].state if units[0].state in FINAL else "been stopped"
+        return "" if active else f"`{streamlet}` has already {ended}"
 
     def resume(self, streamlet: str, cause: str) -> str:
         """Start a paused streamlet again."""
@@ -50,6 +53,31 @@ class Steering:
             return f"`{streamlet}` is paused: resume it"
         for watched in units:
             self._restart(watched, cause)
+        return ""
+
+    def stop(self, unit: UnitId, cause: str) -> str:
+        """Drain one query and keep it stopped until its streamlet is restarted, or the run is over.
+
+        In contrast to a paused one, it is over: a run ends when all its queries are.
+        """
+        if refusal := self._refusal(unit.streamlet):
+            return refusal
+        watched = self._roster.find(unit)
+        if watched is None:
+            units = self._roster.of(unit.streamlet)
+            starting = not any(other.unit.id.part for other in units)
+            return f"`{unit.streamlet}` is starting: try again" if starting else f"there is no query `{unit}`"
+        if watched.state in FINAL:
+            return f"`{unit}` has already {watched.state}"
+        if _is_paused(watched):
+            return f"`{unit}` is paused"
+        watched.because = cause
+        if not watched.launched:
+            watched.end(cause)
+            return ""
+        watched.then = "stop"
+        if watched.up:
+            self.drain(watched)
         return ""
 
     def restart_running(self, cause: str) -> None:

@@ -170,6 +170,12 @@ class Supervisor:
         self._release()
         return refusal
 
+    def stop_query(self, unit: UnitId, cause: str) -> str:
+        """Drain one query and keep it stopped, see `Steering.stop`; return the reason for a refusal."""
+        refusal = self._steering.stop(unit, cause)
+        self._release()
+        return refusal
+
     def restart_running(self, cause: str) -> None:
         """Restart each running unit that is not being drained or stopped."""
         self._steering.restart_running(cause)

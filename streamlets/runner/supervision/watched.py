@@ -40,7 +40,7 @@ class Watched:
     asked: bool = False
     due: float | None = None
     attempts: Attempts = field(default_factory=Attempts)
-    then: Literal["pause", "restart"] | None = None
+    then: Literal["pause", "restart", "stop"] | None = None
     because: str = ""
     until: float | None = None
     waiting: str = ""
@@ -97,10 +97,12 @@ class Watched:
             self.drain(self.because)
 
     def carry_out_request(self, failure: Failure | None) -> None:
-        """Pause it or start it again, now that it has ended."""
+        """Pause it, keep it stopped or start it again, now that it has ended."""
         cause = f"{self.because}; its last batch failed: {failure.cause}" if failure else self.because
         if self.then == "pause":
             self.pause(cause, failure.frames if failure else ())
+        elif self.then == "stop":
+            self.end(cause, failure.frames if failure else ())
         else:
             self.start_again(cause)
 
@@ -108,6 +110,11 @@ class Watched:
         """Keep it stopped until it is resumed."""
         self.then, self.due = None, None
         self.enter("paused", cause, frames)
+
+    def end(self, cause: str, frames: tuple[str, ...] = ()) -> None:
+        """Keep it stopped: it is over."""
+        self.then, self.due = None, None
+        self.enter("stopped", cause, frames)
 
     def start_again(self, cause: str) -> None:
         """Forget its failures, and start it as soon as it may start."""

@@ -39,6 +39,58 @@ def test_pause_drains_a_streamlet_until_it_is_resumed() -> None:
     assert bench.units["b"].calls == ["start", "drain"] * 2
 
 
+def test_a_stopped_query_is_over_and_the_others_go_on() -> None:
+    """It is drained, stays stopped with the cause, and neither a failure of the others nor a pause starts it again."""
+    bench = Bench(["a.x", "a.y"], producers={})
+    bench.started("a.x")
+    bench.started("a.y")
+    assert bench.supervisor.stop_query(unit_id("a.x"), "stopped by ann") == ""
+    assert (bench.units["a.x"].calls, bench.state("a.x")) == (["start", "drain"], "draining")
+    bench.ended("a.y", BROKEN)
+    bench.passes(5)
+    assert bench.units["a.y"].calls == ["start", "start"], "another query does not wait for the stop"
+    bench.started("a.y")
+    bench.ended("a.x")
+    assert (bench.last("a.x").state, bench.last("a.x").cause) == ("stopped", "stopped by ann")
+    assert bench.supervisor.stop_query(unit_id("a.x"), "again") == "`a.x` has already stopped"
+    assert bench.supervisor.pause("a", "paused by bob") == ""
+    bench.ended("a.y")
+    assert bench.supervisor.stop_query(unit_id("a.y"), "why") == "`a.y` is paused"
+    bench.supervisor.resume("a", "resumed")
+    bench.passes(10_000)
+    assert (bench.state("a.x"), bench.state("a.y"), bench.supervisor.done) == ("stopped", "starting", False)
+
+
+def test_the_stop_of_the_last_query_ends_the_run() -> None:
+    """A query that waits for its next attempt, or has not started, is stopped at once; a restart starts it again."""
+    bench = Bench(["a.x", "b"], producers={})
+    bench.started("b")
+    bench.ended("b", BROKEN)
+    assert (bench.state("b"), bench.supervisor.stop_query(unit_id("b"), "stopped")) == ("backing-off", "")
+    assert bench.supervisor.stop_query(unit_id("a.x"), "stopped") == ""
+    assert (bench.state("b"), bench.state("a.x"), bench.supervisor.done) == ("stopped", "starting", False)
+    bench.started("a.x")
+    assert bench.units["a.x"].calls == ["start", "drain"]
+    bench.supervisor.restart("b", "restarted")
+    bench.passes(0)
+    assert (bench.state("b"), bench.units["b"].calls) == ("starting", ["start", "start"])
+    bench.started("b")
+    bench.supervisor.stop_query(unit_id("b"), "stopped")
+    bench.ended("b")
+    bench.ended("a.x")
+    assert (bench.supervisor.done, bench.supervisor.failed) == (True, ())
+
+
+def test_stops_that_are_refused() -> None:
+    """The query does not exist, its streamlet has not built its queries yet, or the run is ending."""
+    bench = Bench(["a", "b.x"], producers={})
+    assert bench.supervisor.stop_query(UnitId("c", "x"), "") == "there is no streamlet `c`"
+    assert bench.supervisor.stop_query(UnitId("b", "y"), "") == "there is no query `b.y`"
+    assert bench.supervisor.stop_query(UnitId("a", "x"), "") == "`a` is starting: try again"
+    bench.supervisor.handle(Drain())
+    assert bench.supervisor.stop_query(UnitId("b", "x"), "") == "the run is ending"
+
+
 def test_a_run_with_a_paused_streamlet_goes_on() -> None:
     """The run waits for the resume when all other streamlets are over; a drain ends it."""
     bench = Bench("ab", bounded=True)
@@ -277,6 +329,11 @@ class _Machine(RuleBasedStateMachine):
             self.restarted |= {unit.id for unit in self.bench.units.values() if unit.id.streamlet == streamlet}
         self.bench.passes(0)
 
+    @rule(name=st.sampled_from(_NAMES))
+    def stop(self, name: str) -> None:
+        self.bench.supervisor.stop_query(self.bench.units[name].id, "stopped by ann")
+        self.bench.passes(0)
+
     @rule(seconds=st.floats(0, 25))
     def time_passes(self, seconds: float) -> None:
         self.bench.passes(seconds)
@@ -292,7 +349,7 @@ class _Machine(RuleBasedStateMachine):
         """A paused unit is over, is being drained, or is drained once it has started."""
         for name, unit in self.bench.units.items():
             if unit.id.streamlet in self.paused and not self.ending:
-                over = self.bench.state(name) in ("paused", "completed", "failed")
+                over = self.bench.state(name) in ("paused", "stopped", "completed", "failed")
                 assert over or (unit.up and (unit.calls[-1] != "start" or self.bench.state(name) == "starting"))
 
     @invariant()
