@@ -107,7 +107,9 @@ def run(
     state = continuation.state(plan)
     if fresh and not yes and state.holds_anything():
         _confirm(state)
-    view = _view(form, state)
+    inlets = [inlet for streamlet in plan.streamlets for inlet in streamlet.inlets]
+    topics = {(inlet.streamlet, inlet.name): inlet.topic for inlet in inlets}
+    view = _view(form, state, topics if available_now else None)
     this_run = ThisRun(_options(click.get_current_context().params, state))
     options = RunOptions(
         state=state,
@@ -164,7 +166,8 @@ def _confirm(state: StateDirectory) -> None:
     click.confirm(f"Delete all topics and checkpoints in {state.directory}?", abort=True, err=True)
 
 
-def _view(form: str, state: StateDirectory) -> View:
+def _view(form: str, state: StateDirectory, topics: Mapping[tuple[str, str], str] | None) -> View:
+    """Return the view of the run; `topics` as for `TableView`."""
     from blueprint.hocon import shown_name
     from cli.output.live import JsonView, LineView, TableView
 
@@ -173,7 +176,7 @@ def _view(form: str, state: StateDirectory) -> View:
         case "json":
             return JsonView()
         case "table":
-            return TableView(logs)
+            return TableView(logs, topics=topics)
         case _:
             return LineView(logs)
 

@@ -14,7 +14,7 @@ from cli.options import format_option, path_argument
 from cli.state import applications, state_options
 
 if TYPE_CHECKING:
-    from streamlets.runner.events.status import RunStatus, StreamletStatus, UnitStatus
+    from streamlets.runner.events.status import RunStatus, UnitStatus
     from streamlets.runner.events.status_file import WrittenStatus
     from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -28,11 +28,6 @@ _SILENT_AFTER = 30.0
 
 _OLD_AFTER = 12.0
 """Seconds after which a status is shown with its age: two updates are missing."""
-
-_OPTIONAL_COLUMNS = ("for", "rows/s", "backlog", "restarts", "late", "dead letters")
-"""Columns that are omitted when all their cells are empty."""
-
-_EMPTY = ("", "0")
 
 
 @click.command()
@@ -116,6 +111,7 @@ def _exit_code(current: _Current) -> int:
 
 
 def _print(current: _Current) -> None:
+    from cli.output.streamlets import columns
     from cli.output.tables import print_table
 
     click.echo(_headline(current))
@@ -123,26 +119,9 @@ def _print(current: _Current) -> None:
         return
     status, live = current.written.status, current.alive
     now = time.time() if live else current.written.time
-    columns = [
-        "streamlet",
-        "state" if live else "last state",
-        "for",
-        "in",
-        "out",
-        "rows/s",
-        "backlog",
-        "restarts",
-        "late",
-        "dead letters",
-    ]
-    rows = [_row(streamlet, now, live=live) for streamlet in status.streamlets]
-    shown = [
-        n
-        for n, column in enumerate(columns)
-        if column not in _OPTIONAL_COLUMNS or any(row[n] not in _EMPTY for row in rows)
-    ]
+    headings, rows = columns(status, now, live=live)
     click.echo()
-    print_table([columns[n] for n in shown], [[row[n] for n in shown] for row in rows], right=columns[2:])
+    print_table(headings, rows, right=headings[2:])
     _print_causes(status, now)
 
 
@@ -169,31 +148,6 @@ def _headline(current: _Current) -> str:
     as_of = f" as of {span(age)} ago" if age > _OLD_AFTER else ""
     headline = f"{name} is {status.health}{as_of}, {process}"
     return f"{headline}; {status.reason}" if status.reason else headline
-
-
-def _row(streamlet: StreamletStatus, now: float, *, live: bool) -> list[str]:
-    """Return the cells of a streamlet.
-
-    Arguments:
-        streamlet: its status.
-        now: the time of the status in seconds since the epoch.
-        live: whether the run is alive.
-    """
-    from cli.output.streamlets import state
-    from streamlets.runner.events.lines import span
-
-    return [
-        streamlet.ref,
-        state(streamlet, now),
-        span(now - streamlet.since) if live and streamlet.units else "",
-        f"{streamlet.rows_in:,}",
-        f"{sum(streamlet.rows_out.values()):,}" if streamlet.rows_out else "",
-        f"{streamlet.rate(now):,.0f}" if live else "",
-        "" if streamlet.backlog is None else f"{streamlet.backlog:,}",
-        str(streamlet.restarts),
-        f"{streamlet.late:,}",
-        f"{streamlet.dead_letters:,}",
-    ]
 
 
 def _print_causes(status: RunStatus, now: float) -> None:

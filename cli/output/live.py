@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -31,7 +31,7 @@ from streamlets.runner.events.model import (
 from streamlets.runner.events.status import RunStatus
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.table import Table
 
     from streamlets.runner.events.status import StreamletStatus
@@ -160,16 +160,21 @@ class TableView:
     Arguments:
         logs: the directory of the log files, as it is shown.
         console: where to draw; default: the standard output.
+        topics: the topic that each inlet reads, by the streamlet's name and the inlet's, for a run that ends when all
+            records are processed; None for any other run.
     """
 
-    def __init__(self, logs: str, console: Console | None = None) -> None:
+    def __init__(
+        self, logs: str, console: Console | None = None, *, topics: Mapping[tuple[str, str], str] | None = None
+    ) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._logs = logs
+        self._topics = topics
         self._status = RunStatus()
         self._console = console or Console(highlight=False)
-        self._live = Live(get_renderable=self._table, console=self._console, refresh_per_second=2)
+        self._live = Live(get_renderable=self._screen, console=self._console, refresh_per_second=2)
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -184,6 +189,8 @@ class TableView:
         """Update the table; failures, warnings and the summary are printed above it."""
         self._status = status
         match event:
+            case RunStarted():
+                self._print(f"logs in {self._logs}")
             case UnitChanged(cause=cause, state=state) if cause and state in ("failed", "backing-off", "stopped"):
                 self._print_lines(lines(event), _COLOURS[state])
             case BatchStuck():
@@ -213,29 +220,88 @@ class TableView:
         with self._live._lock:  # noqa: SLF001 - Live draws under this lock
             self._console.print(Text.assemble((text, style), more))
 
-    def _table(self) -> Table:
-        from rich.table import Table
+    def _screen(self) -> Group:
+        """Return what is drawn: how the run is, the table, and what remains to be done in a bounded run."""
+        from rich.console import Group
         from rich.text import Text
 
-        status = self._status  # the thread of the run may replace it
-        title = f"{status.application} · {status.health} · logs in {self._logs}"
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-        table.add_column("streamlet", overflow="fold")
-        table.add_column("state", no_wrap=True)
-        for name in ("rows in", "rows out", "rows/s", "backlog", "state rows", "late", "dead letters"):
-            table.add_column(name.replace(" ", "\n"), justify="right")
-        now = time.time()
-        for streamlet in status.streamlets:
-            out, backlog = streamlet.rows_out, streamlet.backlog
-            table.add_row(
-                Text(streamlet.ref),
-                Text(streamlets.state(streamlet, now), style=_COLOURS[streamlet.state]),
-                f"{streamlet.rows_in:,}",
-                f"{sum(out.values()):,}" if out else "",
-                f"{streamlet.rate(now):,.0f}",
-                "" if backlog is None else f"{backlog:,}",
-                f"{streamlet.pending_rows:,}" if streamlet.pending_rows else "",
-                f"{streamlet.late:,}" if streamlet.late else "",
-                f"{streamlet.dead_letters:,}" if streamlet.dead_letters else "",
-            )
-        return table
+        status, now = self._status, time.time()  # the thread of the run may replace the status
+        parts: list[Text | Table] = [Text(_headline(status, now), style="bold")]
+        if status.order:
+            parts.append(self._table(status, now))
+        if self._topics is not None and (rest := _rest(status, self._topics)):
+            parts.append(Text(rest))
+        return Group(*parts)
+
+    def _table(self, status: RunStatus, now: float) -> Table:
+        """Return the table in the first form that fits: with short numbers, and then without the least important
+        columns."""
+        bounded = self._topics is not None
+        headings, rows = streamlets.columns(status, now, bounded=bounded)
+        for omitted in ((), ("for",), ("for", "rows/s"), ("for", "rows/s", "state rows")):
+            if _width(headings, rows, omitted) <= self._console.width:
+                break
+            headings, rows = streamlets.columns(status, now, bounded=bounded, number=streamlets.short)
+        return _drawn(status, headings, rows, omitted)
+
+
+_NAME_WIDTH = 14
+"""The width to which long names of streamlets may be folded."""
+
+
+def _width(headings: Sequence[str], rows: Sequence[Sequence[str]], omitted: Collection[str]) -> int:
+    """Return the width that a table needs so that only names of streamlets are folded."""
+    widths = []
+    for heading, *cells in zip(headings, *rows, strict=True):
+        if heading not in omitted:
+            width = max(map(len, [*heading.split(), *cells]))
+            widths.append(min(width, _NAME_WIDTH) if heading == "streamlet" else width)
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _drawn(
+    status: RunStatus, headings: Sequence[str], rows: Sequence[Sequence[str]], omitted: Collection[str]
+) -> Table:
+    """Return a table of streamlets whose cells are not cut; long names are folded."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        if heading == "streamlet":
+            table.add_column(heading, overflow="fold", min_width=9)
+        elif heading not in omitted:
+            left = heading in ("state", "for")
+            table.add_column(heading.replace(" ", "\n"), justify="left" if left else "right", no_wrap=True)
+    for streamlet, row in zip(status.streamlets, rows, strict=True):
+        cells = [
+            Text(cell, style=_COLOURS[streamlet.state] if heading == "state" else "")
+            for heading, cell in zip(headings, row, strict=True)
+            if heading not in omitted
+        ]
+        table.add_row(*cells)
+    return table
+
+
+def _headline(status: RunStatus, now: float) -> str:
+    """Return the application, how it is, since when it runs, and what Ctrl-C does."""
+    from streamlets.runner.events.lines import span
+
+    if not status.application:
+        return "starting"
+    elapsed = span((status.ended or now) - status.started)
+    if status.ended is not None:
+        return f"{status.application} ended after {elapsed}"
+    key = {"": "drains it", "draining": "again stops it at once"}.get(status.stopping)
+    return f"{status.application} is {status.health}, up for {elapsed}" + (f"; Ctrl-C {key}" if key else "")
+
+
+def _rest(status: RunStatus, topics: Mapping[tuple[str, str], str]) -> str:
+    """Return how many records the readers of each topic have not committed, as far as known."""
+    left: dict[str, int] = {}
+    for id, unit in status.units.items():
+        for inlet, count in unit.backlog.items():
+            topic = topics.get((id.streamlet, inlet), inlet)
+            left[topic] = max(left.get(topic, 0), count)
+    counts = ", ".join(f"{count:,} of {topic}" for topic, count in left.items() if count)
+    return f"records left: {counts}" if counts else ""

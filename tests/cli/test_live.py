@@ -18,6 +18,7 @@ from rich.console import Console
 
 from cli.output import live
 from cli.output.live import JsonView, LineView, TableView
+from cli.output.streamlets import short
 from streamlets.egress.terminal import TerminalWriter
 from streamlets.runner.events.lines import line
 from streamlets.runner.events.model import (
@@ -119,8 +120,8 @@ def test_progress_without_batches(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines()[-1][10:] == "clicks: 0 rows in, 50 to out"
     row = [shown for shown in out.getvalue().splitlines() if "clicks" in shown][-1]
     cells = re.split(r"  +", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", row).strip())
-    assert cells[:4] == ["clicks", "running", "0", "50"]
-    assert float(cells[4]) > 0
+    assert (cells[:2], cells[3:5]) == (["clicks", "running"], ["0", "50"])
+    assert float(cells[5]) > 0
 
 
 def test_the_standard_output_has_only_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,8 +148,7 @@ def test_table() -> None:
     (row,) = [line for line in shown.splitlines()[-6:] if "delays" in line]
     cells = re.split(r"  +", row.strip())
     assert cells[1].startswith("backing-off")
-    assert cells[2:4] == ["2,000", "1,800"]
-    assert cells[5:] == ["4,000", "9", "3", "4"]
+    assert cells[3:] == ["2,000", "1,800", "4,000", "9", "3", "4"]
 
 
 RUNNING = [UnitChanged(100.0, UNIT, "running"), UnitMeasured(100.0, UNIT, {}, (4, 100.0))]
@@ -173,6 +173,83 @@ def test_the_table_shows_what_a_streamlet_waits_for(
         show([RunStarted(100.0, "flights", ("delays",)), *events], view)
     row = [line for line in out.getvalue().splitlines() if "delays" in line][-1]
     assert re.split(r"  +", row.strip())[:2] == ["delays", expected]
+
+
+def screen(events: Iterable[Event], now: float, width: int = 80, bounded: bool = False) -> list[str]:
+    """Return what is on a terminal after some events, without empty lines."""
+    out = io.StringIO()
+    topics = {("delays", "in"): "flown"} if bounded else None
+    view = TableView("app/logs", Console(file=out, width=width), topics=topics)
+    show(events, view)
+    out.truncate(0)
+    out.seek(0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live, "time", SimpleNamespace(time=lambda: now))
+        view._console.print(view._screen())
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_a_bounded_run_shows_what_is_left() -> None:
+    """The records by topic, the time that a streamlet needs for them, and how long the run has taken."""
+    shown = screen(EVENTS[:5], 104.0, bounded=True)
+    assert shown[0] == "flights is running, up for 4 s; Ctrl-C drains it"
+    assert re.split(r"  +", shown[2].strip()) == [
+        "streamlet", "state", "in", "out", "rows/s", "backlog", "left", "rows", "late", "letters",
+    ]  # fmt: skip
+    cells = re.split(r"  +", shown[3].strip())
+    assert cells == ["delays", "running", "2k", "1.8k", "2k", "4k", "2 s", "9", "3", "4"]
+    assert shown[-1] == "records left: 4,000 of flown"
+    assert not any("left" in line for line in screen(EVENTS[:5], 104.0))
+
+
+def test_a_streamlet_that_fails_again_and_again_has_its_restarts_and_age() -> None:
+    """And an ended one has no rate."""
+    events = EVENTS[:7]
+    shown = screen([*events, *events[5:7]], 120.0)
+    assert re.split(r"  +", shown[1].strip())[:3] == ["state", "dead"] or "restarts" in shown[2]
+    assert re.split(r"  +", shown[3].strip())[:3] == ["delays", "starting", "7 s"]
+    assert re.split(r"  +", shown[3].strip())[-3] == "2"
+    assert "rows/s" not in "".join(screen(EVENTS[:8], 114.0))
+
+
+def test_what_ctrl_c_does_is_shown() -> None:
+    """A first one drains, a second one ends at once, and after the end it does nothing here."""
+    stopping = RunStopping(105.0, "stopped by SIGINT")
+    assert screen([*EVENTS[:5], stopping], 106.0)[0] == "flights is draining, up for 6 s; Ctrl-C again stops it at once"
+    at_once = RunStopping(106.0, "stopped at once by SIGINT", at_once=True)
+    assert screen([*EVENTS[:5], stopping, at_once], 107.0)[0] == "flights is stopping, up for 7 s"
+    assert screen(EVENTS, 120.0)[0] == "flights ended after 16 s"
+
+
+def test_nothing_is_cut_on_a_narrow_terminal() -> None:
+    """Numbers become short, then the least important columns are omitted; every cell that remains is whole."""
+    unit = UnitId("average-delays-by-carrier-and-hour", "out")
+    events: list[Event] = [
+        RunStarted(100.0, "flights", (unit.streamlet, "board")),
+        UnitChanged(101.0, unit, "running"),
+        UnitProgressed(
+            102.0, unit, 0, 336_776_123, {"out": 12_345_678}, dead_letters=8_255, late=1_175,
+            backlog={"in": 20_000_000}, pending_rows=1_234_567,
+        ),
+        UnitChanged(103.0, unit, "backing-off", "sink down", retry_in=600.0),
+        UnitChanged(104.0, unit, "starting"),
+        UnitChanged(104.0, unit, "running"),
+    ]  # fmt: skip
+    shown = screen(events, 200.0)
+    assert all(len(line) <= 80 and "…" not in line for line in shown)
+    row = next(line for line in shown if "running" in line and "336" in line)
+    assert re.split(r"  +", row.strip())[-1] == "8.2k"
+    names = [line.split(" ")[0] for line in shown[3:]]
+    assert "".join(names) == f"{unit.streamlet}board"
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, "0"), (999, "999"), (1_000, "1k"), (8_255, "8.2k"), (336_776, "336k"), (12_345_678, "12M"), (10**13, "10T")],
+)
+def test_short_counts(count: int, expected: str) -> None:
+    """They are rounded down, so that a rest is never shown as more than it is."""
+    assert short(count) == expected
 
 
 MISSED = (
@@ -322,4 +399,4 @@ def test_rows_of_the_terminal_sink_are_above_the_table(monkeypatch: pytest.Monke
         (_, rows) = shown.split(f"board, batch {batch}\n")
         numbers = re.findall(r"│ +(\d+) │", rows.split("└")[0])
         assert numbers == [str(number) for number in range(20)]
-    assert shown.count("flights · ") == 1
+    assert shown.count("flights is ") == 1
