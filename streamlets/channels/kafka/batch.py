@@ -12,16 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamlets.batches import BatchWritten, query_id
-from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
-from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
+from streamlets.channels.conformity import REASON, broken_rows_error, with_reasons
+from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.begun import BegunBatches
-from streamlets.channels.kafka.sending import MESSAGE, message, send, send_both
+from streamlets.channels.kafka.sending import MESSAGE, letter, message, send, send_both
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
-    from blueprint.plan import OutletPlan
     from streamlets.channels.base import Branch
     from streamlets.channels.kafka.topic import KafkaTopic
     from streamlets.contract.conform import Conformance
@@ -106,30 +105,17 @@ class BatchWriter:
                 raise
         self.dead_letters.require()
         checked = with_reasons(rows, fit)
-        letter = self._letter(self.dead_letters, outlet, batch)
+        dead_letter = letter(self.dead_letters.stored, outlet, f"{self.query}/{batch}", self.version)
         if self.dead_letters.cluster is topic.cluster:
-            chosen = F.when(F.col(REASON).isNull(), record).otherwise(letter)
+            chosen = F.when(F.col(REASON).isNull(), record).otherwise(dead_letter)
             return send_both(checked.select(chosen.alias(MESSAGE), REASON), topic.stored)
         persisted = checked.persist()
         try:
-            broken_rows = persisted.where(F.col(REASON).isNotNull()).select(letter.alias(MESSAGE))
+            broken_rows = persisted.where(F.col(REASON).isNotNull()).select(dead_letter.alias(MESSAGE))
             letters = send(broken_rows, self.dead_letters.stored)
             return send(persisted.where(F.col(REASON).isNull()).select(record), topic.stored), letters
         finally:
             persisted.unpersist()
-
-    def _letter(self, topic: KafkaTopic, outlet: OutletPlan, batch: int) -> Column:
-        """Return the message of a dead letter."""
-        from pyspark.sql import functions as F
-
-        columns = dead_letter_columns(
-            F.col(ORIGINAL),
-            F.col(REASON),
-            port=f"{outlet.streamlet}.{outlet.name}",
-            coordinates=f"{self.query}/{batch}",
-            version=self.version,
-        )
-        return message(topic.stored, dead_letter_contract(), (), record=F.struct(*columns))
 
 
 _MARK = "streamlets-broken-row"

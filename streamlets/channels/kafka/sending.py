@@ -6,7 +6,8 @@ import uuid
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
-from streamlets.channels.conformity import REASON
+from streamlets.channels.conformity import ORIGINAL, REASON
+from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.kafka.keys import key_column
 from streamlets.contract.types import spark_schema
 from streamlets.contract.wire.avro_formats import fingerprint_header, id_header, schema_fingerprint
@@ -15,6 +16,7 @@ from streamlets.contract.wire.text_formats import require_json, single_field
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from blueprint.plan import OutletPlan
     from streamlets.channels.kafka.clusters import ClusterTopic
 
 MESSAGE = "_streamlets_message"
@@ -41,11 +43,32 @@ def message(
     return F.struct(*parts).alias(MESSAGE)
 
 
+def letter(topic: ClusterTopic, outlet: OutletPlan, coordinates: str, version: str) -> Column:
+    """Return the message of a dead letter, of a row in the columns `ORIGINAL` and `REASON`.
+
+    Arguments:
+        topic: the topic of the dead letters.
+        outlet: the outlet whose contract the row breaks.
+        coordinates: where the row comes from.
+        version: the version of the streamlet.
+    """
+    from pyspark.sql import functions as F
+
+    port = f"{outlet.streamlet}.{outlet.name}"
+    columns = dead_letter_columns(F.col(ORIGINAL), F.col(REASON), port=port, coordinates=coordinates, version=version)
+    return message(topic, dead_letter_contract(), (), record=F.struct(*columns))
+
+
+def sink_options(topic: ClusterTopic) -> dict[str, str]:
+    """Return the options of Spark's Kafka sink for the cluster of a topic."""
+    return {f"kafka.{key}": value for key, value in topic.cluster.connections.producer.java.items()}
+
+
 def send(messages: DataFrame, topic: ClusterTopic) -> int:
     """Send the messages in the column `MESSAGE`; return their number."""
     from pyspark.sql import functions as F
 
-    return _send(messages, topic, F.count(F.lit(1)).alias("sent"))["sent"]
+    return _send(messages.select(f"{MESSAGE}.*"), topic, F.count(F.lit(1)).alias("sent"))["sent"]
 
 
 def send_both(messages: DataFrame, topic: ClusterTopic) -> tuple[int, int]:
@@ -53,7 +76,8 @@ def send_both(messages: DataFrame, topic: ClusterTopic) -> tuple[int, int]:
     one."""
     from pyspark.sql import functions as F
 
-    counts = _send(messages, topic, F.count(F.lit(1)).alias("sent"), F.count(REASON).alias("broken"))
+    parts = messages.select(f"{MESSAGE}.*", REASON)
+    counts = _send(parts, topic, F.count(F.lit(1)).alias("sent"), F.count(REASON).alias("broken"))
     return counts["sent"] - counts["broken"], counts["broken"]
 
 
@@ -61,10 +85,9 @@ def _send(messages: DataFrame, topic: ClusterTopic, *counts: Column) -> dict[str
     from pyspark.sql import Observation
 
     observation = Observation(f"streamlets-{uuid.uuid4().hex}")
-    settings = {f"kafka.{key}": value for key, value in topic.cluster.connections.producer.java.items()}
-    observed = messages.observe(observation, *counts).select(f"{MESSAGE}.*")
+    observed = messages.observe(observation, *counts).drop(REASON)
     observed.sparkSession.conf.set("spark.sql.sources.useV1SourceList", "")  # Spark's older sink reports no values
-    observed.write.format("kafka").options(**settings).mode("append").save()
+    observed.write.format("kafka").options(**sink_options(topic)).mode("append").save()
     # Spark reports no values for a plan that it has optimized away.
     return {"sent": 0, "broken": 0} | {name: int(value) for name, value in (observation.get or {}).items()}
 
