@@ -5,9 +5,11 @@ The terms are those of the Avro specification 1.12.
 
 from __future__ import annotations
 
+import json as json_module
 from dataclasses import dataclass, field
 
 from blueprint.diagnostics import Span
+from blueprint.html import html_table
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
@@ -204,3 +206,17 @@ class Contract:
             KeyError: the contract does not define the name.
         """
         return self.names[schema.name] if isinstance(schema, Named) else schema
+
+    def _repr_html_(self) -> str:
+        """Return the fields of the records as a table for a notebook."""
+        title = "a record" if is_unnamed(self.record.name) else f"`{self.record.name}`"
+        rows = [
+            (
+                f"`{own.name}`",
+                type_text(own.schema),
+                f"`{json_module.dumps(own.default)}`" if own.has_default else "",
+                own.doc,
+            )
+            for own in self.record.fields
+        ]
+        return html_table(title, ("field", "type", "default", "meaning"), rows)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from blueprint.diagnostics.fix_kinds import Applicability, FixKind
+from blueprint.html import html_text
 
 
 class Severity(enum.StrEnum):
@@ -110,6 +111,17 @@ class Diagnostic:
     def sort_key(self) -> tuple[object, ...]:
         """Return the sort key in a report: by place, then by code, with findings without a place first."""
         return (self.primary is not None, self.primary.span if self.primary else None, self.code, self.headline)
+
+    def _repr_html_(self) -> str:
+        """Return the finding for a notebook. It has no excerpts of files, which may contain secrets."""
+        labels = ([self.primary] if self.primary else []) + list(self.secondary)
+        places = [
+            f"{label.span.file}:{label.span.line}:{label.span.column}" + f" {label.message}" * bool(label.message)
+            for label in labels
+        ]
+        notes = [*places, *(f"because: {cause}" for cause in self.causes), *(f"help: {text}" for text in self.help)]
+        items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
+        return f"<p><b>{self.severity.value}[{self.code}]</b>: {html_text(self.headline)}</p><ul>{items}</ul>"
 
 
 class Sources:

@@ -6,6 +6,7 @@ from blueprint.drawing.json import json
 from blueprint.drawing.layout import Layout, layout
 from blueprint.drawing.mermaid import mermaid
 from blueprint.drawing.picture import Edge, Node, Picture
+from blueprint.drawing.svg import svg
 from blueprint.drawing.terminal import terminal
 
-__all__ = ["Edge", "Layout", "Node", "Picture", "dot", "graphml", "json", "layout", "mermaid", "terminal"]
+__all__ = ["Edge", "Layout", "Node", "Picture", "dot", "graphml", "json", "layout", "mermaid", "svg", "terminal"]

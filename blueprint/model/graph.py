@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from blueprint import drawing
 from blueprint.diagnostics import Span
 
 if TYPE_CHECKING:
@@ -69,6 +71,31 @@ class ApplicationGraph:
         graph.add_nodes_from(self._nodes())
         graph.add_edges_from((edge.source, edge.target, {"edge": edge}) for edge in self.edges)
         return graph
+
+    def picture(
+        self, name: str = "", *, classes: Mapping[str, str] = MappingProxyType({}), faulty: Collection[str] = ()
+    ) -> drawing.Picture:
+        """Return the graph as something to draw.
+
+        Arguments:
+            name: the title.
+            classes: the classes of streamlets by name, as far as known.
+            faulty: the streamlets to mark.
+        """
+        nodes = [
+            drawing.Node(f"streamlet {ref}", "streamlet", ref, classes.get(ref, ""), ref in faulty)
+            for ref in self.streamlets
+        ]
+        nodes += [drawing.Node(f"topic {topic}", "topic", topic) for topic in self.topics]
+        edges = [
+            drawing.Edge(f"{edge.source.kind} {edge.source.name}", f"{edge.target.kind} {edge.target.name}", edge.port)
+            for edge in self.edges
+        ]
+        return drawing.Picture(name, tuple(nodes), tuple(edges))
+
+    def _repr_svg_(self) -> str:
+        """Return the drawing for a notebook."""
+        return drawing.svg(self.picture())
 
     def order(self) -> tuple[str, ...]:
         """Return all streamlets in topological order, ties by name; those in or after cycles are last, by name."""

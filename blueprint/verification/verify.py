@@ -6,12 +6,15 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.diagnostics.fixes import with_fitting_fix
+from blueprint.diagnostics.full import render_full
+from blueprint.drawing import Picture, svg
 from blueprint.hocon import Layer, ObjectValue, resolve
 from blueprint.logic import BuiltLogic, LogicCheck
 from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, dead_letter_topic
@@ -79,6 +82,26 @@ class Verification:
     def ok(self) -> bool:
         """Whether there is no error, so that the application can be started."""
         return not _has_errors(self.diagnostics)
+
+    @property
+    def picture(self) -> Picture:
+        """The drawing of the application as far as it could be read; streamlets with errors are marked."""
+        classes = {streamlet.ref: streamlet.class_name for streamlet in self.plan.streamlets} if self.plan else {}
+        name = self.plan.name if self.plan else self.blueprint
+        return self.graph.picture(name, classes=classes, faulty=self._streamlets_with_errors())
+
+    def _streamlets_with_errors(self) -> set[str]:
+        """Return the streamlets that an error names in back-quotes, alone or followed by a port."""
+        errors = [finding.headline for finding in self.diagnostics if finding.severity is Severity.ERROR]
+        return {
+            ref
+            for ref in self.graph.streamlets
+            if any(f"`{ref}`" in headline or f"`{ref}." in headline for headline in errors)
+        }
+
+    def _repr_html_(self) -> str:
+        """Return the findings and the drawing for a notebook."""
+        return f"<pre>{escape(render_full(self, width=100), quote=False)}</pre>" + svg(self.picture)
 
 
 @without_garbage_collection

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
+from blueprint.avro.model import Contract
+from blueprint.avro.sources.loading import load_contract
+from blueprint.html import html_text
 from streamlets.api.declaration import Declaration, require_string
 
 Schema = str | Mapping[str, object] | type
@@ -30,6 +34,20 @@ class _Port(Declaration):
     def name(self) -> str:
         """The name in the blueprint; default: the name of the attribute with `-` for `_`."""
         return self._configured_name()
+
+    def contract(self) -> Contract | None:
+        """Return the contract of the declared schema; None without one, and if it cannot be read."""
+        if self.schema is None:
+            return None
+        source = dict(self.schema) if isinstance(self.schema, Mapping) else self.schema
+        return load_contract(
+            source, base_directory=Path(self.declared.file).parent, declared=self.declared.span
+        ).contract
+
+    def _repr_html_(self) -> str:
+        """Return the fields of the records for a notebook."""
+        contract = self.contract()
+        return contract._repr_html_() if contract is not None else html_text(f"{self.kind} without a schema")
 
 
 class AvroInlet(_Port):

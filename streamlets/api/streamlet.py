@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from blueprint.avro.model import type_text
 from blueprint.catalog import Connector, ParameterProblem
+from blueprint.html import html_table, html_text
 from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
+from streamlets.api.parameters import Parameter
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 
@@ -33,6 +36,27 @@ class Streamlet:
 
     kind: ClassVar[str]
     labels: ClassVar[tuple[str, ...]] = ()
+
+    def _repr_html_(self) -> str:
+        """Return the ports and parameters for a notebook; a schema that cannot be read is shown as it is declared."""
+        ports = []
+        for port in (*declarations(self, AvroInlet), *declarations(self, AvroOutlet)):
+            contract = port.contract()
+            fields = (
+                ", ".join(f"`{field.name}` {type_text(field.schema)}" for field in contract.record.fields)
+                if contract
+                else ""
+            )
+            ports.append((f"`{port.name}`", port.kind, fields or ("" if port.schema is None else str(port.schema))))
+        parameters = [
+            (f"`{own.key}`", own.kind.value, "" if own.default is None else f"`{own.default}`", own.description)
+            for own in declarations(self, Parameter)
+        ]
+        return (
+            f"<p><b>{type(self).__name__}</b>: {html_text(self.description)}</p>"
+            + html_table("ports", ("port", "kind", "fields"), ports)
+            + html_table("parameters", ("parameter", "type", "default", "meaning"), parameters)
+        )
 
     @property
     def description(self) -> str:

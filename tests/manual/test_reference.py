@@ -104,7 +104,7 @@ def test_every_code_has_a_page() -> None:
 
 @pytest.mark.parametrize("package", API_PACKAGES)
 def test_the_public_api_is_documented(package: str, pages: dict[str, str]) -> None:
-    """Every exported name has a docstring that describes its arguments, and so have its methods."""
+    """Every exported name and method has a docstring that describes its arguments, or overrides one that has."""
     for name, value in exported(package):
         assert f"\n## `{name}`\n" in pages[f"{package}-api"]
         if not (inspect.isclass(value) or inspect.isfunction(value)):
@@ -115,7 +115,10 @@ def test_the_public_api_is_documented(package: str, pages: dict[str, str]) -> No
             assert doc, f"{name}.{member}"
             if inspect.isfunction(function):
                 arguments = set(inspect.signature(function).parameters) - {"self", "cls"}
-                described = documented_arguments(doc) | {word for word in arguments if f"`{word}`" in doc}
+                bases = value.__mro__ if inspect.isclass(value) else ()
+                docs = [doc, *(inspect.getdoc(vars(base)[member]) or "" for base in bases if member in vars(base))]
+                described = {word for text in docs for word in documented_arguments(text)}
+                described |= {word for word in arguments if f"`{word}`" in doc}
                 assert arguments <= described, f"{name}.{member}: {sorted(arguments - described)}"
 
 
