@@ -1,5 +1,7 @@
 """The runtime, and the API that authors import. Importing it starts nothing."""
 
+from typing import TYPE_CHECKING
+
 from blueprint.catalog import ParameterProblem
 from blueprint.quantities import Duration, MemorySize
 from streamlets import triggers
@@ -24,7 +26,9 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.egress import Sink, SinkError
-from streamlets.sql import Sql
+
+if TYPE_CHECKING:
+    from streamlets.sql import Sql
 
 __all__ = [
     "AvroInlet",
@@ -58,3 +62,12 @@ __all__ = [
     "VolumeMount",
     "triggers",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what few applications use when it is first used."""
+    if name == "Sql":
+        from streamlets.sql import Sql
+
+        return Sql
+    raise AttributeError(f"module `{__name__}` has no attribute `{name}`")

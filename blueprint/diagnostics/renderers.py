@@ -1,16 +1,12 @@
-"""The renderers by their names in `--format`."""
+"""The renderers by their names in `--format`. Each is imported when it is first used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Protocol
 
-from blueprint.diagnostics.concise import render_concise
-from blueprint.diagnostics.full import render_full
-from blueprint.diagnostics.github import render_github
-from blueprint.diagnostics.json import render_json
 from blueprint.diagnostics.report import Report
-from blueprint.diagnostics.sarif import render_sarif
 
 
 class Renderer(Protocol):
@@ -19,10 +15,14 @@ class Renderer(Protocol):
     def __call__(self, report: Report, *, color: bool = False, width: int = 80) -> str: ...
 
 
-RENDERERS: Mapping[str, Renderer] = {
-    "full": render_full,
-    "concise": render_concise,
-    "github": render_github,
-    "json": render_json,
-    "sarif": render_sarif,
-}
+def _renderer(name: str) -> Renderer:
+    """Return the function `render_<name>` of the module of that name."""
+
+    def render(report: Report, *, color: bool = False, width: int = 80) -> str:
+        renderer: Renderer = getattr(import_module(f"blueprint.diagnostics.{name}"), f"render_{name}")
+        return renderer(report, color=color, width=width)
+
+    return render
+
+
+RENDERERS: Mapping[str, Renderer] = {name: _renderer(name) for name in ("full", "concise", "github", "json", "sarif")}

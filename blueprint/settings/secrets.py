@@ -36,15 +36,10 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_USER_INFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_ASSIGNED = re.compile(
-    r"""((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"']+)""", re.I
-)
-
-
-_SETTING = re.compile(
-    r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
-)
+# These patterns are compiled when they are first used: most applications have no secrets.
+_USER_INFO = r"(?<=://)[^/@\s]+(?=@)"
+_ASSIGNED = r"""(?i)((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"']+)"""
+_SETTING = r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
 _SUBSTITUTION = "${"
 _USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
 """The keys below these are names that the user chooses, which do not make a value secret."""
@@ -101,7 +96,7 @@ def as_json(value: object) -> Json:
 def masked(text: str) -> str:
     """Return a text with `SECRET` in place of user information in URLs, and of values assigned to `password` or the
     like."""
-    return _ASSIGNED.sub(rf"\g<1>{SECRET}", _USER_INFO.sub(SECRET, text))
+    return re.sub(_ASSIGNED, rf"\g<1>{SECRET}", re.sub(_USER_INFO, SECRET, text))
 
 
 def is_secret_path(path: Sequence[str]) -> bool:
@@ -131,7 +126,7 @@ class Secrets:
 
     def without(self, text: str) -> str:
         """Return a text with `SECRET` in place of each value of a secret setting, and of user information in URLs."""
-        text = _USER_INFO.sub(SECRET, text)
+        text = re.sub(_USER_INFO, SECRET, text)
         return self._values.sub(SECRET, text) if self._values else text
 
     def line(self, file: str, number: int, text: str) -> str:
@@ -149,8 +144,8 @@ class Secrets:
                 if not text[start:end].startswith(_SUBSTITUTION):
                     text = text[:start] + "*" * len(text[start:end]) + text[end:]
         if not file.endswith(".py"):
-            text = _SETTING.sub(_starred_value, text)
-        text = _USER_INFO.sub(_starred, text)
+            text = re.sub(_SETTING, _starred_value, text)
+        text = re.sub(_USER_INFO, _starred, text)
         return self._values.sub(_starred, text) if self._values else text
 
     def finding(self, diagnostic: Diagnostic) -> Diagnostic:

@@ -7,9 +7,12 @@ value a `ChannelType` without arguments, such as `my_package.channel:MyChannelTy
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from streamlets.channels.base import ChannelType
 from streamlets.plugins import Plugins
+
+if TYPE_CHECKING:
+    from streamlets.channels.base import ChannelType
 
 DEFAULT = "delta"
 

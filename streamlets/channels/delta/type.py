@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import ChannelTraits
-from streamlets.channels.base import Channel
 from streamlets.channels.delta.settings import SETTINGS
 
 if TYPE_CHECKING:
     from blueprint.plan import TopicPlan
+    from streamlets.channels.base import Channel
     from streamlets.checks import Check
 
 
