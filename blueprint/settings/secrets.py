@@ -39,7 +39,10 @@ _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # These patterns are compiled when they are first used: most applications have no secrets.
 _USER_INFO = r"(?<=://)[^/@\s]+(?=@)"
 _ASSIGNED = r"""(?i)((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"']+)"""
-_SETTING = r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
+_SETTING = (
+    r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)"""
+    r"""(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
+)
 _SUBSTITUTION = "${"
 _USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
 """The keys below these are names that the user chooses, which do not make a value secret."""
