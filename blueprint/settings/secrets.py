@@ -31,7 +31,7 @@ class Secret(str):
 
 
 _NAMES = re.compile(
-    r"pass(word|wd|phrase)|(^|[^a-z])pwd|secret|credential|tokens?($|[^a-z])|jaas|sasl\.mechanism\.parameters"
+    r"pass(word|wd|phrase)|(^|[^a-z])pwd|secret|credential|tokens?($|[^a-z])|jaas|(^|\.)headers(\.|$)|sasl\.mechanism\.parameters"
     r"|(api|access|private|account|shared|encryption|signing|ssl|client)[-_.]?key(?!.*(path|file|location)$)",
     re.IGNORECASE,
 )

@@ -26,6 +26,7 @@ SINKS: Mapping[str, SinkType] = Plugins(
         "kafka": "streamlets.egress.spark.kafka:KafkaSink",
         "function": "streamlets.egress.spark.authors_code:FunctionSink",
         "data-source": "streamlets.egress.spark.authors_code:DataSourceSink",
+        "webhook": "streamlets.egress.webhook.type:WebhookSink",
         "terminal": "streamlets.egress.terminal:TerminalSink",
         "console": "streamlets.egress.terminal:ConsoleSink",
         "memory": "streamlets.egress.spark.memory:MemorySink",

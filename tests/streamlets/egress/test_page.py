@@ -18,6 +18,7 @@ TYPES = {
     ParameterType.BOOLEAN: "boolean",
     ParameterType.DURATION: "duration",
     ParameterType.PATH: "directory",
+    ParameterType.MEMORY_SIZE: "size",
 }
 TABLES = re.compile(r"(?<=<!-- sinks -->\n).*?(?=<!-- end of sinks -->)", re.DOTALL)
 

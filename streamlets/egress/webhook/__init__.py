@@ -1,0 +1,1 @@
+"""The sink `webhook`, which sends records to a server by HTTP."""

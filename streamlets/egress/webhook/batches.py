@@ -1,0 +1,168 @@
+"""The batches of the sink `webhook`: a batch is stored first, so that another attempt sends the same requests.
+
+Spark writes the records of a batch as lines of JSON to `staging/<sink>/<query id>/<batch>/` of the state directory.
+From the rename of that directory on, the batch is decided: a replay sends these records, in requests with the same
+idempotency keys, and begins after the last request that the server has taken.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blueprint.quantities import Duration, MemorySize
+from streamlets.batches import execute, query_id
+from streamlets.egress.base import SinkQuery
+from streamlets.egress.errors import SinkError
+from streamlets.egress.webhook.headers import headers_of
+from streamlets.egress.webhook.server import RefusedError, Server, ServerError
+from streamlets.storage import objects
+from streamlets.storage.crash import crash_point
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SENT = "sent"
+"""The file with the number of records that the server has taken or refused."""
+
+
+@dataclass(slots=True)
+class WebhookBatches:
+    """The function of the sink's `foreachBatch`, and the record of its batches.
+
+    Arguments:
+        query: the query and its options.
+        server: the server; default: that of the options.
+    """
+
+    query: SinkQuery
+    server: Server = field(default=None)  # type: ignore[assignment]  # replaced below
+
+    def __post_init__(self) -> None:
+        if self.server is None:
+            options, timeout = self.query.options, self.query.options["timeout"]
+            seconds = timeout.seconds if isinstance(timeout, Duration) else 30.0
+            self.server = Server(str(options["url"]), headers_of(options), seconds, int(str(options["attempts"])))
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Send the records of a batch that the server has not taken yet.
+
+        Raises:
+            SinkError: the server does not take them; the next attempt continues there.
+        """
+        id = query_id(rows)
+        replayed = self._decided(id, batch).is_dir()
+        if replayed:
+            execute(rows)
+        else:
+            self._forget_before(id, batch)
+            self._stage(rows, id, batch)
+        self.query.written(batch, self.deliver(id, batch), replayed=replayed)
+        crash_point("before-spark-commit")
+
+    def may_have_written(self, id: str, batch: int) -> bool:
+        """Return whether the records of a batch, or of a later one, were decided."""
+        return any(int(path.name) >= batch for path in self._of_query(id).glob("[0-9]*"))
+
+    def deliver(self, id: str, batch: int) -> int:
+        """Send the decided records of a batch that the server has not taken yet, and return how many the batch has.
+
+        Arguments:
+            id: the id of the query.
+            batch: the number of the batch.
+
+        Raises:
+            SinkError: as for a call.
+        """
+        directory = self._decided(id, batch)
+        sent = total = int(objects.read(directory / _SENT) or b"0")
+        for start, lines in self._requests(directory, sent):
+            self._send(lines, start, f"{id}-{batch}", directory)
+            crash_point("after-topic-commit")
+            total = start + len(lines)
+            objects.replace(directory / _SENT, str(total).encode())
+        shutil.rmtree(directory / "records", ignore_errors=True)  # `sent` remains until Spark has committed the batch
+        return total
+
+    def _stage(self, rows: DataFrame, id: str, batch: int) -> None:
+        from pyspark.sql import functions as F
+
+        staged = self._of_query(id) / f".{batch}"
+        shutil.rmtree(staged, ignore_errors=True)
+        record = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {"ignoreNullFields": "false"})
+        rows.select(record.alias("value")).write.text(f"file:{(staged / 'records').absolute()}")
+        crash_point("after-data-files")
+        staged.rename(self._decided(id, batch))
+        objects.sync_names(self._of_query(id))
+        crash_point("after-manifest")
+
+    def _requests(self, directory: Path, start: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield the records of each request, and the number of its first record in the batch, from a record on."""
+        most, limit = int(str(self.query.options["max-records"])), self.query.options["max-bytes"]
+        size = limit.bytes if isinstance(limit, MemorySize) else 2**20
+        lines, bytes = list[str](), 0
+        for number, line in enumerate(_lines(directory / "records")):
+            if number < start:
+                continue
+            length = len(line.encode()) + 1  # and the comma
+            if lines and (len(lines) == most or bytes + length + 1 > size):
+                yield start, lines
+                start, lines, bytes = number, [], 0
+            lines.append(line)
+            bytes += length
+        if lines:
+            yield start, lines
+
+    def _send(self, lines: Sequence[str], start: int, batch: str, directory: Path) -> None:
+        """Send a request; if the server refuses it, send its halves, until the refused records are known."""
+        refused: list[str] = []
+        self._send_parts(lines, start, batch, refused)
+        if refused:
+            letters = Path(str(self.query.options["dead-letters"]))
+            letters.mkdir(parents=True, exist_ok=True)
+            text = "".join(f"{letter}\n" for letter in refused)
+            objects.replace(letters / f"{self.query.name}-{batch}-{start}.json", text.encode())
+
+    def _send_parts(self, lines: Sequence[str], start: int, batch: str, refused: list[str]) -> None:
+        key = f"{batch}-{start}-{start + len(lines)}"
+        try:
+            self.server.post(f"[{','.join(lines)}]".encode(), key)
+        except ServerError as error:
+            raise SinkError(f"{self.query.name}: {error}; the next attempt continues with this request") from None
+        except RefusedError as error:
+            if len(lines) > 1:
+                middle = len(lines) // 2
+                self._send_parts(lines[:middle], start, batch, refused)
+                self._send_parts(lines[middle:], start + middle, batch, refused)
+                return
+            if "dead-letters" not in self.query.options:
+                raise SinkError(
+                    f"{self.query.name}: `{self.server.shown}` refused a record ({error}); set `options.dead-letters` "
+                    "to continue without such records"
+                ) from None
+            letter = {"status": error.status, "answer": error.answer, "record": json.loads(lines[0])}
+            refused.append(json.dumps(letter))
+
+    def _forget_before(self, id: str, batch: int) -> None:
+        """Delete what is stored of earlier batches, which Spark has committed."""
+        for path in self._of_query(id).glob("[0-9]*"):
+            if int(path.name) < batch:
+                shutil.rmtree(path)
+
+    def _of_query(self, id: str) -> Path:
+        return Path(self.query.application) / "staging" / self.query.name / id
+
+    def _decided(self, id: str, batch: int) -> Path:
+        return self._of_query(id) / str(batch)
+
+
+def _lines(directory: Path) -> Iterator[str]:
+    """Yield the lines of all files that Spark wrote, in an order that does not change."""
+    for file in sorted(directory.glob("part-*")):
+        with file.open(encoding="utf-8", newline="\n") as text:
+            for line in text:
+                yield line.rstrip("\n")
