@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from streamlets.batches import execute, query_id
 from streamlets.egress.base import SinkQuery, column_names
@@ -28,6 +29,8 @@ LOG = "streamlets_batches"
 """The table with the last batch of each query, in the same database."""
 
 _STAGED = "streamlets_batch"
+_DELETIONS = "_streamlets_deleted"
+_LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +187,61 @@ class JdbcBatches:
         kept = "1 = 1"  # SQLite needs a condition before ON CONFLICT
         if "delete-when" in self.query.options:
             kept = f"NOT {DELETED}"
-            same = " AND ".join(f"new.{key} = old.{key}" for key in map(quoted_column, self._keys))
+            if self._sequence:
+                self._drop_older_than_deletion(cursor, records.schema)
             newer = f" AND ({self._newer('new', 'old')})" if self._sequence else ""
             cursor.execute(
                 f"DELETE FROM {table} AS old WHERE EXISTS "
-                f"(SELECT 1 FROM {_STAGED} AS new WHERE new.{DELETED} AND {same}{newer})"
+                f"(SELECT 1 FROM {_STAGED} AS new WHERE new.{DELETED} AND {self._same}{newer})"
             )
         insert = f"INSERT INTO {table} AS old ({names}) SELECT {names} FROM {_STAGED} WHERE {kept}"
         cursor.execute(insert + self._on_conflict(columns))
+        if "delete-when" in self.query.options and self._sequence:
+            self._note_deletions(cursor, table)
         cursor.execute(f"DROP TABLE {_STAGED}")
+
+    def _drop_older_than_deletion(self, cursor: Any, schema: pa.Schema) -> None:
+        """Drop the staged records that are older than the deletion of their row, which they would insert again."""
+        columns = [*self._keys, self._sequence]
+        cursor.execute(
+            f"CREATE TABLE IF NOT EXISTS {self._deletions} "
+            f"({self._definition(schema, columns)}, PRIMARY KEY ({listed(self._keys)}))"
+        )
+        order = quoted_column(self._sequence)
+        cursor.execute(
+            f"DELETE FROM {_STAGED} AS new WHERE EXISTS (SELECT 1 FROM {self._deletions} AS old WHERE {self._same} "
+            f"AND (new.{order} IS NULL OR new.{order} < old.{order}))"
+        )
+
+    def _note_deletions(self, cursor: Any, table: str) -> None:
+        """Record when the rows that now do not exist were deleted, and forget those that exist again.
+
+        An existing row needs no such record: it has its own value of `sequence-by`.
+        """
+        columns, order = listed((*self._keys, self._sequence)), quoted_column(self._sequence)
+        exists = f"EXISTS (SELECT 1 FROM {table} AS old WHERE {self._same})"
+        cursor.execute(
+            f"INSERT INTO {self._deletions} ({columns}) SELECT {columns} FROM {_STAGED} AS new "
+            f"WHERE {DELETED} AND {order} IS NOT NULL AND NOT {exists} "
+            f"ON CONFLICT ({listed(self._keys)}) DO UPDATE SET {order} = excluded.{order}"
+        )
+        same = " AND ".join(f"new.{key} = gone.{key}" for key in map(quoted_column, self._keys))
+        cursor.execute(
+            f"DELETE FROM {self._deletions} AS gone WHERE EXISTS "
+            f"(SELECT 1 FROM {_STAGED} AS new WHERE NOT new.{DELETED} AND {same})"
+        )
+
+    @property
+    def _deletions(self) -> str:
+        """The table of the keys of deleted rows, next to the target, as SQL."""
+        schema, dot, name = self._table.rpartition(".")
+        # A database cuts a name that is too long, and could then name another table.
+        short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 9]}_{crc32(name.encode()):08x}"
+        return quoted(f"{schema}{dot}{short}{_DELETIONS}")
+
+    @property
+    def _same(self) -> str:
+        return " AND ".join(f"new.{key} = old.{key}" for key in map(quoted_column, self._keys))
 
     def _on_conflict(self, columns: list[str]) -> str:
         values = [quoted_column(name) for name in columns if name not in self._keys]

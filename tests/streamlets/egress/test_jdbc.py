@@ -125,6 +125,27 @@ def test_records_delete_rows(url: str) -> None:
     assert table.rows() == [(2, 5, "b"), (5, 1, "e")]
 
 
+def test_an_older_record_does_not_insert_a_deleted_row_again(url: str) -> None:
+    """Deletions are remembered with their order, also of rows that did not exist, until a newer record inserts one."""
+    table = Table(url, "id", "Seq", "value", DELETED)
+    table.name = f"{table.name}_with_a_name_that_is_longer_than_most_others_are"
+    settings = {"keys": "id", "sequence_by": "Seq", "delete_when": "..."}
+    table.write(0, (1, 5, "a", False), (2, 5, "b", False), **settings)
+    table.write(1, (1, 7, "x", True), (3, 4, "x", True), (2, 3, "x", True), **settings)
+    assert table.rows() == [(2, 5, "b")]
+    table.write(2, (1, 6, "late", False), (3, 3, "late", False), (4, None, "x", True), **settings)
+    assert table.rows() == [(2, 5, "b")]
+    table.write(3, (1, 6, "x", True), (3, None, "no order", False), (4, 1, "d", False), **settings)
+    table.write(4, (1, 6, "still late", False), **settings)
+    assert table.rows() == [(2, 5, "b"), (4, 1, "d")]
+    table.write(5, (1, 7, "same", False), (3, 9, "c", False), **settings)
+    assert table.rows() == [(1, 7, "same"), (2, 5, "b"), (3, 9, "c"), (4, 1, "d")]
+    writer = table.batches(**settings)
+    with database(url).transaction() as cursor:
+        cursor.execute(f"SELECT * FROM {writer._deletions}")
+        assert cursor.fetchall() == []
+
+
 @pytest.mark.parametrize(
     ("rows", "settings", "reason"),
     [
