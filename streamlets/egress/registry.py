@@ -22,6 +22,7 @@ SINKS: Mapping[str, SinkType] = Plugins(
         "text": "streamlets.egress.files.type:TextSink",
         "spark-files": "streamlets.egress.spark.formats:SparkFilesSink",
         "delta": "streamlets.egress.delta:DeltaSink",
+        "iceberg": "streamlets.egress.iceberg:IcebergSink",
         "jdbc": "streamlets.egress.jdbc.type:JdbcSink",
         "kafka": "streamlets.egress.spark.kafka:KafkaSink",
         "function": "streamlets.egress.spark.authors_code:FunctionSink",
