@@ -28,6 +28,7 @@ class StreamingWrite:
         place: the location of the author's call.
         retry: the fields of `Retry` that options of the writer set; `flow` settings override them.
         record: the record of the batches that the sink has written; None if there is no such record.
+        checkpoint: the absolute path of its checkpoint; None for the usual one, in the state directory.
     """
 
     query: str
@@ -37,6 +38,7 @@ class StreamingWrite:
     place: SourceLocation | None = field(default=None, compare=False)
     retry: Mapping[str, object] = field(default_factory=dict)
     record: BatchRecord | None = None
+    checkpoint: Path | None = None
 
 
 def all_rows(rows: DataFrame) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import Connector
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from blueprint.sql.statements import CreateStream, SparkSql
     from blueprint.sql.tokens import Variables
     from streamlets.egress.base import SinkWriter
+
+CHECKPOINT_BASE = "spark.sql.streaming.checkpointLocation"
+"""Spark's setting: the parent directory of checkpoints, below which PSTL has `<job>/<query>`."""
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -157,8 +161,22 @@ class Sql(SparkStreamlet):
                 for option in query.retry:
                     opened.writer.option(option.key.text, option.value.text)
                 retry = take_retry_options(opened.writer, query.name)
-                write = StreamingWrite(query.name, opened.writer, outlets, query.trigger, place, retry, opened.record)
+                write = StreamingWrite(
+                    query.name, opened.writer, outlets, query.trigger, place, retry, opened.record,
+                    self._checkpoint(query),
+                )  # fmt: skip
                 return self._build.add(write)
+
+        def _checkpoint(self, query: Query) -> Path | None:
+            """Return the directory that the option `checkpointLocation` sets, or else Spark's setting; None for the
+            state directory."""
+            if query.checkpoint is not None:
+                return self.context.path(query.checkpoint.value.text.removeprefix("file:"))
+            base = self.session.conf.get(CHECKPOINT_BASE, "") or ""
+            if not base:
+                return None
+            owner = () if self.value(self.streamlet.file) else (self.context.streamlet_ref,)  # a job is its streamlet
+            return self.context.path(base.removeprefix("file:")).joinpath(self.context.state.name, *owner, query.name)
 
         def _to_outlet(self, query: Query, rows: DataFrame, place: SourceLocation | None) -> SinkWriter:
             from streamlets.egress.base import SinkWriter
@@ -240,12 +258,13 @@ def _refused_options(job: Job) -> Iterator[Diagnostic]:
     """Yield a finding for each option of PSTL that a run could not honour: ignoring it would lose the position of the
     query, or starve other queries."""
     for query in job.queries:
-        if query.checkpoint is not None:
+        location = query.checkpoint.value.text if query.checkpoint is not None else ""
+        if query.checkpoint is not None and _URI.match(location) and not location.startswith("file:/"):
             yield finding(
                 "sql-option",
-                "a query of a job keeps its checkpoint in the state directory of the application",
-                query.checkpoint.key.span,
-                help=("remove the option, and choose the state directory with `flow run --state-dir`",),
+                f"a checkpoint must be in a directory of this machine, found `{location}`",
+                query.checkpoint.value.span,
+                help=("name a directory, which may be a mounted one",),
             )
         if query.pool is not None:
             help = ("remove the option; streamlets in processes of their own do not share a scheduler",)

@@ -114,12 +114,16 @@ class Checkpoint:
 def checkpoints_in(root: Path) -> tuple[Checkpoint, ...]:
     """Return the checkpoints `<streamlet>/<query>` below an application's directory of checkpoints, sorted."""
     directories = sorted(root.glob("*/*")) if root.is_dir() else []
-    return tuple(read_checkpoint(directory) for directory in directories if directory.is_dir())
+    return tuple(
+        read_checkpoint(directory) for directory in directories if directory.is_dir() or directory.is_symlink()
+    )
 
 
 def read_checkpoint(directory: Path) -> Checkpoint:
     """Read the checkpoint in a directory `<streamlet>/<query>`; damage does not raise but is in `Checkpoint.damage`."""
     damage: list[str] = []
+    if directory.is_symlink() and not directory.exists():
+        damage.append(f"its directory {directory.readlink()} does not exist")
     metadata = _json(directory / "metadata", damage, line=0) if (directory / "metadata").exists() else {}
     offsets, commits = latest(directory / "offsets"), latest(directory / "commits")
     committed = planned = None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from streamlets.channels.base import Channel
 from streamlets.runner.checkpoints.checkpoint import Checkpoint
+from streamlets.runner.state_directory.checkpoint_links import delete_linked
 from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -23,6 +24,8 @@ def reset(state: StateDirectory, checkpoints: Iterable[Checkpoint], channels: It
     grave = Path(tempfile.mkdtemp(prefix="reset-", dir=state.scratch))
     channels = tuple(channels)
     for checkpoint in checkpoints:
+        if checkpoint.directory.is_symlink():
+            delete_linked(checkpoint.directory)
         checkpoint.directory.rename(grave / checkpoint.name)
         for channel in channels:
             channel.forget(checkpoint.streamlet, checkpoint.query, checkpoint.id)

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamlets.runner.state_directory.checkpoint_links import delete_linked
+
 STATE_DIRECTORY = ".flow"
 """The name of the default state directory, next to the blueprint; `--state-dir` sets another one."""
 
@@ -218,6 +220,9 @@ class StateDirectory:
         """
         with _writing(self.directory):
             grave = Path(tempfile.mkdtemp(prefix="cleared-", dir=self.scratch))
+            for checkpoint in self.checkpoints.glob("*/*"):
+                if checkpoint.is_symlink():
+                    delete_linked(checkpoint)
             # Checkpoints first: topics without checkpoints are read again, checkpoints without topics cannot go on.
             for directory in (self.checkpoints, self.topics, self.status_file.parent):
                 mode = stat.S_IMODE(directory.stat().st_mode)

@@ -20,6 +20,7 @@ from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
 from streamlets.runner.checkpoints.repair import repair, require_complete
 from streamlets.runner.events.model import CheckpointRepaired, UnitId
+from streamlets.runner.state_directory.checkpoint_links import link_checkpoint
 from streamlets.runner.supervision.facts import Fact, Seen
 from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.record_counts import backlog, rows_read
@@ -165,6 +166,8 @@ class Site:
     def _prepare_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
         """Repair damage before Spark reads the checkpoint, and refuse a query that is incompatible with it."""
         directory, channels = self._site.checkpoints / self.plan.ref / write.query, self._site.channels.values()
+        if write.checkpoint is not None:
+            link_checkpoint(directory, write.checkpoint, f"{self.plan.ref}.{write.query}")
         for what in repair(directory, may_have_written(write, self.plan.ref, channels)):
             repaired = CheckpointRepaired(time.time(), UnitId(self.plan.ref, write.query), what)
             self._site.report(Seen(repaired))
