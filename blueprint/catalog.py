@@ -25,6 +25,7 @@ class ParameterType(enum.StrEnum):
     MEMORY_SIZE = "memory-size"
     OBJECT = "object"
     PATH = "path"
+    LIST = "list"  # not one of Cloudflow's
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "How-to guides": (
         "docs/streamlets.md",
         "docs/save-stream.md",
+        "docs/spouts.md",
         "docs/sinks.md",
         "docs/running.md",
         "docs/upgrades.md",

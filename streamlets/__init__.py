@@ -15,6 +15,7 @@ from streamlets.api.parameters import (
     DoubleParameter,
     DurationParameter,
     IntegerParameter,
+    ListParameter,
     MemorySizeParameter,
     ObjectParameter,
     Parameter,
@@ -26,6 +27,8 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.egress import Sink, SinkError
+from streamlets.ingress.spouts import client as spout
+from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
 
 if TYPE_CHECKING:
     from streamlets.sql import Sql
@@ -37,7 +40,9 @@ __all__ = [
     "DoubleParameter",
     "Duration",
     "DurationParameter",
+    "GeneratorSpout",
     "IntegerParameter",
+    "ListParameter",
     "MemorySize",
     "MemorySizeParameter",
     "ObjectParameter",
@@ -52,6 +57,7 @@ __all__ = [
     "SparkStreamlet",
     "SparkStreamletContext",
     "SparkStreamletLogic",
+    "Spout",
     "Sql",
     "StreamingWrite",
     "Streamlet",
@@ -60,6 +66,7 @@ __all__ = [
     "StreamletShape",
     "StringParameter",
     "VolumeMount",
+    "spout",
     "triggers",
 ]
 

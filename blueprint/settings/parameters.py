@@ -27,6 +27,7 @@ EXPECTED = {
     ParameterType.MEMORY_SIZE: "a memory size such as `64 MiB`",
     ParameterType.OBJECT: "an object",
     ParameterType.PATH: "a path",
+    ParameterType.LIST: "a list of strings",
 }
 
 
@@ -53,7 +54,7 @@ def _directory_of(span: Span, directory: Path) -> Path:
 
 
 def parameter_value(parameter: ParameterDescriptor, value: Value, directory: Path = Path()) -> object:
-    """Return a value as logic reads it: int, str, float, bool, `Duration`, `MemorySize`, dict, or an absolute `Path`.
+    """Return a value as logic reads it: int, str, float, bool, `Duration`, `MemorySize`, dict, list, absolute `Path`.
 
     Arguments:
         parameter: its descriptor.
@@ -70,6 +71,10 @@ def parameter_value(parameter: ParameterDescriptor, value: Value, directory: Pat
             raise ParameterError(f"`null` is not {EXPECTED[parameter.type]}")
         case Scalar(text=text):
             return parameter_text(parameter, text, path_start(value, directory))
+        case ListValue(items) if parameter.type is ParameterType.LIST:
+            if not all(isinstance(item, Scalar) and item.value is not None for item in items):
+                raise ParameterError("each item of the list must be a string")
+            return [item.text for item in items if isinstance(item, Scalar)]
         case ListValue():
             raise ParameterError(f"a list is not {EXPECTED[parameter.type]}")
         case _:
@@ -156,6 +161,8 @@ def _typed(parameter: ParameterDescriptor, text: str) -> object:
                 raise ParameterError(str(error)) from None
         case ParameterType.OBJECT:
             return _object(text)
+        case ParameterType.LIST:
+            return _list(text)
 
 
 def _path(text: str, start: Path) -> Path:
@@ -211,6 +218,16 @@ def _object(text: str) -> object:
     if not isinstance(value, dict):
         raise ParameterError(f"{_shown(text)} is not an object", "write `{ key = value }`, without quotes")
     return value
+
+
+def _list(text: str) -> list[str]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list) or not all(isinstance(item, str | int | float) for item in value):
+        raise ParameterError(f"{_shown(text)} is not a list of strings", 'write `["a", "b"]`')
+    return [item if isinstance(item, str) else json.dumps(item) for item in value]
 
 
 def _shown(text: str) -> str:

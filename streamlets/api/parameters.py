@@ -159,6 +159,12 @@ class PathParameter(Parameter[Path]):
         self.path = PathTraits(kind, must_exist, readable, writable)
 
 
+class ListParameter(Parameter[list[str]]):
+    """A list of strings. Numbers and booleans in it become strings as they are written."""
+
+    kind = ParameterType.LIST
+
+
 class ObjectParameter(Parameter[Mapping[str, object]]):
     """An object; the author chooses its keys."""
 

@@ -18,6 +18,8 @@ _LOGIC = frozenset({"Logic", "create_logic"})
 _BASES: Mapping[str, frozenset[str]] = {
     "streamlets.SparkStreamlet": _LOGIC,
     "streamlets.api.streamlet.SparkStreamlet": _LOGIC,
+    "streamlets.Spout": frozenset(),
+    "streamlets.GeneratorSpout": frozenset({"run"}),
     "streamlets.Streamlet": frozenset({"kind"}),
     "streamlets.api.streamlet.Streamlet": frozenset({"kind"}),
 }

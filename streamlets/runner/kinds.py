@@ -47,7 +47,7 @@ class SparkKind:
 KINDS = Plugins[UnitKind](
     "streamlets.kinds",
     "kind of streamlets",
-    {"spark": "streamlets.runner.kinds:SparkKind"},
+    {"spark": "streamlets.runner.kinds:SparkKind", "spout": "streamlets.ingress.spouts.kind:SpoutKind"},
     requires=("on_spark", "host"),
 )
 """The available kinds by name."""

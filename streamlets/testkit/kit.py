@@ -16,13 +16,16 @@ from streamlets.api.source_location import UNKNOWN, author_location
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
+from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
 from streamlets.project.modules import project_at
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import active
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.outside_paths import OutsidePaths
 from streamlets.testkit.plan import plan_of
 from streamlets.testkit.session import SETTINGS
+from streamlets.testkit.spout_under_test import SpoutUnderTest
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 
 if TYPE_CHECKING:
@@ -40,13 +43,14 @@ class Testkit:
 
     Arguments:
         spark: a session; each streamlet gets a child session. `streamlets.testkit.start_session()` starts a session.
+            None for spouts, which need none.
         directory: the directory for topics and checkpoints, which is kept; default: a temporary directory, which is
             deleted at the end.
     """
 
     __test__ = False  # pytest collects classes with this prefix
 
-    def __init__(self, spark: SparkSession, directory: Path | str | None = None) -> None:
+    def __init__(self, spark: SparkSession | None = None, directory: Path | str | None = None) -> None:
         self._spark = spark
         self._keep = directory is not None
         self.directory = (
@@ -115,6 +119,38 @@ class Testkit:
         outside = None if real else OutsidePaths(self.directory, home)
         return StreamletUnderTest(own, plan, self._session, resources, channels, home / "checkpoints", outside)
 
+    def spout(
+        self,
+        spout: Spout | GeneratorSpout | type[Spout] | type[GeneratorSpout],
+        *,
+        ref: str = "spout-under-test",
+        parameters: Mapping[str, object] | None = None,
+        schemas: Mapping[str, str] | None = None,
+    ) -> SpoutUnderTest:
+        """Return a spout under test, with a topic for each outlet. It needs no Spark.
+
+        Arguments:
+            spout: a class or an instance.
+            ref: its name, which must be unique in the kit.
+            parameters: values by key, as for `streamlet`. A `Spout` needs `cmd`, also if a test delivers in its place.
+            schemas: schemas by outlet name, for outlets whose class does not have one.
+
+        Raises:
+            TestkitError: the spout, a schema or a value is invalid.
+        """
+        if ref in self._used:
+            raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
+        self._used.add(ref)
+        own = spout() if isinstance(spout, type) else spout
+        own.declare_ports((), tuple(schemas or {}))
+        plan, topics = plan_of(
+            own, ref=ref, place=author_location() or UNKNOWN, parameters=parameters or {}, schemas=schemas or {},
+            volume_mounts={}, max_records={}, spark={},
+        )  # fmt: skip
+        state = StateDirectory(self.directory, ref)
+        _, resources = _resources(state.directory, topics, [plan])
+        return SpoutUnderTest(own, plan, topics, resources, state)
+
     def application(
         self,
         blueprint: Path | str,
@@ -137,7 +173,7 @@ class Testkit:
             TestkitError: the blueprint or the settings are invalid, or `real` has an unknown name.
         """
         plan = plan_application(Path(blueprint), conf, arguments)
-        self._spark.sparkContext.environment["PYTHONPATH"] = _python_path(
+        self._required_spark().sparkContext.environment["PYTHONPATH"] = _python_path(
             plan.directory
         )  # Spark's workers import its modules
         home = self.directory / plan.name
@@ -146,8 +182,13 @@ class Testkit:
             plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.directory, home), real
         )
 
+    def _required_spark(self) -> SparkSession:
+        if self._spark is None:
+            raise TestkitError("this kit has no Spark session: create it with `Testkit(spark)`")
+        return self._spark
+
     def _session(self, plan: StreamletPlan) -> SparkSession:
-        session = self._spark.newSession()
+        session = self._required_spark().newSession()
         for key, value in (SETTINGS | dict(plan.spark)).items():
             session.conf.set(key, value)
         with active(session):

@@ -11,7 +11,7 @@ from blueprint.settings.parameters import ParameterError, parameter_default, par
 from blueprint.spelling import suggestion
 from streamlets.api.parameters import as_text
 from streamlets.api.source_location import SourceLocation
-from streamlets.api.streamlet import SparkStreamlet
+from streamlets.api.streamlet import Streamlet
 from streamlets.channels.registry import DEFAULT
 from streamlets.project.catalog import check_parameters, descriptor
 from streamlets.project.modules import project_at
@@ -22,7 +22,7 @@ DEAD_LETTERS = "dead-letters"
 
 
 def plan_of(
-    streamlet: SparkStreamlet,
+    streamlet: Streamlet,
     *,
     ref: str,
     place: SourceLocation,
@@ -76,7 +76,7 @@ def plan_of(
 
 
 def _described(
-    streamlet: SparkStreamlet, ref: str, place: SourceLocation, schemas: Mapping[str, str]
+    streamlet: Streamlet, ref: str, place: SourceLocation, schemas: Mapping[str, str]
 ) -> StreamletDescriptor:
     own = type(streamlet)
     settings = {name: PortSetting(schema, place.span) for name, schema in schemas.items()}
@@ -116,7 +116,7 @@ def _values(described: StreamletDescriptor, configured: Mapping[str, object], st
 
 
 def _check_values(
-    streamlet: SparkStreamlet, described: StreamletDescriptor, values: Mapping[str, object], place: SourceLocation
+    streamlet: Streamlet, described: StreamletDescriptor, values: Mapping[str, object], place: SourceLocation
 ) -> None:
     paths = [each for each in described.parameters if each.path is not None and not each.path.writable]
     problems = tuple(path_problems(paths, values)) or check_parameters(

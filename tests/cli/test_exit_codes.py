@@ -26,6 +26,7 @@ ELSEWHERE = {
     ("flow upgrade", 0): "tests/streamlets/runner/test_run.py",
     ("flow pause, resume, restart", 0): "tests/cli/test_steering.py",
     ("flow sql", 0): "tests/cli/test_steering.py",
+    ("flow put", 0): "tests/streamlets/ingress/spouts/test_programs_under_test.py",
 }
 """The tests of codes that need a run."""
 
@@ -87,7 +88,7 @@ def test_the_tables_and_the_tests_have_the_same_codes() -> None:
 
 _COLUMNS = {
     "pause": "flow pause, resume, restart",
-    "read": "flow topics, tail, checkpoints, dead-letters",
+    "read": "flow topics, tail, checkpoints, dead-letters, spouts",
     "describe": "flow config, describe, graph",
     "list": "flow streamlets, explain",
     "write": "flow new, schema, completion, lsp",
@@ -351,6 +352,18 @@ def test_flow_write_2(flow: Flow, app: Path) -> None:
     (app / "shop" / "file").touch()
     assert flow("new", "shop").code == 2
     assert flow("completion", "dos").code == 2
+
+
+def test_flow_put_1(flow: Flow, app: Path) -> None:
+    """The command does not run in a spout."""
+    result = flow("put", "out", "-f", "blueprint.conf")
+    assert (result.code, "was not started by a spout" in result.err) == (1, True)
+
+
+def test_flow_put_2(flow: Flow, app: Path) -> None:
+    """The file does not exist, or the marker is not JSON."""
+    assert flow("put", "out", "-f", "missing").code == 2
+    assert flow("put", "out", "-f", "blueprint.conf", "--marker", "{").code == 2
 
 
 def _java(app: Path, version: str) -> None:

@@ -89,6 +89,16 @@ class StateDirectory:
         return self.directory / "tmp"
 
     @property
+    def staging(self) -> Path:
+        """The directory of data that was delivered but not committed, with a directory for each streamlet."""
+        return self.directory / "staging"
+
+    @property
+    def spouts(self) -> Path:
+        """The directory with the report and the lease of each spout; it is cleared together with the topics."""
+        return self.directory / "status" / "spouts"
+
+    @property
     def control(self) -> Path:
         """The directory of the requests to the runner and its answers."""
         return self.directory / "control"

@@ -154,7 +154,7 @@ def test_the_testkit_moves_written_paths_and_checks_read_paths(project: Path, tm
 
     It is moved even if the real path cannot be created on this machine.
     """
-    kit = Testkit(None, tmp_path / "kit")  # type: ignore[arg-type]
+    kit = Testkit(None, tmp_path / "kit")
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
         patch.setattr("streamlets.testkit.streamlet_under_test.StreamletUnderTest._new_context", lambda self: None)

@@ -97,7 +97,7 @@ def test_producers_are_stepped_before_consumers(kit: Testkit, blueprint: Path) -
 def test_an_invalid_application_is_an_error(blueprint: Path, tmp_path: Path) -> None:
     """It is verified as by `flow verify`, and the message has all findings."""
     blueprint.write_text(blueprint.read_text().replace("filter.readings", "filter.readngs").replace("limit = 1", ""))
-    with Testkit(None, tmp_path / "kit") as kit, pytest.raises(TestkitError) as raised:  # type: ignore[arg-type]
+    with Testkit(None, tmp_path / "kit") as kit, pytest.raises(TestkitError) as raised:
         kit.application(blueprint)
     message = str(raised.value)
     assert "readngs" in message and "limit" in message and "blueprint.conf, line " in message

@@ -253,4 +253,4 @@ def test_a_mount_that_is_too_large_to_copy_is_an_error(
 @pytest.fixture
 def kit_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Testkit:
     """Return a kit for tests that do not need a session."""
-    return Testkit(None, tmp_path / "kit")  # type: ignore[arg-type]
+    return Testkit(None, tmp_path / "kit")

@@ -1,0 +1,316 @@
+"""Codecs: how the files that a spout delivers become records. None reads a whole file into memory but `file`."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import IO, Any, Protocol
+
+from blueprint.avro.model import Contract, Primitive, Record
+from blueprint.avro.spark_types import optional
+from blueprint.catalog import ParameterProblem
+from blueprint.quantities import boolean
+from blueprint.spelling import suggestion
+from streamlets.contract.values import JsonValues, RecordError, Values
+
+LARGEST_RECORD = 64 * 1024 * 1024
+"""The maximum size in bytes of a line, or of a file that is one record."""
+
+
+class CodecError(Exception):
+    """A file cannot be decoded, so that its transaction is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What becomes a record.
+
+    Arguments:
+        values: the values by field name; a string is the row's JSON text, not parsed yet.
+        place: its place for messages, such as `line 3`.
+        text: the row as it came, for the dead letters; "" for its values as JSON.
+    """
+
+    values: Mapping[str, Any] | str
+    place: str
+    text: str = ""
+
+
+class Codec(Protocol):
+    """Turns files into records. A class of your own needs only `decode`, and has a constructor without arguments."""
+
+    def decode(self, path: str, file: IO[bytes]) -> Iterator[Mapping[str, Any]]:
+        """Yield the records of a file, as dicts by field name.
+
+        Arguments:
+            path: the path under which the file was delivered; "" without one.
+            file: its content; for an append, the appended part.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A codec by name: its options with their defaults, and its function."""
+
+    options: Mapping[str, object]
+    rows: Any
+
+
+def codec_problems(name: str, options: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+    """Yield what is wrong with the name of a codec and its options. The class of a custom codec is not imported."""
+    codec = _CODECS.get(name)
+    if codec is None:
+        if "." not in name:
+            hint = suggestion(name, _CODECS)
+            yield ParameterProblem(("codec",), f"there is no codec `{name}`; {hint}", (_CUSTOM,))
+        elif options:
+            message = f"a codec of your own has no options, found `{next(iter(options))}`"
+            yield ParameterProblem(("codec-options",), message, about="key")
+        return
+    for key, value in options.items():
+        if key not in codec.options:
+            known = suggestion(key, codec.options) if codec.options else "it has none"
+            message = f"the codec `{name}` has no option `{key}`; {known}"
+            yield ParameterProblem(("codec-options", key), message, about="key")
+        elif key == "header" and not isinstance(value, bool):
+            yield ParameterProblem(("codec-options", key), f"`{value}` is not `true` or `false`")
+        elif key == "delimiter" and len(str(value)) != 1:
+            yield ParameterProblem(("codec-options", key), f"the delimiter must be one character, found `{value}`")
+
+
+_CUSTOM = "a codec of your own is the path of its class, such as `feeds.codecs.Prices`"
+
+
+def open_codec(name: str, options: Mapping[str, Any], contract: Contract) -> RowsOf:
+    """Return the function that yields the rows of a file.
+
+    Arguments:
+        name: the name of a codec, or the path of a class.
+        options: its options, which have no problems.
+        contract: the contract of the outlet.
+
+    Raises:
+        CodecError: the class cannot be loaded, or the contract has no field for the content.
+    """
+    codec = _CODECS.get(name)
+    if codec is not None:
+        if "field" in codec.options:
+            options = {**options, "field": _content_field(name, options.get("field"), contract)}
+        return partial(codec.rows, contract=contract, **{**codec.options, **options})
+    module, _, attribute = name.rpartition(".")
+    try:
+        own: Codec = getattr(importlib.import_module(module), attribute)()
+    except Exception as error:
+        raise CodecError(f"the codec `{name}` cannot be loaded: {type(error).__name__}: {error}") from error
+    return partial(_own_rows, own)
+
+
+class RowsOf(Protocol):
+    """Yields the rows of a file."""
+
+    def __call__(self, path: str, file: IO[bytes]) -> Iterator[Row]: ...
+
+
+def _content_field(codec: str, name: str | None, contract: Contract) -> str:
+    """Return the field for the content: the configured one, the one with the usual name, or the only one."""
+    fields = [field.name for field in contract.record.fields]
+    usual = {"file": "content", "lines": "line"}[codec]
+    if name is not None:
+        if name not in fields:
+            raise CodecError(f"`{contract.record.name}` has no field `{name}`, which is the `field` of its codec")
+        return name
+    if usual in fields:
+        return usual
+    others = [field for field in fields if field != "path"]
+    if len(others) != 1:
+        raise CodecError(
+            f"`{contract.record.name}` has no field `{usual}` for the codec `{codec}`: set `codec-options.field`"
+        )
+    return others[0]
+
+
+def _with_path(row: dict[str, Any], path: str, contract: Contract) -> dict[str, Any]:
+    return {**row, "path": path} if any(field.name == "path" for field in contract.record.fields) else row
+
+
+def _file_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) -> Iterator[Row]:
+    content = file.read(LARGEST_RECORD + 1)
+    if len(content) > LARGEST_RECORD:
+        raise CodecError(
+            f"the file is larger than {LARGEST_RECORD // 2**20} MiB, the maximum of the codec `file`, which makes one "
+            "record of it: use another codec"
+        )
+    value = content if _is_bytes(contract, field) else content.decode("utf-8", errors="surrogateescape")
+    yield Row(_with_path({field: value}, path, contract), "the file")
+
+
+def _line_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) -> Iterator[Row]:
+    binary = _is_bytes(contract, field)
+    for number, line in _lines(file):
+        value = line if binary else line.decode("utf-8", errors="surrogateescape")
+        yield Row(_with_path({field: value}, path, contract), f"line {number}")
+
+
+def _json_rows(path: str, file: IO[bytes], *, contract: Contract) -> Iterator[Row]:
+    for number, line in _lines(file):
+        if text := line.strip().decode("utf-8", errors="replace"):
+            yield Row(text, f"line {number}", text)
+
+
+def _csv_rows(
+    path: str, file: IO[bytes], *, contract: Contract, header: bool, delimiter: str, quote: str
+) -> Iterator[Row]:
+    fields = {field.name: field.schema for field in contract.record.fields}
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    reader = csv.reader(text, delimiter=delimiter, quotechar=quote)
+    try:
+        names = next(reader, None) if header else list(fields)
+        for cells in reader if names is not None else ():
+            if not cells:
+                continue
+            place, original = f"line {reader.line_num}", json.dumps(dict(zip(names, cells, strict=False)))  # type: ignore[arg-type]
+            if len(cells) != len(names):  # type: ignore[arg-type]
+                wrong = f"has {len(cells)} cells, expected {len(names)}"  # type: ignore[arg-type]
+                yield Row({"": RecordError(wrong)}, place, json.dumps(cells))
+                continue
+            pairs = zip(names, cells, strict=True)  # type: ignore[arg-type]
+            yield Row({n: _cell(c, fields[n], contract) if n in fields else c for n, c in pairs}, place, original)
+    except csv.Error as error:
+        raise CodecError(f"invalid CSV at line {reader.line_num}: {error}") from None
+    finally:
+        text.detach()
+
+
+def _cell(cell: str, schema: Any, contract: Contract) -> object:
+    """Return the value of a cell for a type; a cell that is not of the type stays a string, which the check reports."""
+    held, nullable = optional(schema, contract)
+    if cell == "" and nullable:
+        return None
+    kind = held.type if isinstance(held, Primitive) and held.logical is None else ""
+    try:
+        match kind:
+            case "int" | "long":
+                return int(cell)
+            case "float" | "double":
+                return float(cell)
+            case "boolean":
+                value = boolean(cell)
+                return cell if value is None else value
+            case "bytes":
+                return cell.encode("utf-8", errors="surrogateescape")
+            case _:
+                return cell
+    except ValueError:
+        return cell
+
+
+def _avro_rows(path: str, file: IO[bytes], *, contract: Contract) -> Iterator[Row]:
+    import fastavro
+
+    names = {field.name for field in contract.record.fields}
+    try:
+        for number, record in enumerate(fastavro.reader(file), 1):
+            if not isinstance(record, Mapping):
+                raise CodecError(f"an Avro file must have records, found `{type(record).__name__}`")
+            yield Row({name: value for name, value in record.items() if name in names}, f"record {number}")
+    except CodecError:
+        raise
+    except Exception as error:  # noqa: BLE001 - fastavro raises many types for damaged files
+        raise CodecError(f"invalid Avro container file: {type(error).__name__}: {error}") from None
+
+
+def _own_rows(codec: Codec, path: str, file: IO[bytes]) -> Iterator[Row]:
+    for number, record in enumerate(codec.decode(path, file), 1):
+        if not isinstance(record, Mapping):
+            raise CodecError(f"`decode` must yield dicts by field name, found `{type(record).__name__}`")
+        yield Row(record, f"record {number}")
+
+
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file, without their ends, and their numbers from 1."""
+    number = 0
+    while line := file.readline(LARGEST_RECORD + 1):
+        number += 1
+        if len(line) > LARGEST_RECORD:
+            raise CodecError(f"line {number} is longer than {LARGEST_RECORD // 2**20} MiB")
+        yield number, line.rstrip(b"\r\n")
+
+
+def _is_bytes(contract: Contract, name: str) -> bool:
+    schema = next(field.schema for field in contract.record.fields if field.name == name)
+    held, _ = optional(schema, contract)
+    return isinstance(held, Primitive) and held.type == "bytes"
+
+
+def record_of(row: Row, contract: Contract, *, extra: bool) -> dict[str, object]:
+    """Return a row as a record of a contract.
+
+    Arguments:
+        extra: drop fields that the contract does not have.
+
+    Raises:
+        RecordError: the row breaks the contract.
+    """
+    record: Record = contract.record
+    if isinstance(row.values, str):
+        try:
+            parsed = json.loads(row.values, parse_float=Decimal)
+        except (ValueError, RecursionError) as error:
+            raise RecordError(f"invalid JSON: {error}") from None
+        if not isinstance(parsed, dict):
+            raise RecordError(f"is not a JSON object, but {row.values[:40]!r}")
+        return _checked(JsonValues(contract, extra).record(parsed, record))
+    values = row.values
+    if extra:
+        names = {field.name for field in record.fields}
+        values = {name: value for name, value in values.items() if name in names}
+    if isinstance(broken := values.get(""), RecordError):
+        raise broken
+    return _checked(Values(contract).record(values, record))
+
+
+def _checked(record: dict[str, object]) -> dict[str, object]:
+    """Return a record whose strings are valid UTF-8.
+
+    Raises:
+        RecordError: a string is not.
+    """
+    for name, value in record.items():
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise RecordError(f"{name}: is not valid UTF-8") from None
+    return record
+
+
+def original(row: Row) -> str:
+    """Return a row as JSON text, for the dead letters."""
+    if row.text:
+        return row.text
+    if isinstance(row.values, str):
+        return row.values
+    return json.dumps(dict(row.values), default=_plain, ensure_ascii=True)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        import base64
+
+        return base64.b64encode(value).decode()
+    return str(value)
+
+
+_CODECS: Mapping[str, _Named] = {
+    "file": _Named({"field": None}, _file_rows),
+    "lines": _Named({"field": None}, _line_rows),
+    "json-lines": _Named({}, _json_rows),
+    "csv": _Named({"header": True, "delimiter": ",", "quote": '"'}, _csv_rows),
+    "avro": _Named({}, _avro_rows),
+}

@@ -1,0 +1,158 @@
+"""`GeneratorUnit`: a generator spout, as a unit of the supervisor: a thread in the runner."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, nullcontext
+from itertools import chain
+from typing import Any
+
+from blueprint.avro.model import Primitive, Schema
+from blueprint.avro.spark_types import optional
+from blueprint.plan import OutletPlan, StreamletPlan
+from streamlets.api.errors import StreamletError
+from streamlets.channels.base import TopicResource
+from streamlets.ingress.spouts.codecs import Row
+from streamlets.ingress.spouts.generator import SpoutOutput, Transaction
+from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
+from streamlets.ingress.spouts.streamlet import GeneratorSpout
+from streamlets.ingress.spouts.writer import Committed, RefusedError, TransactionWriter
+from streamlets.runner.events.model import UnitId
+from streamlets.runner.hosts import HostContext
+from streamlets.runner.supervision.facts import Ended
+from streamlets.spark.failure import Failure, failure_of, text_of
+
+
+class GeneratorUnit:
+    """A generator and its transactions. It completes when `run` returns.
+
+    Arguments:
+        plan: the spout.
+        topics: the topics by id.
+        context: the run of the application.
+        load: returns an instance of the class.
+    """
+
+    host = "spouts"
+    bounded = True
+
+    def __init__(
+        self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext,
+        load: Callable[[], GeneratorSpout],
+    ) -> None:  # fmt: skip
+        self.id, self.retry = UnitId(plan.ref), plan.retry
+        self._plan, self._topics, self._context, self._load = plan, topics, context, load
+        self._stopping = threading.Event()
+        self._abandoned = threading.Event()
+        self._number = 0
+
+    def start(self, run: int) -> None:
+        """Start the generator."""
+        self._number, self._stopping, self._abandoned = run, threading.Event(), threading.Event()
+        stopping, abandoned = self._stopping, self._abandoned
+        in_thread(f"spout-{self.id}", lambda: self._run(run, stopping, abandoned))
+
+    def drain(self) -> None:
+        """Close the generator after the transaction that it is making."""
+        self._stopping.set()
+
+    def stop(self) -> None:
+        """Report the end at once. A generator that hangs keeps its thread, but nothing that it yields is committed."""
+        self._stopping.set()
+        self._abandoned.set()
+        self._context.report(Ended(self.id, self._number))
+
+    def check(self) -> None:
+        """Do nothing: its thread always reports its end."""
+
+    def locate(self, batch: int, since: float) -> None:
+        """Do nothing: it has no batches."""
+
+    def _run(self, run: int, stopping: threading.Event, abandoned: threading.Event) -> None:
+        failure: Failure | None = None
+        try:
+            spout = self._load()
+            with Session(self._plan, self._context, self._topics, run, stopping) as session:
+                session.started()
+                out = SpoutOutput(self._plan.parameters, stopping, bounded=self._context.bounded)
+                for committed in deliver(spout, out, session.writer, lambda: abandoned.is_set() or stopping.is_set()):
+                    session.committed(committed)
+        except GivenUpError:
+            pass
+        except RefusedError as error:
+            failure = Failure(str(error))
+        except BaseException as error:  # noqa: BLE001 - the author's code may even exit
+            self._context.log(self.id, text_of(error))
+            failure = failure_of(error, building=False)
+        if not abandoned.is_set():
+            self._context.report(Ended(self.id, run, failure))
+
+
+def deliver(
+    spout: GeneratorSpout, out: SpoutOutput, writer: TransactionWriter, is_stopped: Callable[[], bool]
+) -> Iterator[Committed]:
+    """Commit what a generator spout yields, and yield what was committed.
+
+    Arguments:
+        spout: the spout.
+        out: the first argument of `run`.
+        writer: appends the transactions.
+        is_stopped: whether the next transaction is not to be made.
+
+    Raises:
+        RefusedError: a record breaks the contract of an outlet without dead letters.
+        StreamletError: `run` yields something else.
+        Exception: of the author's code.
+    """
+    marker = writer.marker
+    transactions = spout.run(out, None if marker is None else json.loads(marker))
+    if not hasattr(transactions, "__next__"):
+        raise StreamletError(
+            f"`run` of `{type(spout).__name__}` must be a generator, found `{type(transactions).__name__}`: use `yield`"
+        )
+    with closing(transactions) if isinstance(transactions, Generator) else nullcontext():
+        for transaction in transactions:
+            if not isinstance(transaction, Transaction):
+                raise StreamletError(f"`run` must yield `out.transaction(...)`, found `{type(transaction).__name__}`")
+            yield _commit(transaction, writer)
+            if is_stopped():
+                return
+
+
+def _commit(transaction: Transaction, writer: TransactionWriter) -> Committed:
+    outlet = writer.outlet(transaction.outlet)
+    marker = None if transaction.resume is None else json.dumps(transaction.resume).encode()
+    records: Any = transaction.records
+    if hasattr(records, "to_batches") or hasattr(records, "num_rows"):
+        batches = records.to_batches() if hasattr(records, "to_batches") else [records]
+        if all(_is_plain(field.schema, outlet) for field in outlet.contract.record.fields):
+            return writer.commit_batches(outlet, _checked(batches, outlet), marker)
+        records = chain.from_iterable(batch.to_pylist(maps_as_pydicts="strict") for batch in batches)
+    rows = (Row(record, f"record {number}") for number, record in enumerate(records, 1))
+    return writer.commit_rows(outlet, rows, marker)
+
+
+def _is_plain(schema: Schema, outlet: OutletPlan) -> bool:
+    """Return whether every value of the Arrow type is one of the schema, besides null."""
+    held, _ = optional(schema, outlet.contract)
+    return isinstance(held, Primitive) and held.logical is None
+
+
+def _checked(batches: list[Any], outlet: OutletPlan) -> Iterator[Any]:
+    """Yield Arrow batches if their columns are those of the contract.
+
+    Raises:
+        RefusedError: a column has another type, or nulls that the contract does not allow.
+    """
+    from streamlets.contract.types import arrow_schema
+
+    schema = arrow_schema(outlet.contract)
+    for batch in batches:
+        if batch.schema.names != schema.names or batch.schema.types != schema.types:
+            raise RefusedError(f"the Arrow columns are ({batch.schema}), expected ({schema})".replace("\n", ", "))
+        for field, column in zip(outlet.contract.record.fields, batch.columns, strict=True):
+            if column.null_count and not optional(field.schema, outlet.contract)[1]:
+                raise RefusedError(f"{field.name}: is null, and the schema does not allow null")
+        yield batch

@@ -1,0 +1,217 @@
+"""`ProgramUnit`: a spout with a program, as a unit of the supervisor."""
+
+from __future__ import annotations
+
+import errno
+import os
+import queue
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from blueprint.plan import StreamletPlan
+from blueprint.quantities import Duration
+from blueprint.settings.secrets import Secrets
+from streamlets.channels.base import TopicResource
+from streamlets.ingress.spouts.client import BOUNDED, PORT
+from streamlets.ingress.spouts.codecs import CodecError, open_codec
+from streamlets.ingress.spouts.deliveries import Deliveries
+from streamlets.ingress.spouts.output_log import OutputLog
+from streamlets.ingress.spouts.program import Program, ProgramEnd, environment
+from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
+from streamlets.ingress.spouts.settings import ProgramSettings, program_settings
+from streamlets.project.modules import project_at
+from streamlets.runner.events.model import UnitId
+from streamlets.runner.hosts import HostContext
+from streamlets.runner.supervision.facts import Ended
+from streamlets.spark.failure import Failure, failure_of, text_of
+
+
+class ProgramUnit:
+    """A program and its deliveries. It completes when the program ends with an accepted exit code.
+
+    Arguments:
+        plan: the spout.
+        topics: the topics by id.
+        context: the run of the application.
+    """
+
+    host = "spouts"
+    bounded = True
+
+    def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> None:
+        self.id, self.retry = UnitId(plan.ref), plan.retry
+        self._plan, self._topics, self._context = plan, topics, context
+        self._settings = program_settings(plan.parameters, Path(plan.directory).absolute())
+        timeout = plan.parameters["stop-timeout"]
+        assert isinstance(timeout, Duration)
+        self._stop_timeout = timeout.seconds
+        self._run: _Run | None = None
+
+    def start(self, run: int) -> None:
+        """Start the program."""
+        self._run = _Run(self, run)
+
+    def drain(self) -> None:
+        """Send SIGTERM to the program, and SIGKILL after `stop-timeout`. Transactions that are being committed end."""
+        if self._run is not None:
+            self._run.stop(self._stop_timeout)
+
+    def stop(self) -> None:
+        """End the program with SIGKILL."""
+        if self._run is not None:
+            self._run.stop(0.0)
+
+    def check(self) -> None:
+        """Do nothing: its thread always reports its end."""
+
+    def locate(self, batch: int, since: float) -> None:
+        """Do nothing: it has no batches."""
+
+    @property
+    def parts(self) -> tuple[StreamletPlan, Mapping[str, TopicResource], HostContext, ProgramSettings]:
+        """What a run of the unit needs."""
+        return self._plan, self._topics, self._context, self._settings
+
+
+class _Run:
+    """One run of a program, in a thread."""
+
+    def __init__(self, unit: ProgramUnit, number: int) -> None:
+        self._id, self._number = unit.id, number
+        self._plan, self._topics, self._context, self._settings = unit.parts
+        self._stopping = threading.Event()
+        self._orders: queue.SimpleQueue[float | ProgramEnd | str] = queue.SimpleQueue()
+        in_thread(f"spout-{self._id}", self._run)
+
+    def stop(self, patience: float) -> None:
+        """End the program: at once, or after SIGTERM and so many seconds."""
+        self._stopping.set()
+        self._orders.put(patience)
+
+    def _run(self) -> None:
+        failure: Failure | None
+        mask: Callable[[str], str] = str
+        try:
+            secrets, values = _secrets(self._settings, self._plan)
+            mask = secrets.masked
+            failure = self._supervised(secrets, values)
+        except GivenUpError:
+            failure = None
+        except Exception as error:  # noqa: BLE001 - any failure is one of the unit
+            self._context.log(self._id, mask(text_of(error)))
+            failed = failure_of(error, building=False)
+            failure = Failure(mask(_cause(error, failed.cause)), failed.frames, failed.fatal)
+        self._context.report(Ended(self._id, self._number, failure))
+
+    def _supervised(self, secrets: Secrets, values: Mapping[str, str]) -> Failure | None:
+        """Run the program; return its failure."""
+        plan, settings = self._plan, self._settings
+        project_at(plan.directory).enter()  # for codecs of the author's
+        options: Mapping[str, object] = plan.parameters["codec-options"]  # type: ignore[assignment]
+        rows_of = {o.name: open_codec(str(plan.parameters["codec"]), options, o.contract) for o in plan.outlets}
+        if settings.port is not None:
+            _require_free(settings.port)
+        log = OutputLog(self._context.state.logs / f"{plan.ref}.log", secrets.masked)
+        session = Session(plan, self._context, self._topics, self._number, self._stopping, settings.port)
+        with session, Deliveries(
+            session.writer, rows_of, self._context.state.staging / plan.ref,
+            committed=session.committed, fenced=self._orders.put, log=partial(log.line, "spout"),
+        ) as deliveries:  # fmt: skip
+            if self._stopping.is_set():
+                return None
+            program = Program(
+                settings.command,
+                environment=environment({**settings.env, **values, **self._own_variables(), **deliveries.environment}),
+                directory=settings.directory,
+                stdin=settings.stdin,
+                line=log.line,
+                ended=self._orders.put,
+            )
+            session.started()
+            try:
+                return self._until_end(program, log)
+            finally:
+                log.close()
+
+    def _own_variables(self) -> dict[str, str]:
+        port = {PORT: str(self._settings.port)} if self._settings.port is not None else {}
+        return {**port, BOUNDED: "1" if self._context.bounded else "0"}
+
+    def _until_end(self, program: Program, log: OutputLog) -> Failure | None:
+        """Carry out orders until the program has ended; return its failure."""
+        patience: float | None = None
+        fenced = ""
+        while True:
+            try:
+                order = self._orders.get(timeout=patience)
+            except queue.Empty:
+                log.line("spout", f"the program has not ended {patience:g} s after SIGTERM; it is ended with SIGKILL")
+                order = 0.0
+            match order:
+                case ProgramEnd() as end:
+                    return self._failure(end, fenced, log)
+                case str(reason):
+                    fenced = reason
+                    program.kill()
+                case float(seconds) if seconds > 0:
+                    patience = seconds
+                    program.terminate()
+                case _:
+                    patience = None
+                    program.kill()
+
+    def _failure(self, end: ProgramEnd, fenced: str, log: OutputLog) -> Failure | None:
+        log.line("spout", f"the program has ended: {end.text}")
+        if end.left:
+            were = "process was" if end.left == 1 else "processes were"
+            log.line("spout", f"{end.left} {were} still running that it had started, and ended with it")
+        if fenced:
+            return Failure(f"another runner has taken over this spout: {fenced}")
+        if self._stopping.is_set() or end.code in self._settings.accepted:
+            return None
+        if end.code is None:
+            return Failure(f"the program `{self._settings.command[0]}` cannot be started: {end.error}")
+        last = log.last_error
+        return Failure(f"{end.text}{f': {last}' if last else ''}")
+
+
+def _secrets(settings: ProgramSettings, plan: StreamletPlan) -> tuple[Secrets, dict[str, str]]:
+    """Return the secrets, which also mask those of other parameters, and the variables for the program.
+
+    Raises:
+        OSError: a secret is not available.
+    """
+    texts: list[str] = []
+    values: dict[str, str] = {}
+    for secret in settings.secrets:
+        try:
+            text = secret.value()
+        except OSError as error:
+            raise OSError(f"the secret `{secret.name}` is not available: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            text = ""
+        texts += [text, *text.splitlines()]
+        values[secret.name] = secret.file if secret.as_path else text
+    return Secrets(texts), values
+
+
+def _require_free(port: int) -> None:
+    """Require that the port of the service can be used.
+
+    Raises:
+        OSError: it is in use, or privileged.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {os.strerror(error.errno or 0)}"
+            raise OSError(f"the port {port} of its service {why}") from None
+
+
+def _cause(error: Exception, cause: str) -> str:
+    return str(error) if isinstance(error, OSError | CodecError) else cause

@@ -1,0 +1,100 @@
+"""`SpoutReport`: what a spout has done, in a file of the state directory, for `flow spouts`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.storage.files import write_atomically
+
+_WRITE_EVERY = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpoutReport:
+    """What is known of a spout besides its status.
+
+    Arguments:
+        transactions: the number of committed transactions of this and earlier runs.
+        records: the number of their records.
+        dead_letters: the number of their dead letters.
+        last_commit: when the last one was committed, in seconds since the epoch; None before the first.
+        epoch: the epoch of its lease; 0 before the first start.
+        port: the port of its service; None without one.
+    """
+
+    transactions: int = 0
+    records: int = 0
+    dead_letters: int = 0
+    last_commit: float | None = None
+    epoch: int = 0
+    port: int | None = None
+
+
+class ReportFile:
+    """Keeps the report of a spout. It is written at most once a second, so that after a kill the last counts may lack.
+
+    Arguments:
+        file: its path.
+        clock: returns the seconds since the epoch.
+    """
+
+    def __init__(self, file: Path, clock: Callable[[], float] = time.time) -> None:
+        self._file, self._clock = file, clock
+        self._report = read_report(file)
+        self._written = 0.0
+
+    def started(self, epoch: int, port: int | None) -> None:
+        """Record a start."""
+        self._report = replace(self._report, epoch=epoch, port=port)
+        self.write()
+
+    def committed(self, records: int, dead_letters: int) -> None:
+        """Record a committed transaction."""
+        now = self._clock()
+        self._report = replace(
+            self._report,
+            transactions=self._report.transactions + 1,
+            records=self._report.records + records,
+            dead_letters=self._report.dead_letters + dead_letters,
+            last_commit=now,
+        )
+        if now - self._written >= _WRITE_EVERY or now < self._written:
+            self.write()
+
+    def write(self) -> None:
+        """Write the file; on a full disk it stays as it is."""
+        self._written = self._clock()
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._file, json.dumps(asdict(self._report)) + "\n")
+
+
+def report_file(state: StateDirectory, ref: str) -> Path:
+    """Return the path of the report of a spout."""
+    return state.spouts / ref / "report"
+
+
+def read_report(file: Path) -> SpoutReport:
+    """Return the stored report; an empty one if there is none."""
+    try:
+        return SpoutReport(**json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return SpoutReport()
+
+
+def staged(state: StateDirectory, ref: str) -> tuple[int, int]:
+    """Return the number and the size in bytes of the transactions of a spout that are staged, also dead ones."""
+    directory = state.staging / ref
+    transactions = size = 0
+    with suppress(OSError):
+        for transaction in directory.iterdir():
+            transactions += 1
+            with suppress(OSError):  # it was committed in the meantime
+                size += sum(file.stat().st_size for file in transaction.iterdir())
+    return transactions, size

@@ -1,0 +1,126 @@
+"""`streamlets.Spout` and `streamlets.GeneratorSpout`: the base classes of spouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from blueprint.catalog import ParameterProblem
+from streamlets.api.errors import StreamletError
+from streamlets.api.parameters import (
+    DurationParameter,
+    ListParameter,
+    ObjectParameter,
+    PathParameter,
+    StringParameter,
+)
+from streamlets.api.ports import AvroOutlet
+from streamlets.api.shape import StreamletShape
+from streamlets.api.streamlet import Streamlet
+
+if TYPE_CHECKING:
+    from streamlets.ingress.spouts.generator import SpoutOutput, Transaction
+
+
+class _Spout(Streamlet):
+    """What all spouts have in common."""
+
+    kind = "spout"
+
+    @property
+    def shape(self) -> StreamletShape:
+        """The outlets.
+
+        Raises:
+            StreamletError: the class has an inlet.
+        """
+        shape = super().shape
+        if shape.inlets:
+            raise StreamletError(f"a spout has no inlets, found `{shape.inlets[0].name}`", shape.inlets[0].declared)
+        return shape
+
+
+class Spout(_Spout):
+    """Runs a program that delivers data with `flow put`, or with `streamlets.spout` in Python.
+
+    In the blueprint:
+
+        orders {
+          class = streamlets.Spout
+          outlets.out = schemas/Order.avsc
+          parameters { cmd = [sh, poll.sh], codec = json-lines }
+        }
+
+    Outlets that only the blueprint names write records that break their contract to the dead letters.
+    """
+
+    cmd = ListParameter("The program and its arguments")
+    env = ObjectParameter("Its environment variables, besides a few such as `PATH` and `HOME`", default={})
+    stdin = ListParameter("The lines of its standard input", default=[])
+    working_dir = PathParameter(
+        "Its working directory; by default, the directory of the blueprint", kind="directory", must_exist=True,
+        optional=True,
+    )  # fmt: skip
+    accept_return_codes = ListParameter("Exit codes besides 0 with which it completes", default=[])
+    secrets = ObjectParameter("Its secrets by environment variable: `{ env = NAME }` or `{ file = PATH }`", default={})
+    service = ObjectParameter("The port that it listens on, as `{ port = 9000 }`", default={})
+    stop_timeout = DurationParameter("How long it may take to end after SIGTERM, before SIGKILL", default="10 seconds")
+    codec = StringParameter(
+        "How files become records: `file`, `lines`, `json-lines`, `csv`, `avro`, or a class of your own",
+        default="json-lines",
+    )
+    codec_options = ObjectParameter("The options of the codec", default={})
+
+    def declare_ports(self, inlets: Iterable[str], outlets: Iterable[str]) -> None:
+        """Declare the outlets that the blueprint names; a subclass may have others of its own.
+
+        Arguments:
+            inlets: the names of the inlets, which a spout does not have.
+            outlets: the names of the outlets.
+        """
+        own = {port.name for port in super().shape.ports}
+        for name in outlets:
+            if name not in own:
+                port = AvroOutlet(name, on_invalid="dead-letters")
+                port.from_blueprint = True
+                setattr(self, f"outlet {name}", port)
+
+    def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+        """Check the program and its settings, and the codec.
+
+        Arguments:
+            values: the values by key.
+        """
+        from streamlets.ingress.spouts.codecs import codec_problems
+        from streamlets.ingress.spouts.settings import program_problems
+
+        yield from program_problems(values)
+        yield from codec_problems(values[self.codec.key], values[self.codec_options.key])
+
+
+class GeneratorSpout(_Spout):
+    """Delivers what its method `run` yields.
+
+    class Numbers(GeneratorSpout):
+        out = AvroOutlet(schema="number long")
+
+        def run(self, out, resume):
+            first = resume or 0
+            while True:
+                yield out.transaction([{"number": n} for n in range(first, first + 1000)], resume=first + 1000)
+                first += 1000
+    """
+
+    def run(self, out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+        """Yield transactions, each of which is one commit; it is called for each start.
+
+        When the run drains, the generator is closed at its `yield`. So wait with `out.wait`, not with `time.sleep`.
+
+        Arguments:
+            out: makes transactions, and has the values of config parameters.
+            resume: the resume marker of the last committed transaction; None before the first one.
+
+        Raises:
+            StreamletError: the class does not define it.
+        """
+        raise StreamletError(f"`{type(self).__name__}` has no method `run`, so there is nothing to run")
