@@ -113,7 +113,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "parameter-pattern": Code(_ERROR, "the pattern of a config parameter is not a valid regular expression"),
         "parameter-default": Code(_ERROR, "the default of a config parameter does not match its type"),
         "parameter-value": Code(_ERROR, "the value of a config parameter is invalid, or its streamlet rejects it"),
-        "folder-shared": Code(_ERROR, "two streamlets write to the same directory"),
+        "directory-shared": Code(_ERROR, "two streamlets write to the same directory"),
         "parameter-check-raises": Code(_ERROR, "a streamlet raises while it checks its config parameters"),
         "parameter-missing": Code(_ERROR, "a config parameter has neither a value nor a default"),
         "unknown-parameter": Code(_ERROR, "a value is set for a config parameter that does not exist"),

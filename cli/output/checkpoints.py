@@ -86,7 +86,7 @@ def as_data(checkpoint: Checkpoint, state: StateDirectory) -> dict[str, object]:
     return {
         "streamlet": checkpoint.streamlet,
         "query": checkpoint.query,
-        "folder": str(checkpoint.directory),
+        "directory": str(checkpoint.directory),
         "id": checkpoint.id,
         "committed": _batch(checkpoint.committed),
         "planned": _batch(checkpoint.planned),

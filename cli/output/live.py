@@ -19,13 +19,13 @@ from streamlets.runner.events.model import (
     CheckpointRepaired,
     Event,
     RecordsMissed,
+    RowsInState,
     RowsLate,
     RunEnded,
     RunStarted,
     RunStopping,
     TopicDiffers,
     UnitChanged,
-    UnitHeld,
     UnitProgressed,
 )
 from streamlets.runner.events.status import RunStatus
@@ -131,7 +131,7 @@ class LineView:
                 for text in more:
                     click.echo(f"            {text}")
             case (
-                UnitHeld() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
+                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
                 | RunEnded()
             ):  # fmt: skip
                 self._print(event.time, line(event))
@@ -196,7 +196,7 @@ class TableView:
             case BatchStuck():
                 self._print_lines(lines(event), _COLOURS["backing-off"])
             case (
-                UnitHeld() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
+                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
                 | RunEnded()
             ):  # fmt: skip
                 self._print(line(event))

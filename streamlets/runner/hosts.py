@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Protocol
 
 from blueprint.plan import ApplicationPlan
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.events.model import RowsInState, UnitId
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Unit
 
@@ -53,7 +53,7 @@ class Host(Protocol):
     def units(self) -> Sequence[Unit]:
         """The units before any of them is started. A streamlet has one of each host that it needs."""
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
         """Return the rows that remain in the state of units when a bounded run is over.
 
         Arguments:
@@ -79,9 +79,9 @@ class Hosts:
         units = chain.from_iterable(host.units for host in hosts)
         self.units: tuple[Unit, ...] = tuple(sorted(units, key=lambda unit: places[unit.id.streamlet]))
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
-        """Return the rows that remain in the state of units, see `Host.held`."""
-        return chain.from_iterable(host.held(rows) for host in self._hosts)
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
+        """Return the rows that remain in the state of units, see `Host.rows_in_state`."""
+        return chain.from_iterable(host.rows_in_state(rows) for host in self._hosts)
 
     def stop(self) -> None:
         """Stop all hosts, and wait for their end."""

@@ -297,7 +297,7 @@ class _Supervision:
             with observing(observer, lambda error: self.log.failure(UnitId(plan.name, "observer"), text_of(error))):
                 reason = self._watch(supervisor)
         if options.bounded:
-            self._report_held(supervisor.units)
+            self._report_rows_in_state(supervisor.units)
         if supervisor.failed:
             return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
         return ALL_ENDED, reason
@@ -334,9 +334,9 @@ class _Supervision:
                     supervisor.restart_running(f"the clock was set back by {seconds:.0f} s")
         return reason
 
-    def _report_held(self, units: Iterable[UnitId]) -> None:
+    def _report_rows_in_state(self, units: Iterable[UnitId]) -> None:
         """Publish which rows remain in the state of units."""
         last = {id: self.events.status.units[id] for id in units}
         rows = {id: unit.pending_rows if unit.batch is not None else None for id, unit in last.items()}
-        for event in self.hosts.held(rows):
+        for event in self.hosts.rows_in_state(rows):
             self.events.publish(event)

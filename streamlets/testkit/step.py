@@ -30,14 +30,14 @@ class QueryStep:
     Arguments:
         batches: the number of batches.
         rows_in: the number of records read.
-        held: the number of rows in the state of windows and joins at the end.
+        pending_rows: the number of rows in the state of windows and joins at the end.
         late: the number of late rows, dropped by the watermark.
         watermark: the watermark as an ISO time; None without one.
     """
 
     batches: int = 0
     rows_in: int = 0
-    held: int = 0
+    pending_rows: int = 0
     late: int = 0
     watermark: str | None = None
 
@@ -54,9 +54,9 @@ class Step:
         return sum(query.rows_in for query in self.queries.values())
 
     @property
-    def held(self) -> int:
+    def pending_rows(self) -> int:
         """The number of rows in the state of all queries."""
-        return sum(query.held for query in self.queries.values())
+        return sum(query.pending_rows for query in self.queries.values())
 
     @property
     def late(self) -> int:
@@ -156,7 +156,7 @@ def _summary(progress: list[dict[str, Any]], rows_read: _RowsRead) -> QueryStep:
     return QueryStep(
         batches=len(progress),
         rows_in=sum(map(rows_read, progress)),
-        held=sum(operator.get("numRowsTotal") or 0 for operator in operators[-1]),
+        pending_rows=sum(operator.get("numRowsTotal") or 0 for operator in operators[-1]),
         late=sum(operator.get("numRowsDroppedByWatermark") or 0 for batch in operators for operator in batch),
         watermark=(progress[-1].get("eventTime") or {}).get("watermark"),
     )

@@ -120,7 +120,7 @@ def test_the_results_of_the_whole_year_are_exact(spark: SparkSession, tmp_path: 
     assert counts["flown"] == counts["joined"] + expected.waiting
 
     assert steps["delays"].late == 0
-    assert steps["delays"].held == expected.open
+    assert steps["delays"].pending_rows == expected.open
     assert counts["delays"] == len(expected.delays)
     assert int(expected.delays.flights.sum()) + expected.open_flights + steps["delays"].late == counts["joined"]
     assert_exact({name: Path(path) for name, path in sinks.items()}, expected)
@@ -183,11 +183,11 @@ def test_late_flights_are_counted_and_no_others_are_lost(spark: SparkSession) ->
         first = delays.step()
         (hour,) = outlet.take()
         assert (hour["flights"], hour["arrival_delay"], hour["worst"], hour["in_rain"]) == (2, 30.0, 40, 1)
-        assert (first.held, first.late) == (1, 0)
+        assert (first.pending_rows, first.late) == (1, 0)
         inlet.put([flight("10", flight=9), flight("13", carrier="DL")])
         second = delays.step()
         assert outlet.take() == []
-        assert (second.held, second.late) == (1, 1)
+        assert (second.pending_rows, second.late) == (1, 1)
 
 
 @pytest.mark.spark

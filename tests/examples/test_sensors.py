@@ -27,13 +27,13 @@ def test_averages_are_emitted_when_their_window_is_complete(spark: SparkSession)
         )
         step = average.step()
         assert average.outlet("averages").take() == []
-        assert step.held == 1
+        assert step.pending_rows == 1
         readings.put([{"gauge": "b", "at": "2024-05-01T12:00:11Z", "value": 7.0}])
         step = average.step()
         (row,) = average.outlet("averages").take()
         assert (row["gauge"], row["value"], row["readings"]) == ("a", 3.0, 3)
         assert row["until"].isoformat() == "2024-05-01T12:00:10+00:00"
-        assert step.held == 1
+        assert step.pending_rows == 1
 
 
 @pytest.mark.spark

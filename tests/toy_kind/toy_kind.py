@@ -14,7 +14,7 @@ import pyarrow as pa
 from blueprint.plan import StreamletPlan
 from streamlets import AvroOutlet, PathParameter, Streamlet
 from streamlets.channels.base import TopicResource
-from streamlets.runner.events.model import UnitHeld, UnitId, UnitProgressed
+from streamlets.runner.events.model import RowsInState, UnitId, UnitProgressed
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Ended, Progressed, Started
 from streamlets.runner.topics import channels_of
@@ -53,7 +53,7 @@ class TickerHost:
         topics = {topic.id: channels[topic.channel].topic(topic) for topic in context.plan.topics}
         self.units = tuple(TickerUnit(plan, topics, context) for plan in context.plan.streamlets)
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
         """Return nothing: tickers have no state."""
         return ()
 

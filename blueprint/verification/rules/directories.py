@@ -45,7 +45,7 @@ def _same_directory(writers: list[_Writer]) -> Diagnostic:
     both = "both" if len(writers) == 2 else "all"
     names = listing(writer.ref for writer in writers)
     return finding(
-        "folder-shared",
+        "directory-shared",
         f"{names} write to the same directory" if same
         else f"{names} write to directories whose names differ only in case",
         Label(others[-1].place, f"the directory of `{others[-1].ref}`"),
@@ -59,7 +59,7 @@ def _same_directory(writers: list[_Writer]) -> Diagnostic:
 
 def _nested_directories(inner: _Writer, outer: _Writer) -> Diagnostic:
     return finding(
-        "folder-shared",
+        "directory-shared",
         f"`{inner.ref}` writes inside the directory of `{outer.ref}`",
         Label(inner.place, f"the directory of `{inner.ref}`"),
         also=(Label(outer.place, f"the directory of `{outer.ref}`"),),

@@ -12,7 +12,7 @@ from streamlets.ingress.spouts.program_unit import ProgramUnit
 from streamlets.ingress.spouts.streamlet import GeneratorSpout
 from streamlets.project.loading import streamlet_of
 from streamlets.project.modules import project_at
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.events.model import RowsInState, UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Unit
 from streamlets.runner.topics import channels_of
@@ -36,7 +36,7 @@ class SpoutHost:
         topics = {topic.id: channels[topic.channel].topic(topic) for topic in context.plan.topics}
         self.units = tuple(_unit(plan, topics, context) for plan in context.plan.streamlets)
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
         """Return nothing: spouts have no state."""
         return ()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.comparison.stateful_operators import JOIN, SESSION_WINDOWS, stateful_operator
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.events.model import RowsInState, UnitId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,9 +31,9 @@ class Holder:
     rows: int | None = None
 
 
-def held_rows(
+def rows_in_state(
     session: SparkSession, units: Mapping[UnitId, Holder], checkpoints: Path, clock: Callable[[], float]
-) -> Iterator[UnitHeld]:
+) -> Iterator[RowsInState]:
     """Yield an event for each operator with rows in state; operators whose state cannot be read are skipped."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -52,13 +52,13 @@ def held_rows(
                     total = holder.rows if len(stateful) == 1 else None
                     for side, rows in _sides(session, checkpoint, number, total).items():
                         if rows:
-                            yield UnitHeld(clock(), unit, f"join ({side} side)", rows, "may still find a match")
+                            yield RowsInState(clock(), unit, f"join ({side} side)", rows, "may still find a match")
                 else:
                     rows, note = _count(
                         _state(session, checkpoint, number), "value" if operator is SESSION_WINDOWS else "key"
                     )
                     if rows:
-                        yield UnitHeld(clock(), unit, operator.label, rows, note)
+                        yield RowsInState(clock(), unit, operator.label, rows, note)
             except (PySparkException, Py4JError):
                 continue
 

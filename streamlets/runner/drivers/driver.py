@@ -11,8 +11,8 @@ from blueprint.plan import ApplicationPlan
 from streamlets.artifacts.connectors import jars_of
 from streamlets.artifacts.maven import ArtifactError
 from streamlets.project.modules import project_at
-from streamlets.runner.checkpoints.state_rows import Holder, held_rows
-from streamlets.runner.events.model import SparkStarting, SparkUp, UnitHeld, UnitId
+from streamlets.runner.checkpoints.state_rows import Holder, rows_in_state
+from streamlets.runner.events.model import RowsInState, SparkStarting, SparkUp, UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Lost, Seen, Unit
@@ -95,8 +95,8 @@ class Driver:
         site = self._sites[unit.streamlet]
         return QueryUnit(unit, site, site.plan.retry, self._workers, self._context.report, self._context.log)
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> Iterator[UnitHeld]:
-        """Yield the rows that remain in the state of units, see `Host.held`; nothing if Spark has exited."""
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterator[RowsInState]:
+        """Yield the rows that remain in the state of units, see `Host.rows_in_state`; nothing if Spark has exited."""
         if not self._spark.alive:
             return
         holders = {
@@ -104,7 +104,7 @@ class Driver:
             for unit, count in rows.items()
             if unit.streamlet in self._sites
         }
-        yield from held_rows(self._spark.spark().session, holders, self._context.state.checkpoints, time.time)
+        yield from rows_in_state(self._spark.spark().session, holders, self._context.state.checkpoints, time.time)
 
     def stop(self) -> None:
         """Stop Spark."""

@@ -17,7 +17,7 @@ from streamlets.runner.drivers.groups import driver_plans
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.events.model import RowsInState, UnitId
 from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.supervision.facts import Unit
 from streamlets.spark.java import require_java
@@ -81,13 +81,13 @@ class DriverProcesses:
             if any(ref not in resting for ref in process.refs):
                 process.begin()
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitHeld]:
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
         """Return the rows that remain in the state of units, from all running processes concurrently."""
         parts = [
             {id: count for id, count in rows.items() if id.streamlet in process.refs} for process in self._processes
         ]
         with ThreadPoolExecutor(max(1, len(self._processes))) as pool:
-            answers = pool.map(DriverProcess.held, self._processes, parts)
+            answers = pool.map(DriverProcess.rows_in_state, self._processes, parts)
             yield from chain.from_iterable(answers)
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blueprint.plan import ApplicationPlan, Retry
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.events.model import RowsInState, UnitId
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.failure import Failure
 from streamlets.spark.settings import SessionPlan
@@ -71,9 +71,9 @@ class LocateBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportHeld:
-    """Report the rows that remain in the state of units with `Held`, given the number of rows in state after the last
-    batch of each, if known."""
+class ReportState:
+    """Report the rows that remain in the state of units with `StateReport`, given the number of rows in state after
+    the last batch of each, if known."""
 
     rows: Mapping[UnitId, int | None]
 
@@ -132,10 +132,10 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The answer to `ReportHeld`."""
+class StateReport:
+    """The answer to `ReportState`."""
 
-    events: tuple[UnitHeld, ...]
+    events: tuple[RowsInState, ...]
 
 
-Order = Assignment | StartUnit | DrainUnit | StopUnit | CheckUnit | LocateBatch | ReportHeld | End
+Order = Assignment | StartUnit | DrainUnit | StopUnit | CheckUnit | LocateBatch | ReportState | End

@@ -21,15 +21,15 @@ from streamlets.runner.drivers.messages import (
     CheckUnit,
     DrainUnit,
     End,
-    Held,
     LocateBatch,
     Logged,
     Printed,
     QueryPart,
-    ReportHeld,
+    ReportState,
     SparkFailed,
     SparkReady,
     StartUnit,
+    StateReport,
     StopUnit,
     UnitBecame,
 )
@@ -69,7 +69,7 @@ class Program:
         self._units: dict[UnitId, Unit] = {unit.id: unit for unit in self._driver.units}
 
     def carry_out(self, order: object) -> None:
-        """Carry out an order of the runner; only `ReportHeld` takes long."""
+        """Carry out an order of the runner; only `ReportState` takes long."""
         match order:
             case StartUnit(unit, run):
                 self._unit(unit).start(run)
@@ -81,8 +81,8 @@ class Program:
                 self._unit(unit).check()
             case LocateBatch(unit, batch, since):
                 self._unit(unit).locate(batch, since)
-            case ReportHeld(rows):
-                self._send(Held(tuple(self._driver.held(rows))))
+            case ReportState(rows):
+                self._send(StateReport(tuple(self._driver.rows_in_state(rows))))
 
     def end(self) -> None:
         """Stop Spark."""

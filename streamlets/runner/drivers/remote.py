@@ -20,20 +20,20 @@ from streamlets.runner.drivers.messages import (
     CheckUnit,
     DrainUnit,
     End,
-    Held,
     LocateBatch,
     Logged,
     Order,
     Printed,
-    ReportHeld,
+    ReportState,
     SparkFailed,
     SparkReady,
     StartUnit,
+    StateReport,
     StopUnit,
     UnitBecame,
 )
 from streamlets.runner.drivers.process import Begin, Process, ProcessEnd
-from streamlets.runner.events.model import SparkStarting, UnitHeld, UnitId
+from streamlets.runner.events.model import RowsInState, SparkStarting, UnitId
 from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Lost, Progressed, Seen, Started
 from streamlets.spark.failure import Failure
@@ -105,7 +105,7 @@ class DriverProcess:
         self._up = self._was_up = False
         self._spark_failed: SparkFailed | None = None
         self._ending = False
-        self._held: SimpleQueue[tuple[UnitHeld, ...]] = SimpleQueue()
+        self._state_reports: SimpleQueue[tuple[RowsInState, ...]] = SimpleQueue()
 
     @property
     def host(self) -> str:
@@ -157,15 +157,17 @@ class DriverProcess:
         if run is not None:
             self._report(Ended(unit, run))
 
-    def held(self, rows: Mapping[UnitId, int | None], patience: float = _STOP_PATIENCE) -> tuple[UnitHeld, ...]:
+    def rows_in_state(
+        self, rows: Mapping[UnitId, int | None], patience: float = _STOP_PATIENCE
+    ) -> tuple[RowsInState, ...]:
         """Return the rows that remain in the state of its units; () if Spark is not running, or without an answer
         within `patience` seconds."""
         with self._lock:
             if self._process is None or not self._up:
                 return ()
-            answer: SimpleQueue[tuple[UnitHeld, ...]] = SimpleQueue()
-            self._held = answer
-            self._process.send(ReportHeld(rows))
+            answer: SimpleQueue[tuple[RowsInState, ...]] = SimpleQueue()
+            self._state_reports = answer
+            self._process.send(ReportState(rows))
         try:
             return answer.get(timeout=patience)
         except Empty:  # it hangs, and this is not worth a delay of the end of the run
@@ -225,8 +227,8 @@ class DriverProcess:
                     self._up = self._was_up = True
             case SparkFailed():
                 self._spark_failed = message
-            case Held(events):
-                self._held.put(events)
+            case StateReport(events):
+                self._state_reports.put(events)
 
     def _gone(self, end: ProcessEnd) -> None:
         shutil.rmtree(self._assignment.session.scratch, ignore_errors=True)
@@ -234,7 +236,7 @@ class DriverProcess:
             failure, text = self._failure(end), self._spark_failed.text if self._spark_failed else end.errors
             live, self._live = self._live, {}
             self._process, self._up = None, False
-            self._held.put(())
+            self._state_reports.put(())
         if self._ending:
             return
         for unit, run in live.items():

@@ -14,6 +14,7 @@ from streamlets.runner.events.model import (
     CheckpointRepaired,
     Event,
     RecordsMissed,
+    RowsInState,
     RowsLate,
     RunEnded,
     RunStarted,
@@ -22,7 +23,6 @@ from streamlets.runner.events.model import (
     SparkUp,
     TopicDiffers,
     UnitChanged,
-    UnitHeld,
     UnitId,
     UnitMeasured,
     UnitProgressed,
@@ -59,7 +59,7 @@ def line(event: Event) -> str:
             return f"{unit}: backlog {sum(records or 0 for records in backlog.values()):,}"
         case BatchStuck(unit=unit, batch=batch, seconds=seconds):
             return f"{unit}: stuck: batch {batch} has been running for {span(seconds)}"
-        case UnitHeld(unit=unit, operator=operator, rows=rows, note=note):
+        case RowsInState(unit=unit, operator=operator, rows=rows, note=note):
             remain = "remains" if rows == 1 else "remain"
             return f"{unit}: {_count(rows, 'row')} {remain} in state: {operator}{f' ({note})' if note else ''}"
         case RowsLate(unit=unit, rows=rows, watermark=watermark):

@@ -159,7 +159,7 @@ class BatchStuck:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitHeld:
+class RowsInState:
     """Rows remain in the state of an operator when a bounded run is over.
 
     Arguments:
@@ -275,7 +275,7 @@ Event = (
     | UnitProgressed
     | UnitMeasured
     | BatchStuck
-    | UnitHeld
+    | RowsInState
     | RowsLate
     | RecordsMissed
     | TopicDiffers

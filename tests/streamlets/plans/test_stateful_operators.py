@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from blueprint.comparison.stateful_operators import STATEFUL_OPERATORS, stateful_operator
-from streamlets.runner.checkpoints.state_rows import Holder, held_rows, operators
+from streamlets.runner.checkpoints.state_rows import Holder, operators, rows_in_state
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.units.progress import progressed
 from streamlets.spark.plan_queries import described
@@ -145,7 +145,7 @@ def test_a_plan_has_the_operators_of_the_checkpoint(
     assert tuple(sorted(name for _, name in operators(tmp_path / UNIT.streamlet / UNIT.part))) == names
     assert {stateful_operator(name) for name in names} <= set(STATEFUL_OPERATORS)
 
-    events = list(held_rows(spark, {UNIT: Holder(mode)}, tmp_path, lambda: 0.0))
+    events = list(rows_in_state(spark, {UNIT: Holder(mode)}, tmp_path, lambda: 0.0))
     assert [(event.operator, event.rows) for event in events] == held
     report = json.loads(running.lastProgress.json)
     assert (progressed(report, UNIT, 0.0, output_mode=mode, rows_out={}).pending_rows > 0) == bool(held)

@@ -123,7 +123,7 @@ def test_a_window_is_output_in_the_step_that_closes_it(kit: Testkit) -> None:
     app = kit.streamlet(MovingAverage, parameters={"window": "1 minute"})
     app.inlet("readings").put([reading("a", 0, 1.0), reading("a", 0, 3.0)])
     first = app.step()
-    assert (first.rows_in, first.held, app.outlet("averages").take()) == (2, 1, [])
+    assert (first.rows_in, first.pending_rows, app.outlet("averages").take()) == (2, 1, [])
     app.restart()
     app.inlet("readings").put([reading("a", 5, 7.0)])
     second = app.step()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamlets.runner.checkpoints.state_rows import Holder, held_rows
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.checkpoints.state_rows import Holder, rows_in_state
+from streamlets.runner.events.model import RowsInState, UnitId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ def test_the_sides_of_a_join(spark: SparkSession, joined: tuple[Path, int]) -> N
     counted, derived = (
         [
             (event.operator, event.rows)
-            for event in held_rows(spark, {UNIT: Holder("append", known)}, checkpoints, lambda: 0.0)
+            for event in rows_in_state(spark, {UNIT: Holder("append", known)}, checkpoints, lambda: 0.0)
         ]
         for known in (None, total)
     )
@@ -57,5 +57,5 @@ def test_the_sides_of_a_join(spark: SparkSession, joined: tuple[Path, int]) -> N
 @pytest.mark.spark
 def test_the_state_of_a_query_without_rows_in_state_is_not_read(spark: SparkSession, joined: tuple[Path, int]) -> None:
     """The progress of the last batch has the number of rows in state."""
-    held: list[UnitHeld] = list(held_rows(spark, {UNIT: Holder("append", 0)}, joined[0], lambda: 0.0))
+    held: list[RowsInState] = list(rows_in_state(spark, {UNIT: Holder("append", 0)}, joined[0], lambda: 0.0))
     assert held == []

@@ -13,20 +13,20 @@ from streamlets.runner.drivers.messages import (
     Assignment,
     DrainUnit,
     End,
-    Held,
     LocateBatch,
     Logged,
     Printed,
     QueryPart,
-    ReportHeld,
+    ReportState,
     SparkFailed,
     SparkReady,
     StartUnit,
+    StateReport,
     StopUnit,
     UnitBecame,
 )
 from streamlets.runner.drivers.wire import Wire
-from streamlets.runner.events.model import BatchStuck, UnitHeld, UnitId, UnitProgressed
+from streamlets.runner.events.model import BatchStuck, RowsInState, UnitId, UnitProgressed
 from streamlets.runner.supervision.facts import Ended, Lost, Progressed, Seen, Started
 from streamlets.spark.failure import Failure
 
@@ -88,8 +88,8 @@ class FakeDriver:
                 self.wire.send(Ended(unit, self.runs[unit]))
             case LocateBatch(unit, batch, since):
                 self.wire.send(Seen(BatchStuck(0.0, unit, batch, since, 0.0, ("app.py:1 in each",))))
-            case ReportHeld(rows) if not any(unit.streamlet == "stubborn" for unit in rows):
-                self.wire.send(Held(tuple(UnitHeld(0.0, unit, "join", 7) for unit in rows)))
+            case ReportState(rows) if not any(unit.streamlet == "stubborn" for unit in rows):
+                self.wire.send(StateReport(tuple(RowsInState(0.0, unit, "join", 7) for unit in rows)))
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ def test_units_keep_the_order_of_the_plan(tmp_path: Path) -> None:
     drivers = _drivers(tmp_path, {"a": None, "b": "io", "c": None, "d": "io"})
     assert [str(unit.id) for unit in Hosts([drivers], ["a", "b", "c", "d"]).units] == ["a", "b", "c", "d"]
     assert all(unit.bounded for unit in drivers.units)
-    assert list(drivers.held({unit.id: None for unit in drivers.units})) == []
+    assert list(drivers.rows_in_state({unit.id: None for unit in drivers.units})) == []
     drivers.stop()
 
 

@@ -18,21 +18,21 @@ from streamlets.runner.drivers.messages import (
     Assignment,
     CheckUnit,
     DrainUnit,
-    Held,
     Logged,
     Printed,
     QueryPart,
-    ReportHeld,
+    ReportState,
     SparkFailed,
     SparkReady,
     StartUnit,
+    StateReport,
     StopUnit,
     UnitBecame,
 )
 from streamlets.runner.drivers.process import PROGRAM
 from streamlets.runner.drivers.program import Program
 from streamlets.runner.drivers.wire import Wire
-from streamlets.runner.events.model import UnitHeld, UnitId
+from streamlets.runner.events.model import RowsInState, UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Became, Started
@@ -54,9 +54,9 @@ class FakeDriver:
         self.made[unit] = Fake(unit)
         return self.made[unit]
 
-    def held(self, rows: Mapping[UnitId, int | None]) -> Iterator[UnitHeld]:
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterator[RowsInState]:
         """Yield a row for each unit."""
-        yield from (UnitHeld(0.0, unit, "join", 1) for unit in rows)
+        yield from (RowsInState(0.0, unit, "join", 1) for unit in rows)
 
     def stop(self) -> None:
         """Do nothing."""
@@ -101,12 +101,12 @@ def test_reports_of_units_reach_the_runner(program: Any, messages: list[object])
     program._driver.report(Started(a, 3))
     program._driver.log(a, "all of it")
     program._driver.print_line("a line")
-    program.carry_out(ReportHeld({a: None}))
+    program.carry_out(ReportState({a: None}))
     assert messages[1:] == [
         Started(a, 3),
         Logged(a, "all of it"),
         Printed("a line"),
-        Held((UnitHeld(0.0, a, "join", 1),)),
+        StateReport((RowsInState(0.0, a, "join", 1),)),
     ]
 
 

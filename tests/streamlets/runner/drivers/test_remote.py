@@ -19,7 +19,7 @@ from blueprint.quantities import Duration
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import Process
 from streamlets.runner.drivers.remote import DriverProcess
-from streamlets.runner.events.model import BatchStuck, Event, UnitChanged, UnitHeld, UnitId, UnitProgressed
+from streamlets.runner.events.model import BatchStuck, Event, RowsInState, UnitChanged, UnitId, UnitProgressed
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, Fact, Overlong, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
@@ -124,7 +124,7 @@ def test_units_in_other_processes_are_supervised_like_local_units(run: Run) -> N
     assert ("failing", "all of it") in run.logged
     run.until(lambda: any(isinstance(e, UnitProgressed) and e.unit == UnitId("a", "") for e in run.events))
     run.until(lambda: "a prints" in run.printed)
-    assert run.drivers[0].held({UnitId("a", ""): None}) == (UnitHeld(0.0, UnitId("a", ""), "join", 7),)
+    assert run.drivers[0].rows_in_state({UnitId("a", ""): None}) == (RowsInState(0.0, UnitId("a", ""), "join", 7),)
     run.supervisor.handle(Overlong(UnitId("split", "x"), 7, 5.0))
     stuck = BatchStuck(0.0, UnitId("split", "x"), 7, 5.0, 0.0, ("app.py:1 in each",))
     run.until(lambda: stuck in run.events)
@@ -177,7 +177,7 @@ def test_a_drain_without_an_answer_becomes_a_stop(run: Run) -> None:
     too."""
     driver = run.driver("stubborn")
     run.up("stubborn")
-    assert driver.held({UnitId("stubborn", ""): None}, patience=0.1) == ()
+    assert driver.rows_in_state({UnitId("stubborn", ""): None}, patience=0.1) == ()
     run.supervisor.handle(Drain(within=0.3))
     run.until(lambda: run.supervisor.done)
     assert run.states("stubborn")[-1] == "stopped"
@@ -245,7 +245,7 @@ def test_a_driver_that_hangs_while_it_starts_does_not_delay_the_end(run: Run) ->
     run.supervisor.handle(StopNow())
     run.until(lambda: run.supervisor.done)
     assert run.causes("a", "stopped") == [""]
-    assert driver.held({UnitId("a", ""): 1}) == ()
+    assert driver.rows_in_state({UnitId("a", ""): 1}) == ()
 
 
 def test_the_number_of_concurrent_starts_is_limited(run: Run) -> None:

@@ -9,6 +9,7 @@ import pytest
 from streamlets.runner.events.lines import json_line, line
 from streamlets.runner.events.model import (
     Event,
+    RowsInState,
     RunEnded,
     RunStarted,
     RunStopping,
@@ -16,7 +17,6 @@ from streamlets.runner.events.model import (
     SparkUp,
     State,
     UnitChanged,
-    UnitHeld,
     UnitId,
     UnitProgressed,
     UnitSplit,
@@ -129,9 +129,9 @@ def test_lines_and_json_of_events() -> None:
     assert (data["event"], data["streamlet"], data["query"]) == ("unit-changed", "b", "out")
     batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, dead_letters=1, backlog={"in": 5}, pending_rows=2, seconds=0.25)
     assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letter, 2 pending in state, 0.2 s, backlog 5"
-    held = UnitHeld(1.0, B, "aggregation", 33, "windows open")
+    held = RowsInState(1.0, B, "aggregation", 33, "windows open")
     assert line(held) == "b.out: 33 rows remain in state: aggregation (windows open)"
-    assert line(UnitHeld(1.0, B, "join (left side)", 1)) == "b.out: 1 row remains in state: join (left side)"
+    assert line(RowsInState(1.0, B, "join (left side)", 1)) == "b.out: 1 row remains in state: join (left side)"
 
 
 def _health(*states: State) -> str:
