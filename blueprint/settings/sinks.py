@@ -52,7 +52,12 @@ def sink_problems(
     if partition_by and not traits.partitioning:
         message = f"{sink} does not support `{PARTITION_BY}`"
         yield ParameterProblem((PARTITION_BY,), message, (f"remove `{PARTITION_BY}`",), "key")
-    unknown = [name for name in options if name not in known and not _is_passed_on(traits, name)]
+    required = [option.name for option in traits.options if option.required and option.name not in options]
+    unknown = [
+        name
+        for name in options
+        if name not in known and (not _is_passed_on(traits, name) or ("." in name and near(name, required)))
+    ]
     for name in unknown:
         others = f"its options are {listing(known)}" if known else "it has no options"
         help = did_you_mean(name, known) or (others,)

@@ -202,6 +202,7 @@ def _with(query: SinkQuery, output_mode: OutputMode = "append", **options: str) 
         ("data-source", {"class": f"{CODE}.save"}, "it is not a `pyspark.sql.datasource.DataSource`"),
         ("data-source", {"class": f"{CODE}.NoWriter"}, "it has no `streamWriter`"),
         ("kafka", {"topic": "t"}, r"requires the option `kafka.bootstrap.servers`: the servers"),
+        ("kafka", {"kafka.bootstrap.server": "s"}, "the sink `kafka` has no option `kafka.bootstrap.server`"),
         ("kafka", {"kafka": {"bootstrap": {"servers": "s"}, "acks": []}}, "`kafka.acks` .* must be a string"),
         ("kafka", {"kafka": {"bootstrap.servers": "s"}, "topci": "t"}, "the sink `kafka` has no option `topci`"),
         ("kafka", {"kafka": {"bootstrap.servers": "s"}, "value": "column", "key": "k"}, "`key` is an option of"),
