@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 NAVIGATION: dict[str, tuple[str, ...]] = {
+    "Tutorial": ("docs/tutorial.md",),
     "How-to guides": (
         "docs/streamlets.md",
         "docs/save-stream.md",
@@ -30,6 +31,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "CHANGELOG.md",
     ),
     "Explanation": (
+        "docs/comparison.md",
         "docs/supervision.md",
         "docs/architecture.md",
         "docs/decisions.md",

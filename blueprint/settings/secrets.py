@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from blueprint.diagnostics import Diagnostic, Label, Span
@@ -51,6 +52,7 @@ _SHORTEST = 4
 """A shorter value is too often an ordinary word to be replaced in other texts."""
 
 
+@lru_cache(maxsize=10_000)  # a large blueprint has few different keys, each of them thousands of times
 def is_secret(key: str) -> bool:
     """Return whether a setting is a secret by its name."""
     return _NAMES.search(_WORD_BOUNDARY.sub("-", key)) is not None

@@ -81,7 +81,8 @@ def topic_settings(
         options=typed_settings(topic, (*_TOPIC_GROUP, *channel_settings(traits, Scope.TOPIC))),
         channel_options=typed_settings(_block(flow, channel), channel_settings(traits, Scope.APPLICATION)),
     )
-    return replace(settings, location=traits.location(settings)) if traits is not None else settings
+    location = traits.location(settings) if traits is not None else ""
+    return replace(settings, location=location) if location else settings
 
 
 def port_options(
@@ -115,6 +116,8 @@ def typed_settings(block: ObjectValue, settings: Iterable[Setting]) -> dict[str,
     options: dict[str, object] = {}
     below_names: dict[str, list[Setting]] = {}
     for setting in settings:
+        if setting.key.partition(".")[0] not in block.fields:
+            continue
         section, name, rest = setting.key.partition(".<")
         if name:
             below_names.setdefault(section, []).append(replace(setting, key=rest.partition(">.")[2]))

@@ -114,7 +114,7 @@ def with_topic_schemas(
 
     return {
         ref: replace(descriptor, inlets=tuple(completed(ref, inlet) for inlet in descriptor.inlets))
-        if isinstance(descriptor, StreamletDescriptor)
+        if isinstance(descriptor, StreamletDescriptor) and any(inlet.problems for inlet in descriptor.inlets)
         else descriptor
         for ref, descriptor in described.items()
     }

@@ -245,6 +245,8 @@ def _base_directory(request: StreamletRequest, path: tuple[str, ...], project: P
 
 def _values(described: StreamletDescriptor, request: StreamletRequest) -> dict[str, object] | None:
     """Return the typed values of all parameters; None if one is invalid, unknown or missing."""
+    if not described.parameters:
+        return None if request.parameters else {}
     required = {parameter.key for parameter in described.parameters if not parameter.optional}
     if not set(request.parameters) <= {parameter.key for parameter in described.parameters}:
         return None
