@@ -1,6 +1,6 @@
 """`python -m manual [DIRECTORY]`: build the site (default: `build/site`).
 
-A broken link, or a page that is not in the navigation, is an error.
+A broken link, and every other warning of Sphinx, is an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The order of the pages on the site. A page that is in no section, or in two, is reported by the build."""
+"""The order of the pages on the site. Other pages of `docs/` are the last guides."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/topics.md",
         "docs/checkpoints.md",
         "docs/kafka.md",
+        "docs/kafka-operations.md",
         "docs/kafka-clusters.md",
         "docs/kafka-jars.md",
         "docs/isolation.md",
         "docs/graph.md",
         "docs/editors.md",
         "docs/doctor.md",
+        "docs/*.md",
     ),
     "Examples": ("examples/*/README.md",),
     "Reference": (

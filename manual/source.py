@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from manual.navigation import COLLECTIONS, NAVIGATION
@@ -61,7 +60,8 @@ def write_source(directory: Path, generated: Mapping[str, str]) -> None:
     if broken:
         raise BrokenLinkError("\n".join(broken))
     for page, pattern in COLLECTIONS.items():
-        texts[page] += _contents("", sorted(path for path in texts if fnmatch(path, pattern)), page, hidden=False)
+        inner = sorted(path for path in texts if PurePosixPath(path).match(pattern))
+        texts[page] += _contents("", inner, page, hidden=False)
     index = texts.pop("README.md")
     texts["index.md"] = index + "".join(
         _contents(title, list(_pages(patterns, texts)), "index.md") for title, patterns in NAVIGATION.items()
@@ -83,7 +83,7 @@ def _pages(patterns: Sequence[str], texts: Mapping[str, str]) -> Iterator[str]:
         yield from (
             [pattern]
             if "*" not in pattern
-            else sorted(page for page in texts if fnmatch(page, pattern) and page not in named)
+            else sorted(page for page in texts if PurePosixPath(page).match(pattern) and page not in named)
         )
 
 
