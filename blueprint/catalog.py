@@ -38,7 +38,7 @@ class PortDescriptor:
         contract: the schema of its records; None when it cannot be determined, see `problems`.
         declared: the place of the declaration.
         partition_by: the columns, or SQL expressions over columns, by which the records of an outlet are partitioned.
-        on_invalid: for outlets, the handling of rows that violate the contract.
+        on_invalid: the handling of rows that violate the contract of an outlet, and of what an inlet cannot decode.
         extra: for outlets, the handling of columns that are not in the contract.
         problems: findings about the schema.
     """

@@ -58,6 +58,7 @@ class InletPlan:
     """An inlet connected to its topic. `max_records` limits a batch, in whole commits; None means no limit.
 
     `options` are the settings of the topic's channel that are set for the inlet, as in `TopicPlan.options`.
+    `on_invalid` is the handling of stored data that is not a record.
     """
 
     streamlet: str
@@ -68,6 +69,7 @@ class InletPlan:
     max_records: int | None = None
     starting: Literal["earliest", "latest"] = "earliest"
     options: Mapping[str, object] = field(default_factory=dict)
+    on_invalid: Literal["fail", "dead-letters"] = "fail"
 
 
 @dataclass(frozen=True, slots=True)

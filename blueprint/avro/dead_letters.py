@@ -16,7 +16,11 @@ SCHEMA: dict[str, object] = {
     "fields": [
         {"name": "record", "type": "string", "doc": "The record as it came, as JSON text."},
         {"name": "port", "type": "string", "doc": "The port whose contract it broke, as ref.port."},
-        {"name": "coordinates", "type": "string", "doc": "The query and the batch it came in, as query/batch."},
+        {
+            "name": "coordinates",
+            "type": "string",
+            "doc": "Where it came from: query/batch, at an inlet its place in the topic.",
+        },
         {"name": "reason", "type": "string", "doc": "The first reason, as field path: why."},
         {"name": "time", "type": {"type": "long", "logicalType": "timestamp-micros"}, "doc": "When it was found."},
         {"name": "version", "type": "string", "doc": "The version of the streamlet that wrote it."},

@@ -39,7 +39,7 @@ def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> Appl
 
 def _streamlet(plan: StreamletPlan, directory: str, queries: Mapping[str, BuiltQuery] | None) -> DescribedStreamlet:
     inlets = {
-        inlet.name: DescribedInlet(inlet.topic, inlet.contract, inlet.starting, inlet.max_records)
+        inlet.name: DescribedInlet(inlet.topic, inlet.contract, inlet.starting, inlet.max_records, inlet.on_invalid)
         for inlet in sorted(plan.inlets, key=lambda inlet: inlet.name)
     }
     outlets = {

@@ -23,6 +23,7 @@ class DescribedInlet:
     contract: Contract
     starting: str = "earliest"
     max_records: int | None = None
+    on_invalid: str = field(default="fail", metadata=key(sparse=True))
 
 
 @dataclass(frozen=True, slots=True)

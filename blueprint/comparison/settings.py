@@ -144,6 +144,7 @@ def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: Des
         for key, was, value, cause in (
             ("starting", old_inlet.starting, new_inlet.starting, starting),
             ("max-records", old_inlet.max_records, new_inlet.max_records, ""),
+            ("on-invalid", old_inlet.on_invalid, new_inlet.on_invalid, "it applies to data that is read from now on"),
         ):
             if was != value:
                 yield _port(ref, ("inlets", before, now), key, was, value, cause)

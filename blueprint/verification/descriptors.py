@@ -138,8 +138,8 @@ def _ports(value: Value | None) -> Mapping[str, PortSetting]:
 
 
 def with_dead_letters(descriptor: StreamletDescriptor) -> StreamletDescriptor:
-    """Return the descriptor with the implicit outlet for dead letters, if one of its outlets sends records there."""
-    sending = [outlet for outlet in descriptor.outlets if outlet.on_invalid == "dead-letters"]
+    """Return the descriptor with the implicit outlet for dead letters, if one of its ports sends records there."""
+    sending = [port for port in (*descriptor.outlets, *descriptor.inlets) if port.on_invalid == "dead-letters"]
     if not sending or any(outlet.name == DEAD_LETTERS for outlet in descriptor.outlets):
         return descriptor
     implicit = PortDescriptor(DEAD_LETTERS, None, dead_letter_contract(), sending[0].declared)

@@ -143,6 +143,7 @@ def _inlets(
                 own.max_records,
                 own.starting,
                 port_options(draft.settings, ref, port.name, Scope.INLET, _channel_of(draft, topic)),
+                port.on_invalid,
             )
         )
     return inlets

@@ -17,7 +17,7 @@ from blueprint.diagnostics.full import render_full
 from blueprint.drawing import Picture, svg
 from blueprint.hocon import Layer, ObjectValue, resolve
 from blueprint.logic import BuiltLogic, LogicCheck
-from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, dead_letter_topic
+from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, Role, dead_letter_topic
 from blueprint.model.draft import Draft
 from blueprint.model.graph import ApplicationGraph
 from blueprint.model.loading import load
@@ -259,19 +259,23 @@ def _dead_letters(
 ) -> dict[str, TopicSettings]:
     """Return the settings of the dead-letter topics that the blueprint does not connect, by streamlet.
 
-    Such a topic is on the channel of the outlets that have dead letters: a query writes to one channel.
+    Such a topic is on the channel of the outlets that have dead letters: a query writes to one channel. If only inlets
+    have them, it is on the channel of those.
     """
-    written: dict[str, set[str]] = defaultdict(set)
+    channels_of: dict[tuple[str, Role], set[str]] = defaultdict(set)
     for binding in wiring.bindings:
         port = wiring.ports.get(binding.key)
         if port is not None and port.on_invalid == "dead-letters" and binding.topic in topics:
-            written[binding.key.streamlet].add(topics[binding.topic].channel)
+            channels_of[binding.key.streamlet, binding.key.role].add(topics[binding.topic].channel)
     connected = {binding.key for binding in wiring.bindings}
     refs = [key.streamlet for key in wiring.ports if key.port == DEAD_LETTERS and key.role == "producer"]
+
+    def channel(ref: str) -> str | None:
+        written = channels_of[ref, "producer"] or channels_of[ref, "consumer"]
+        return min(written) if len(written) == 1 else None
+
     return {
-        ref: topic_settings(
-            dead_letter_topic(ref), settings, channels, min(written[ref]) if len(written[ref]) == 1 else None
-        )
+        ref: topic_settings(dead_letter_topic(ref), settings, channels, channel(ref))
         for ref in refs
         if PortKey(ref, "producer", DEAD_LETTERS) not in connected
     }

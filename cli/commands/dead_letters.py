@@ -16,7 +16,7 @@ from cli.output.quantities import count, timestamp
 from cli.state import state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
-    from blueprint.plan import ApplicationPlan
+    from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, TopicPlan
     from streamlets.channels.base import TopicResource
     from streamlets.runner.dead_letters.letters import DeadLetter
     from streamlets.runner.dead_letters.replay import Outlets, Replayed
@@ -30,8 +30,8 @@ _REASON = click.option("--reason", metavar="TEXT", help="Only records whose reas
 def dead_letters() -> None:
     """List, show and replay records that broke a contract.
 
-    A record that does not conform to the schema of an outlet with `on_invalid="dead-letters"` is a dead letter. These
-    commands also work while the application runs.
+    A record that does not conform to the schema of an outlet with `on_invalid="dead-letters"` is a dead letter, and so
+    is a message that such an inlet cannot decode. These commands also work while the application runs.
     """
 
 
@@ -113,8 +113,7 @@ def show(
             click.echo(json.dumps(_as_data(letter), ensure_ascii=False))
         else:
             replayed = ", replayed" if letter.replayed else ""
-            batch = f"{letter.query} batch {letter.batch}"
-            click.echo(f"{timestamp(letter.time.timestamp())} UTC  {letter.port}, {batch}{replayed}")
+            click.echo(f"{timestamp(letter.time.timestamp())} UTC  {letter.port}, {letter.origin}{replayed}")
             click.echo(f"  {letter.reason}\n  {letter.record}")
     if not last and form == "text":
         click.echo(f"{name}: no matching dead letters")
@@ -141,7 +140,8 @@ def replay(
     """Replay the dead letters of a streamlet, or of one of its outlets.
 
     Records that conform to the outlet's current schema are written to its topic, exactly once, even if a process is
-    killed. The others remain dead letters, their current reason is shown, and the exit code is 1.
+    killed. The others remain dead letters, their current reason is shown, and the exit code is 1. Messages of an inlet
+    are replayed if they can be decoded now, the application manages their topic, and no other inlet reads it.
 
     PATH is the application's blueprint or directory (default: the working directory).
     """
@@ -191,7 +191,8 @@ def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> 
     for (port, why), number in broken.items():
         click.echo(f"{port}: {count(number, 'record')} still {'break' if number > 1 else 'breaks'} the contract: {why}")
     for port, number in homeless.items():
-        click.echo(f"{port}: {count(number, 'record')} not replayed: the application has no such outlet")
+        why = "the application has no such outlet, nor an inlet that alone reads a managed topic"
+        click.echo(f"{port}: {count(number, 'record')} not replayed: {why}")
 
 
 def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
@@ -217,11 +218,25 @@ def _outlets(plan: ApplicationPlan, state: StateDirectory) -> Outlets:
     topics = {topic.plan.name: topic for topic in topics_of(state)}  # an earlier replay may be carried out first
     topics |= {topic.name: channels[topic.channel].topic(topic) for topic in plan.topics}
     outlets = [outlet for streamlet in plan.streamlets for outlet in streamlet.outlets]
+    inlets = [inlet for streamlet in plan.streamlets for inlet in streamlet.inlets]
+    outlets += [_back(inlet) for inlet in inlets if _alone(plan.topic(inlet.topic))]
     return Outlets(
         plans={f"{outlet.streamlet}.{outlet.name}": outlet for outlet in outlets},
         topic=topics.__getitem__,
         name=lambda outlet: plan.topic(outlet.topic).name,
     )
+
+
+def _alone(topic: TopicPlan) -> bool:
+    """Return whether records may be written to a topic for one inlet: no other one would read them twice."""
+    return topic.managed and len(topic.consumers) == 1
+
+
+def _back(inlet: InletPlan) -> OutletPlan:
+    """Return the way back into an inlet as an outlet to its topic."""
+    from blueprint.plan import OutletPlan
+
+    return OutletPlan(inlet.streamlet, inlet.name, inlet.attribute, inlet.contract, inlet.topic)
 
 
 def _letter_topics(state: StateDirectory) -> list[TopicResource]:
@@ -269,6 +284,7 @@ def _as_data(letter: DeadLetter) -> dict[str, object]:
         "record": json.loads(letter.record),
         "query": letter.query,
         "batch": int(letter.batch) if letter.batch.isdigit() else letter.batch,
+        "coordinates": letter.coordinates,
         "time": letter.time.isoformat(),
         "version": letter.version,
         "replayed": letter.replayed,

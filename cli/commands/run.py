@@ -15,7 +15,7 @@ from cli.output.errors import fail
 from cli.verification.descriptors import CLASSES
 
 if TYPE_CHECKING:
-    from blueprint.plan import Isolation
+    from blueprint.plan import ApplicationPlan, Isolation
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 @click.option(
     "--fresh",
     is_flag=True,
-    help="Delete all topics and checkpoints before starting (asks for confirmation unless --yes).",
+    help="Delete all topics and checkpoints in the state directory before starting (asks for confirmation unless "
+    "--yes). Topics on Kafka keep their records.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--master", metavar="URL", help="The Spark master (default: all cores of this machine).")
@@ -107,6 +108,8 @@ def run(
     state = continuation.state(plan)
     if fresh and not yes and state.holds_anything():
         _confirm(state)
+    if fresh and (note := _kept(plan)):
+        click.echo(note, err=True)
     inlets = [inlet for streamlet in plan.streamlets for inlet in streamlet.inlets]
     topics = {(inlet.streamlet, inlet.name): inlet.topic for inlet in inlets}
     view = _view(form, state, topics if available_now else None)
@@ -164,6 +167,17 @@ def _confirm(state: StateDirectory) -> None:
     if not sys.stdin.isatty():
         raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}; add --yes to confirm")
     click.confirm(f"Delete all topics and checkpoints in {state.directory}?", abort=True, err=True)
+
+
+def _kept(plan: ApplicationPlan) -> str:
+    """Return which topics --fresh does not delete, because servers store them; "" for none."""
+    names = [f"`{topic.name}`" for topic in plan.topics if topic.location]
+    if not names:
+        return ""
+    return (
+        f"note: --fresh keeps the records of topics that servers store: {', '.join(names)}; inlets read them again "
+        "unless `starting = latest`; to delete them, run `flow topics purge` with the application stopped"
+    )
 
 
 def _view(form: str, state: StateDirectory, topics: Mapping[tuple[str, str], str] | None) -> View:

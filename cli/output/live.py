@@ -27,6 +27,7 @@ from streamlets.runner.events.model import (
     TopicDiffers,
     UnitChanged,
     UnitProgressed,
+    UnitWarned,
 )
 from streamlets.runner.events.status import RunStatus
 
@@ -131,8 +132,8 @@ class LineView:
                 for text in more:
                     click.echo(f"            {text}")
             case (
-                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
-                | RunEnded()
+                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | UnitWarned()
+                | RunStopping() | RunEnded()
             ):  # fmt: skip
                 self._print(event.time, line(event))
 
@@ -196,8 +197,8 @@ class TableView:
             case BatchStuck():
                 self._print_lines(lines(event), _COLOURS["backing-off"])
             case (
-                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | RunStopping()
-                | RunEnded()
+                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | UnitWarned()
+                | RunStopping() | RunEnded()
             ):  # fmt: skip
                 self._print(line(event))
 

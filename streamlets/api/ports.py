@@ -58,16 +58,27 @@ class AvroInlet(_Port):
         schema: the schema of the records that the logic reads, in any form of `Schema`; records are resolved to it from
             their writer's schema by the rules of the Avro specification. Omitted, the configuration must have it
             (`inlets.<name>`).
+        on_invalid: what happens to stored data that is not a record, such as a Kafka message whose bytes cannot be
+            decoded: `fail` fails the query, `dead-letters` writes the data with its place and the reason to the dead
+            letters and continues. The delta channel has no such data.
 
     Raises:
         TypeError: the name is not a string.
+        ValueError: `on_invalid` has another value.
     """
 
     _NAME = "the name of an inlet"
     kind = "inlet"
 
-    def __init__(self, name: str | None = None, *, schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        schema: Schema | None = None,
+        on_invalid: Literal["fail", "dead-letters"] = "fail",
+    ) -> None:
         super().__init__(name, schema)
+        self.on_invalid: Literal["fail", "dead-letters"] = _require_on_invalid(on_invalid)
 
 
 class AvroOutlet(_Port):
@@ -101,15 +112,19 @@ class AvroOutlet(_Port):
         on_invalid: Literal["fail", "dead-letters"] = "fail",
         extra: Literal["fail", "drop"] = "fail",
     ) -> None:
-        if on_invalid not in ("fail", "dead-letters"):
-            raise ValueError(f"on_invalid must be `fail` or `dead-letters`, found {on_invalid!r}")
         if extra not in ("fail", "drop"):
             raise ValueError(f"extra must be `fail` or `drop`, found {extra!r}")
         super().__init__(name, schema)
         columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         self.partition_by = tuple(require_string(column, "a partition column of an outlet") for column in columns)
-        self.on_invalid: Literal["fail", "dead-letters"] = on_invalid
+        self.on_invalid: Literal["fail", "dead-letters"] = _require_on_invalid(on_invalid)
         self.extra: Literal["fail", "drop"] = extra
 
 
 Port = AvroInlet | AvroOutlet
+
+
+def _require_on_invalid(value: Literal["fail", "dead-letters"]) -> Literal["fail", "dead-letters"]:
+    if value not in ("fail", "dead-letters"):
+        raise ValueError(f"on_invalid must be `fail` or `dead-letters`, found {value!r}")
+    return value

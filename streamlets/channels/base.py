@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from blueprint.avro.model import Contract
 
@@ -237,6 +237,90 @@ class Appender(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidRecord:
+    """Stored data that is not a record.
+
+    Arguments:
+        coordinates: its place, such as `topic/partition/offset`.
+        content: the data as a JSON document.
+        reason: why it is not a record.
+    """
+
+    coordinates: str
+    content: str
+    reason: str
+
+
+@runtime_checkable
+class FindsInvalidRecords(Protocol):
+    """A topic that may have data that is not a record. An inlet with `on_invalid` of `dead-letters` omits it, and
+    the runner writes it to the dead letters after each batch."""
+
+    def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
+        """Return how much invalid data a batch has omitted; 0 only if there was none.
+
+        Arguments:
+            inlet: the inlet.
+            observed: the observed metrics of the batch by name, as in Spark's progress report.
+        """
+
+    def invalid(
+        self, session: SparkSession, inlet: InletPlan, after: Position | None, until: Position
+    ) -> Iterator[tuple[list[InvalidRecord], Position]]:
+        """Yield the invalid data between two positions, the same at each call, with the position that is reached.
+
+        Arguments:
+            session: a session of the Spark that reads the topic.
+            inlet: the inlet.
+            after: the first position; None for the beginning of the topic.
+            until: the second position.
+        """
+
+    def decoded(self, content: str, contract: Contract) -> dict[str, Any]:
+        """Return invalid data as a record of a contract, by what is known now.
+
+        Arguments:
+            content: the `content` of an `InvalidRecord`.
+            contract: the contract to read with.
+
+        Raises:
+            RecordError: it is still not a record.
+        """
+
+    def furthest(self, first: Position, second: Position) -> Position:
+        """Return the position up to which everything was read by a reader that reached both positions."""
+
+
+@runtime_checkable
+class LosesRecords(Protocol):
+    """A topic whose storage may delete records that a reader has not read."""
+
+    @property
+    def fails_on_loss(self) -> bool:
+        """Whether a reader whose records were deleted stops; otherwise it continues with the first one that exists."""
+
+    def lost(self, reader: Reader) -> tuple[Missed, ...]:
+        """Return what a reader has lost that is about to continue from its committed position.
+
+        Raises:
+            TopicLostError: the topic no longer exists, or is not the one that has the position.
+        """
+
+
+@runtime_checkable
+class ShowsProgress(Protocol):
+    """A topic whose storage has a place for the positions of readers, where other tools see them."""
+
+    def committed(self, group: str, position: Position) -> None:
+        """Store a reader's position.
+
+        Arguments:
+            group: the name of the reader, unique among the applications of the storage.
+            position: the position up to which it has committed.
+        """
 
 
 class TopicResource(Protocol):

@@ -306,6 +306,7 @@ def _inlet(inlet: AvroInlet, request: StreamletRequest, project: Project) -> Por
         attribute=None if inlet.from_blueprint else inlet.attribute,
         contract=contract,
         declared=_declared(inlet, request.named_inlets),
+        on_invalid=inlet.on_invalid,
         problems=problems,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 
-from streamlets.channels.base import Missed, Reader, TopicResource
+from streamlets.channels.base import LosesRecords, Missed, Reader, TopicResource
 from streamlets.runner.periodic import repeating
 
 EVERY = 20.0
@@ -20,7 +20,8 @@ def maintaining(
     report: Callable[[Missed], None],
     log: Callable[[TopicResource, Exception], None],
 ) -> AbstractContextManager[None]:
-    """Maintain the managed topics of an application at intervals, in a thread, until the context is left.
+    """Maintain the managed topics of an application at intervals, in a thread, until the context is left; also those of
+    others whose storage deletes records by itself, which is only watched.
 
     All callbacks are called in that thread.
 
@@ -29,7 +30,7 @@ def maintaining(
         report: takes the records that readers missed, including those dropped while nothing ran.
         log: takes the exceptions of a topic's maintenance; the other topics are maintained all the same.
     """
-    managed = [topic for topic in topics if topic.plan.managed]
+    managed = [topic for topic in topics if topic.plan.managed or isinstance(topic, LosesRecords)]
 
     def maintain(stopping: threading.Event) -> None:
         for topic in managed:

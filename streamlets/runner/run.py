@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan, Isolation
@@ -272,6 +272,7 @@ class _Supervision:
     status: StatusFile
     orders: Orders
     trial: Trial
+    missed: set[tuple[str, str, str]] = field(default_factory=set)
 
     def run(self) -> tuple[int, str]:
         """Supervise the units; return the exit code and the reason for the end."""
@@ -318,7 +319,7 @@ class _Supervision:
                 if isinstance(fact, Request):
                     reason = reason or (fact.cause if fact.command in _ENDING else "")
                     self.orders.carry_out(fact, supervisor)
-                else:
+                elif not self._repeated(fact):
                     if isinstance(fact, (Drain, StopNow)):  # a signal
                         reason, self.orders.upgrade = reason or fact.cause, None
                     supervisor.handle(fact)
@@ -333,6 +334,16 @@ class _Supervision:
                 if seconds := clock_check.seconds():  # a query would wait that much longer for its trigger
                     supervisor.restart_running(f"the clock was set back by {seconds:.0f} s")
         return reason
+
+    def _repeated(self, fact: Fact) -> bool:
+        """Return whether a fact is a loss of records that was reported: a query finds it at its start, and so does the
+        maintenance of topics."""
+        if not isinstance(fact, Seen) or not isinstance(fact.event, RecordsMissed):
+            return False
+        key = (fact.event.topic, fact.event.reader, fact.event.first)
+        known = key in self.missed
+        self.missed.add(key)
+        return known
 
     def _report_rows_in_state(self, units: Iterable[UnitId]) -> None:
         """Publish which rows remain in the state of units."""

@@ -26,6 +26,7 @@ Point = Literal[
     "after-append-commit",  # the topic has these records; their writer does not know it
     "before-delivery-commit",  # a spout has delivered a whole transaction, which is staged
     "before-delivery-answer",  # the topic has a transaction that the program does not know to be committed
+    "before-inlet-letters",  # a batch is committed; the dead letters of its inlets are not written
 ]
 
 VARIABLE = "STREAMLETS_CRASH_AT"

@@ -54,7 +54,7 @@ def plan_of(
     values = _values(described, parameters, Path(place.file).absolute().parent)
     _check_values(streamlet, described, values, place)
     outlets = tuple(_outlet(ref, port) for port in described.outlets)
-    letters = any(outlet.on_invalid == "dead-letters" for outlet in outlets)
+    letters = any(port.on_invalid == "dead-letters" for port in (*described.outlets, *described.inlets))
     plan = StreamletPlan(
         ref=ref,
         class_name=described.class_name,
@@ -132,7 +132,7 @@ def _check_values(
 def _inlet(ref: str, port: PortDescriptor, max_records: int | None) -> InletPlan:
     assert port.contract is not None
     topic = f"inlet-{port.name}"
-    return InletPlan(ref, port.name, port.attribute, port.contract, topic, max_records)
+    return InletPlan(ref, port.name, port.attribute, port.contract, topic, max_records, on_invalid=port.on_invalid)
 
 
 def _outlet(ref: str, port: PortDescriptor) -> OutletPlan:

@@ -155,7 +155,7 @@ class StreamletUnderTest:
             TestkitError: there is no such outlet.
         """
         if self.plan.dead_letters is None:
-            raise TestkitError(f'`{self.plan.ref}` has no dead letters: no outlet has on_invalid="dead-letters"')
+            raise TestkitError(f'`{self.plan.ref}` has no dead letters: no port has on_invalid="dead-letters"')
         return self._outlet_tap("dead letters", self.plan.dead_letters, dead_letter_contract())
 
     def step(self) -> Step:

@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
-from tests.streamlets.channels.topics import ids_of, made
-from tests.streamlets.runner.dead_letters.test_replay import bury
+from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.contract.types import arrow_schema
+from tests.streamlets.channels.topics import append, ids_of, made
+from tests.streamlets.runner.dead_letters.test_replay import FOUND, bury
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
@@ -128,3 +131,29 @@ def test_without_dead_letters_there_is_no_table(flow: Flow, tmp_path: Path) -> N
     made(tmp_path / "app" / "topics")
     (tmp_path / "app" / "lock").touch()
     assert "app: no dead letters" in flow("dead-letters", "--state-dir", str(tmp_path)).out
+
+
+def test_messages_of_an_inlet_are_shown_with_their_place(flow: Flow, directory: Path) -> None:
+    """Topic, partition and offset. A replay explains why it does not send them: no inlet of this name alone reads a
+    topic."""
+    row = {
+        "record": '{"key":null,"value":"eA=="}',
+        "port": "writer.in",
+        "coordinates": "raw-data/2/17",
+        "reason": "no known schema has the header 78",
+        "time": FOUND,
+        "version": "1",
+    }
+    of = dead_letter_contract()
+    dead = made(directory / ".flow" / "app" / "topics", "dead")
+    append(dead, [pa.RecordBatch.from_pylist([row], schema=arrow_schema(of))], of, 9, writer="inlet")
+    shown = flow("dead-letters", "show", "writer.in", str(directory)).out
+    assert "writer.in, topic raw-data, partition 2, offset 17\n  no known schema has the header 78\n" in shown
+    (line,) = flow("dead-letters", "show", "writer.in", str(directory), "--format", "jsonl").out.splitlines()
+    assert json.loads(line)["coordinates"] == "raw-data/2/17"
+    result = flow("dead-letters", "replay", "writer.in", str(directory))
+    assert result.code == 1
+    assert result.out == (
+        "writer.in: 1 record not replayed: the application has no such outlet, nor an inlet that alone reads a managed "
+        "topic\n"
+    )

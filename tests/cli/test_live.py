@@ -36,6 +36,7 @@ from streamlets.runner.events.model import (
     UnitId,
     UnitMeasured,
     UnitProgressed,
+    UnitWarned,
 )
 from streamlets.runner.events.publisher import EventSink
 from streamlets.runner.events.status import RunStatus, fold
@@ -273,6 +274,7 @@ WARNINGS: list[tuple[Event, list[str]]] = [
         RecordsMissed(100.0, "rows", "delays.out (rows)", "a/1#0", "a/1#8", 9, "a purge"),
         [MISSED],
     ),
+    (UnitWarned(100.0, UNIT, "in: its position cannot be stored"), ["delays.out: in: its position cannot be stored"]),
     (CheckpointRepaired(100.0, UNIT, "moved away `offsets/7`"), ["delays.out: moved away `offsets/7`"]),
     (RunStopping(100.0, "stopped by SIGTERM", within=60.0), ["draining, within 60 s: stopped by SIGTERM"]),
     (RunStopping(100.0, "stopped at once by SIGTERM", at_once=True), ["stopping at once: stopped at once by SIGTERM"]),

@@ -99,7 +99,7 @@ def _has_invalid_port(descriptor: StreamletDescriptor, name: str) -> bool:
 
 def _port_help(path: PortPath, close: list[PortKey]) -> tuple[str, ...]:
     if path.port == DEAD_LETTERS:
-        return ('a streamlet has dead letters if one of its outlets has `on_invalid="dead-letters"`',)
+        return ('a streamlet has dead letters if one of its ports has `on_invalid="dead-letters"`',)
     return (f"did you mean {alternatives(key.path for key in close)}?",) if close else ()
 
 

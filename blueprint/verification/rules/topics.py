@@ -171,6 +171,8 @@ def dead_letters_on_another_channel(draft: Draft) -> Iterator[Diagnostic]:
         port, letters = draft.wiring.ports.get(key), letters_of.get(key.streamlet)
         if port is None or letters is None or port.on_invalid != "dead-letters" or letters.channel == topic.channel:
             continue
+        if key.role == "consumer":  # dead letters of an inlet are not written by the query
+            continue
         if letters.channel in draft.channels and topic.channel in draft.channels:
             yield finding(
                 "query-channels",

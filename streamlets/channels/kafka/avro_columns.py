@@ -42,6 +42,15 @@ def require_readable(topic: str, writer: Contract, reader: Contract) -> None:
         ) from error
 
 
+def readable(writer: Contract, reader: Contract) -> bool:
+    """Return whether a reader's schema can read a writer's records."""
+    try:
+        resolve_plan(writer, reader)
+    except IncompatibleError:
+        return False
+    return True
+
+
 def avro_record(data: Column, writer: Contract, reader: Contract) -> Column:
     """Return a struct whose field `ok` is the record, null if the bytes are not a record.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -60,7 +61,7 @@ class KafkaChannel:
             )
         directory = self._topics / plan.name
         plan = remembered(plan, directory)
-        return KafkaTopic(plan, self._cluster(plan), directory, self.clock)
+        return KafkaTopic(plan, self._cluster(plan), directory, self.root / "inlets", self.clock)
 
     def prepare(self, session: SparkSession) -> None:
         """Do nothing: Spark finds its Kafka source in the class path of its Java process."""
@@ -91,8 +92,10 @@ class KafkaChannel:
         return rows.writeStream.foreachBatch(batches)
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Remove the record of begun batches of a query that starts with a new checkpoint; see `Channel.forget`."""
+        """Remove the record of begun batches of a query that starts with a new checkpoint, and which schemas its inlets
+        knew; see `Channel.forget`."""
         self._begun.forget(streamlet, query, id)
+        shutil.rmtree(self.root / "inlets" / streamlet, ignore_errors=True)
 
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
         """Return whether a batch was begun; see `Channel.may_have_written`."""

@@ -27,6 +27,8 @@ and the bytes or the string of the only field."""
 
 OnDataLoss = Literal["fail", "continue"]
 
+Tombstones = Literal["invalid", "skip"]
+
 FORMAT = Setting("format", choice(*get_args(Format)), "The format of messages.", "avro", scope=Scope.TOPIC)
 ON_DATA_LOSS = Setting(
     "on-data-loss", choice(*get_args(OnDataLoss)), "What a reader does when unread records were deleted.", "fail",
@@ -40,10 +42,14 @@ SUBJECT = Setting(
     "subject", choice("topic", "record", "topic-record"), "How the subjects of the schema registry are named.", "topic",
     scope=Scope.TOPIC,
 )  # fmt: skip
+TOMBSTONES = Setting(
+    "tombstones", choice(*get_args(Tombstones)), "What a message without a value is: `invalid`, or skipped.", "invalid",
+    scope=Scope.TOPIC,
+)  # fmt: skip
 
 SETTINGS = (
     CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG,
-    FORMAT, ON_DATA_LOSS, REGISTRY, SUBJECT,
+    FORMAT, ON_DATA_LOSS, REGISTRY, SUBJECT, TOMBSTONES,
 )  # fmt: skip
 """The settings of a topic."""
 

@@ -1,17 +1,23 @@
 """Reading a topic with Spark's Kafka source, and decoding its messages in Java.
 
-A message that is not a record fails the query, with its topic, partition, offset and the reason.
+A message that is not a record fails the query, with its topic, partition, offset and the reason. With dead letters at
+the inlet it is counted and omitted, and `invalid_messages` reads it again.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract
 from streamlets.channels.base import METADATA
-from streamlets.channels.kafka.avro_columns import avro_record, require_readable, texts_from_bytes
+from streamlets.channels.kafka.avro_columns import avro_record, readable, require_readable, texts_from_bytes
+from streamlets.channels.kafka.horizon import Horizon
+from streamlets.channels.unreadable import UnreadableRecordsError
 from streamlets.contract.types import spark_schema
-from streamlets.contract.wire.avro_formats import fingerprint_header, id_header
+from streamlets.contract.wire.avro_formats import MAGIC, MARKER, fingerprint_header, id_header
 from streamlets.contract.wire.errors import TOMBSTONE
 from streamlets.contract.wire.text_formats import require_json, single_field
 
@@ -23,6 +29,11 @@ if TYPE_CHECKING:
 
 _PARTITION, _OFFSET, _VALUE = "_streamlets_partition", "_streamlets_offset", "_streamlets_value"
 _RECORD, _REASON, _CORRUPT = "_streamlets_record", "_streamlets_reason", "_streamlets_corrupt"
+_UNDECIDED, _HEADER = "_streamlets_undecided", "_streamlets_header"
+
+_INVALID, _METRIC = "invalid", "streamlets-invalid"
+
+_FINGERPRINT_SIZE, _ID_SIZE = len(fingerprint_header("0" * 16)), len(id_header(0))
 
 # The last header of a name counts, as for Kafka's own `lastHeader`: a map of Spark has a name only once.
 _HEADERS = """map_from_entries(transform(
@@ -32,9 +43,18 @@ _HEADERS = """map_from_entries(transform(
 
 
 def read_topic(
-    topic: ClusterTopic, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False
+    topic: ClusterTopic,
+    session: SparkSession,
+    inlet: InletPlan,
+    *,
+    name: str,
+    metadata: bool = False,
+    horizon: Horizon | None = None,
 ) -> DataFrame:
     """Return a streaming DataFrame of the records of a topic; see `TopicResource.read`.
+
+    Arguments:
+        horizon: the schemas that an inlet with dead letters knows; None for an inlet that fails.
 
     Raises:
         UnreadableRecordsError: the topic has a writer whose schema the inlet's schema cannot read.
@@ -43,28 +63,105 @@ def read_topic(
 
     reader = session.readStream.format("kafka").options(**_options(topic, inlet))
     messages = (reader.name(name) if name else reader).load().select(*_coordinates(metadata))
-    decoded = _decode(messages, topic, inlet.contract)
+    decoded = _decode(_without_skipped(messages, topic), topic, inlet.contract, horizon)
     place = (F.lit(f"topic `{topic.name}`, partition "), F.col(_PARTITION), F.lit(", offset "), F.col(_OFFSET))
-    reason = F.when(F.col(_VALUE).isNull(), F.lit(TOMBSTONE)).otherwise(F.col(_REASON))
     # Spark decodes a message again for each filter of the author that it moves before the decoding. It does not move
     # filters before an expression that is not deterministic, as this condition seems to be.
-    failure = F.when(F.spark_partition_id() >= 0, F.raise_error(F.concat(*place, F.lit(": "), reason)))
+    failing = F.spark_partition_id() >= 0
+    if horizon is not None:
+        failing = failing & F.col(_UNDECIDED)
+    failure = F.when(failing, F.raise_error(F.concat(*place, F.lit(": "), _reason())))
     kept = [METADATA] if metadata else []
     # The record is made in a step of its own, or Spark would decode the message again for each of its fields.
     records = decoded.select(F.coalesce(F.col(f"{_RECORD}.ok"), failure).alias(_RECORD), *kept)
+    if horizon is not None:
+        invalid = F.count(F.when(F.col(_RECORD).isNull(), 1)).alias(_INVALID)
+        records = records.observe(_metric(inlet), invalid).where(F.col(_RECORD).isNotNull())
     writers = topic.state.contracts(topic.name, topic.settings)
-    texts = {name for writer in writers for name in texts_from_bytes(writer, inlet.contract)}
+    texts = {
+        name
+        for writer in writers
+        if readable(writer, inlet.contract)
+        for name in texts_from_bytes(writer, inlet.contract)
+    }
     columns = {field.name: F.col(f"{_RECORD}.`{field.name}`") for field in inlet.contract.record.fields}
     valid = (F.make_valid_utf8(column).alias(name) if name in texts else column for name, column in columns.items())
     return records.select(*valid, *kept)
 
 
-def _options(topic: ClusterTopic, inlet: InletPlan) -> dict[str, str]:
+def invalid_count(inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return how many messages a batch has omitted, from the observed metrics in its progress report.
+
+    An inlet that a query reads twice counts them twice.
+    """
+    return sum(
+        int(values.get(_INVALID) or 0)
+        for name, values in observed.items()
+        if name.rpartition(":")[0] == f"{_METRIC}:{inlet.name}"
+    )
+
+
+def invalid_messages(
+    topic: ClusterTopic,
+    session: SparkSession,
+    inlet: InletPlan,
+    ranges: Mapping[int, tuple[int, int]],
+    horizon: Horizon,
+) -> Iterator[Any]:
+    """Yield the messages that an inlet with dead letters omits, each as a row of `partition`, `offset`,
+    `timestamp`, `key`, `value`, `headers`, `reason` and `header` (of an unknown schema), by partition and offset.
+
+    Arguments:
+        ranges: the first offset and the one after the last, by partition.
+        horizon: the schemas that the inlet knows.
+    """
+    from pyspark.sql import functions as F
+
+    if not ranges:
+        return
+    sides = [{topic.name: {str(number): part[side] for number, part in ranges.items()}} for side in (0, 1)]
+    options = {
+        **_connection(topic),
+        "assign": json.dumps({topic.name: sorted(ranges)}),
+        "startingOffsets": json.dumps(sides[0]),
+        "endingOffsets": json.dumps(sides[1]),
+        "failOnDataLoss": "false",
+        "includeHeaders": "true",
+    }
+    raw = ["partition", "offset", "timestamp", "key", "value", "headers"]
+    messages = session.read.format("kafka").options(**options).load().select(*raw, *_coordinates(metadata=False))
+    decoded = _decode(_without_skipped(messages, topic), topic, inlet.contract, horizon)
+    chosen = decoded.where(F.col(f"{_RECORD}.ok").isNull())
+    yield from chosen.select(*raw, _reason().alias("reason"), F.col(_HEADER).alias("header")).toLocalIterator()
+
+
+def _metric(inlet: InletPlan) -> str:
+    """Return a name for the metric of a source: the names in a query must differ."""
+    return f"{_METRIC}:{inlet.name}:{uuid.uuid4().hex}"
+
+
+def _without_skipped(messages: DataFrame, topic: ClusterTopic) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return messages.where(F.col(_VALUE).isNotNull()) if topic.settings.tombstones == "skip" else messages
+
+
+def _reason() -> Column:
+    """Return why a message is not a record."""
+    from pyspark.sql import functions as F
+
+    return F.when(F.col(_VALUE).isNull(), F.lit(TOMBSTONE)).otherwise(F.col(_REASON))
+
+
+def _connection(topic: ClusterTopic) -> dict[str, str]:
     settings = {f"kafka.{key}": value for key, value in topic.cluster.connections.consumer.java.items()}
+    return {**settings, "kafka.isolation.level": "read_committed"}
+
+
+def _options(topic: ClusterTopic, inlet: InletPlan) -> dict[str, str]:
     limit = {"maxOffsetsPerTrigger": str(inlet.max_records)} if inlet.max_records else {}
     return {
-        **settings,
-        "kafka.isolation.level": "read_committed",
+        **_connection(topic),
         "subscribe": topic.name,
         "startingOffsets": inlet.starting,
         "failOnDataLoss": str(topic.settings.on_data_loss == "fail").lower(),
@@ -90,14 +187,18 @@ def _coordinates(metadata: bool) -> list[Column]:
     return columns
 
 
-def _decode(messages: DataFrame, topic: ClusterTopic, reader: Contract) -> DataFrame:
-    """Add a struct whose field `ok` is the record, null if a message is not a record, and the reason for that."""
+def _decode(messages: DataFrame, topic: ClusterTopic, reader: Contract, horizon: Horizon | None) -> DataFrame:
+    """Add a struct whose field `ok` is the record, null if a message is not a record, and the reason for that. With a
+    horizon, also add whether the schema of the message may have been published since, and the header of an unknown
+    one."""
     from pyspark.sql import functions as F
 
     value = F.col(_VALUE)
     reason = F.lit("the bytes are not a record of the schema")
+    undecided, header = F.lit(False), F.lit(None).cast("string")
     match topic.settings.format:
         case "json":
+            messages = messages.withColumns({_UNDECIDED: undecided, _HEADER: header})
             return _decode_json(messages, reader)
         case "plain-avro":
             record = avro_record(value, reader, reader)
@@ -107,36 +208,82 @@ def _decode(messages: DataFrame, topic: ClusterTopic, reader: Contract) -> DataF
             record = F.struct(F.when(text.isNotNull(), F.struct(text.alias(name))).alias("ok"))
             reason = F.lit("the bytes are not a string in UTF-8")
         case "avro":
+            record, reason = _by_header(value, topic, reader, horizon)
+            undecided, header = _unknown(value, MARKER, _FINGERPRINT_SIZE, horizon)
+        case "confluent":
+            record, reason = _by_header(value, topic, reader, horizon)
+            undecided, header = _unknown(value, MAGIC, _ID_SIZE, horizon)
+    return messages.withColumns({_RECORD: record, _REASON: reason, _UNDECIDED: undecided, _HEADER: header})
+
+
+def headers_of(topic: ClusterTopic) -> dict[bytes, Contract]:
+    """Return the contracts of the writers of a topic by the first bytes of their messages; nothing for formats whose
+    messages do not name their schema."""
+    match topic.settings.format:
+        case "avro":
             writers = topic.state.schemas.of(topic.name)
-            headers = {fingerprint_header(fingerprint): writer for fingerprint, writer in sorted(writers.items())}
-            record, reason = _by_header(value, headers, topic, reader)
+            return {fingerprint_header(fingerprint): writer for fingerprint, writer in sorted(writers.items())}
         case "confluent":
             registered = topic.state.registry(topic.name, topic.settings).contracts()
-            headers = {id_header(number): writer for number, writer in sorted(registered.items())}
-            record, reason = _by_header(value, headers, topic, reader)
-    return messages.withColumns({_RECORD: record, _REASON: reason})
+            return {id_header(number): writer for number, writer in sorted(registered.items())}
+    return {}
 
 
-def _by_header(
-    value: Column, headers: dict[bytes, Contract], topic: ClusterTopic, reader: Contract
-) -> tuple[Column, Column]:
+def _by_header(value: Column, topic: ClusterTopic, reader: Contract, horizon: Horizon | None) -> tuple[Column, Column]:
     """Return the record of a message whose first bytes name the schema of its writer, and why it is not a record."""
     from pyspark.sql import functions as F
 
-    # Without a known writer, no message has the header of the reader's schema.
-    headers = headers or {fingerprint_header("0" * 16): reader}
-    size = len(next(iter(headers)))
+    headers = headers_of(topic)
+    if horizon is not None:  # a schema that was published since is not decided yet
+        headers = {first: writer for first, writer in headers.items() if first.hex() in horizon.known}
+    size = _FINGERPRINT_SIZE if topic.settings.format == "avro" else _ID_SIZE
     header, data = value.substr(1, size), F.expr(f"substring({_VALUE}, {size + 1})")
-    record: Column | None = None
+    record = F.lit(None).cast(f"struct<ok:{spark_schema(reader).simpleString()}>")
+    reason = F.concat(F.lit("no known schema has the header "), F.hex(header))
     for first, writer in headers.items():
-        require_readable(topic.name, writer, reader)
-        named, decoded = header.eqNullSafe(F.lit(first)), avro_record(data, writer, reader)
-        record = F.when(named, decoded) if record is None else record.when(named, decoded)
-    assert record is not None
-    known = header.isin([F.lit(first) for first in headers])
-    unknown = F.concat(F.lit("no known schema has the header "), F.hex(header))
-    reason = F.when(known, F.lit("the bytes are not a record of the schema in their header")).otherwise(unknown)
+        named = header.eqNullSafe(F.lit(first))
+        if since := horizon.known.get(first.hex()) if horizon is not None else None:
+            named = named & _from(since)
+        try:
+            require_readable(topic.name, writer, reader)
+        except UnreadableRecordsError as error:
+            if horizon is None:
+                raise
+            reason = F.when(named, F.lit(str(error))).otherwise(reason)
+            continue
+        record = F.when(named, avro_record(data, writer, reader)).otherwise(record)
+        broken = F.lit("the bytes are not a record of the schema in their header")
+        reason = F.when(named, broken).otherwise(reason)
     return record, reason
+
+
+def _unknown(value: Column, start: bytes, size: int, horizon: Horizon | None) -> tuple[Column, Column]:
+    """Return whether a message names a schema that may have been published since, and the header of an unknown schema.
+
+    Arguments:
+        start: the bytes with which a header begins.
+        size: the number of bytes of a header.
+        horizon: the schemas that the inlet knows; None for an inlet that fails.
+    """
+    from pyspark.sql import functions as F
+
+    header = F.lower(F.hex(value.substr(1, size)))
+    named = (value.substr(1, len(start)) == F.lit(start)) & (F.length(value) >= size)
+    if horizon is None:
+        return F.lit(False), F.lit(None).cast("string")
+    unknown = named & ~header.isin(sorted(horizon.known) or [""])
+    undecided = unknown & ~header.isin(sorted(horizon.unknown) or [""]) & _from(horizon.ends)
+    return F.coalesce(undecided, F.lit(False)), F.when(unknown, header)
+
+
+def _from(offsets: Mapping[int, int]) -> Column:
+    """Return whether a message is at an offset of its partition or later; so are those of other partitions."""
+    from pyspark.sql import functions as F
+
+    first = F.lit(0).cast("bigint")
+    for partition, at in sorted(offsets.items()):
+        first = F.when(F.col(_PARTITION) == partition, F.lit(at).cast("bigint")).otherwise(first)
+    return F.col(_OFFSET) >= first
 
 
 def _decode_json(messages: DataFrame, reader: Contract) -> DataFrame:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
+import json
 import shutil
+import threading
 import time
+from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, TopicPlan
 from streamlets.channels.administration import Difference
 from streamlets.channels.base import (
     Dropped,
+    InvalidRecord,
     Lag,
     Missed,
     Position,
@@ -27,12 +32,17 @@ from streamlets.channels.kafka.appender import KafkaAppender
 from streamlets.channels.kafka.cluster_client import ranges
 from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
 from streamlets.channels.kafka.comparison import CONFIG, PARTITIONS, differences
+from streamlets.channels.kafka.horizon import StoredHorizon
 from streamlets.channels.kafka.identity import Identity
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.records import read_messages
 from streamlets.channels.kafka.remembered import remember
 from streamlets.channels.kafka.topic_settings import TopicSettings
+from streamlets.channels.records import conversion
 from streamlets.channels.replays import Replays
+from streamlets.channels.unreadable import UnreadableRecordsError
+from streamlets.contract.values import RecordError
+from streamlets.contract.wire.errors import TOMBSTONE, UndecodableError, WireError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +51,7 @@ if TYPE_CHECKING:
 
 
 _EXACT = 10_000
+_HORIZONS = threading.Lock()  # horizons are files, which sources and their dead letters replace
 
 
 class KafkaTopic:
@@ -54,10 +65,18 @@ class KafkaTopic:
         plan: the name and the settings of the topic.
         state: what is known of its cluster.
         directory: the directory of the topic in the state directory.
+        inlets: the directory of what is stored for inlets in the state directory.
         clock: returns the time in seconds since the epoch.
     """
 
-    def __init__(self, plan: TopicPlan, state: ClusterState, directory: Path, clock: Callable[[], float] = time.time):
+    def __init__(
+        self,
+        plan: TopicPlan,
+        state: ClusterState,
+        directory: Path,
+        inlets: Path,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.plan = plan
         self.stored = ClusterTopic(plan.name, TopicSettings.of(plan), state)
         self.settings = self.stored.settings
@@ -65,6 +84,7 @@ class KafkaTopic:
         self.cluster = state.cluster
         self._identity = Identity(directory / "topic.json")
         self._directory = directory
+        self._inlets = inlets
         self._clock = clock
         self._missed: dict[str, Missed] = {}
         self._wire = state.wire(plan.name, self.settings)
@@ -151,9 +171,95 @@ class KafkaTopic:
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
         """Return a streaming DataFrame of the records; see `TopicResource.read`."""
-        from streamlets.channels.kafka.source import read_topic
+        from streamlets.channels.kafka.source import headers_of, read_topic
 
-        return read_topic(self.stored, session, inlet, name=name, metadata=metadata)
+        horizon = None
+        if inlet.on_invalid == "dead-letters":
+            stored, ends = self._horizon(inlet), self.cluster.latest(self.name)
+            headers = [header.hex() for header in headers_of(self.stored)]
+            with _HORIZONS:
+                horizon = stored.read().advanced(headers, ends)
+                stored.write(horizon)
+        return read_topic(self.stored, session, inlet, name=name, metadata=metadata, horizon=horizon)
+
+    @property
+    def fails_on_loss(self) -> bool:
+        """Whether a reader whose records were deleted stops; see `LosesRecords`."""
+        return self.settings.on_data_loss == "fail"
+
+    def lost(self, reader: Reader) -> tuple[Missed, ...]:
+        """Return what a reader has lost to retention; see `LosesRecords.lost`.
+
+        Raises:
+            TopicLostError: the topic was deleted, or created again, or it ends before the position.
+        """
+        self.require()
+        latest = self.cluster.latest(self.name)
+        for number, at in sorted(self._committed(reader).items()):
+            if at > latest.get(number, 0):
+                raise TopicLostError(
+                    f"partition {number} of the topic `{self.name}` ends at offset {latest.get(number, 0)}, but "
+                    f"{reader.name} has read it up to offset {at}: the cluster has lost records"
+                )
+        return tuple(self._overtaken(reader, self.cluster.earliest(self.name)))
+
+    def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
+        """Return how many messages a batch has omitted; see `FindsInvalidRecords.invalid_count`."""
+        from streamlets.channels.kafka.source import invalid_count
+
+        return invalid_count(inlet, observed)
+
+    def invalid(
+        self, session: SparkSession, inlet: InletPlan, after: Position | None, until: Position, *, at_once: int = 1000
+    ) -> Iterator[tuple[list[InvalidRecord], Position]]:
+        """Yield the messages that an inlet omits; see `FindsInvalidRecords.invalid`."""
+        from streamlets.channels.kafka.source import invalid_messages
+
+        end = self._offsets(until).partitions
+        reached = {number: min(at, end.get(number, 0)) for number, at in self._start(after).items()}
+        stored = self._horizon(inlet)
+        horizon = stored.read()
+        records: list[InvalidRecord] = []
+        unknown: set[str] = set()
+        for row in invalid_messages(self.stored, session, inlet, ranges(reached, end), horizon):
+            if len(records) == at_once:
+                yield records, Offsets(self.name, reached).to_position()
+                records = []
+            records.append(InvalidRecord(f"{self.name}/{row.partition}/{row.offset}", _json(row), row.reason))
+            reached = reached | {row.partition: row.offset + 1}
+            unknown |= {row.header} if row.header is not None else set()
+        if unknown:
+            self._store_unknown(stored, unknown)
+        yield records, Offsets(self.name, reached | dict(end)).to_position()
+
+    def decoded(self, content: str, contract: Contract) -> dict[str, Any]:
+        """Return a message as a record by the schemas that are known now; see `FindsInvalidRecords.decoded`."""
+        value = json.loads(content)["value"]
+        try:
+            if value is None:
+                raise UndecodableError(TOMBSTONE)
+            record = self._wire(contract).decode(b64decode(value))
+            rows = self._wire(contract).rows(record.contract, [record.value])
+            row: dict[str, Any] = conversion(record.contract, contract)(rows).to_pylist()[0]
+        except (WireError, UnreadableRecordsError) as error:
+            raise RecordError(str(error)) from None
+        return row
+
+    def furthest(self, first: Position, second: Position) -> Position:
+        """Return the position that is the later one in each partition; see `FindsInvalidRecords.furthest`."""
+        one, other = self._offsets(first).partitions, self._offsets(second).partitions
+        return Offsets(self.name, {n: max(one.get(n, 0), other.get(n, 0)) for n in {*one, *other}}).to_position()
+
+    def _horizon(self, inlet: InletPlan) -> StoredHorizon:
+        return StoredHorizon(self._inlets / inlet.streamlet / f"{inlet.name}.json", self.cluster.existing(self.name).id)
+
+    def _store_unknown(self, stored: StoredHorizon, headers: Iterable[str]) -> None:
+        """Store the headers of dead letters, so that later messages with them do not stop the query."""
+        with _HORIZONS:
+            earlier = stored.read()
+            later = earlier.with_unknown(headers)
+            if later != earlier:
+                stored.write(later)
 
     def appender(
         self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
@@ -316,7 +422,14 @@ class KafkaTopic:
     def _read(
         self, messages: Iterable[Message], reader: Contract | None, *, metadata: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        return read_messages(messages, self._wire(reader), reader, topic=self.name, metadata=metadata)
+        return read_messages(
+            messages,
+            self._wire(reader),
+            reader,
+            topic=self.name,
+            metadata=metadata,
+            skip_tombstones=self.settings.tombstones == "skip",
+        )
 
     def _newest(self, count: int) -> Iterable[Message]:
         """Return the last messages. Offsets without a message, such as marks of transactions, widen the search."""
@@ -359,12 +472,14 @@ class KafkaTopic:
         return self._offsets(reader.committed).partitions if reader.committed is not None else {}
 
     def _note_missed(self, reader: Reader, earliest: Mapping[int, int]) -> None:
-        if reader.committed is None:
-            return
+        for missed in self._overtaken(reader, earliest):
+            self._missed.setdefault(_key(missed), missed)
+
+    def _overtaken(self, reader: Reader, earliest: Mapping[int, int]) -> Iterator[Missed]:
+        """Yield the records that were deleted before a reader has committed them, by partition."""
         lost = {n: (at, earliest[n]) for n, at in self._committed(reader).items() if at < earliest.get(n, 0)}
         for part in self._parts(lost):
-            missed = self._missed_of(reader, *part, "retention")
-            self._missed.setdefault(_key(missed), missed)
+            yield self._missed_of(reader, *part, "retention")
 
     def _missed_of(self, reader: Reader, partition: int, start: int, end: int, cause: str) -> Missed:
         first, last = f"partition {partition}, offset {start}", f"partition {partition}, offset {end - 1}"
@@ -377,6 +492,21 @@ class KafkaTopic:
     @staticmethod
     def _parts(parts: Mapping[int, tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
         return ((number, *range_) for number, range_ in sorted(parts.items()))
+
+
+def _json(row: Any) -> str:
+    """Return a message as JSON, its bytes in base64."""
+    content = {
+        "timestamp": row.timestamp.astimezone(datetime.UTC).isoformat(),
+        "key": _base64(row.key),
+        "value": _base64(row.value),
+        "headers": [[header.key, _base64(header.value)] for header in row.headers or ()],
+    }
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+
+
+def _base64(data: bytes | None) -> str | None:
+    return b64encode(data).decode() if data is not None else None
 
 
 def _key(missed: Missed) -> str:

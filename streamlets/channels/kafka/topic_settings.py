@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from blueprint.plan import TopicPlan
 from streamlets.channels.kafka.cluster import layout
-from streamlets.channels.kafka.settings import FORMAT, ON_DATA_LOSS, SUBJECT, Format, OnDataLoss
+from streamlets.channels.kafka.settings import FORMAT, ON_DATA_LOSS, SUBJECT, TOMBSTONES, Format, OnDataLoss, Tombstones
 from streamlets.contract.wire.registry import SubjectName
 
 _NOT_CONFIGURATION = ("name", "partitions", "replicas")
@@ -25,6 +25,7 @@ class TopicSettings:
         on_data_loss: whether a reader fails when records were deleted that it had not read, or continues after them.
         registry: for the format `confluent`, the settings of the client of the schema registry.
         subject: for the format `confluent`, the strategy that names subjects.
+        tombstones: whether a message without a value is an invalid record, or is skipped.
     """
 
     partitions: int | None = None
@@ -32,8 +33,9 @@ class TopicSettings:
     config: Mapping[str, str] = field(default_factory=dict)
     format: Format = "avro"
     on_data_loss: OnDataLoss = "fail"
-    registry: Mapping[str, str] = field(default_factory=dict)
+    registry: Mapping[str, object] = field(default_factory=dict)
     subject: SubjectName = "topic"
+    tombstones: Tombstones = "invalid"
 
     @classmethod
     def of(cls, plan: TopicPlan) -> TopicSettings:
@@ -46,14 +48,20 @@ class TopicSettings:
             {key: value for key, value in config.items() if key not in _NOT_CONFIGURATION},
             FORMAT.of(plan.options),
             ON_DATA_LOSS.of(plan.options),
-            _texts(plan.options.get("schema-registry")),
+            _group(plan.options.get("schema-registry")),
             SUBJECT.of(plan.options),
+            TOMBSTONES.of(plan.options),
         )
 
 
 def _texts(options: object) -> dict[str, str]:
     """Return free-form settings as Kafka expects them."""
-    return {str(key): _text(value) for key, value in options.items()} if isinstance(options, Mapping) else {}
+    return {key: _text(value) for key, value in _group(options).items()}
+
+
+def _group(options: object) -> dict[str, object]:
+    """Return free-form settings with their types, which the client of the schema registry requires."""
+    return {str(key): value for key, value in options.items()} if isinstance(options, Mapping) else {}
 
 
 def _text(value: object) -> str:

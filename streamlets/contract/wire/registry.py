@@ -18,8 +18,8 @@ SubjectName = Literal["topic", "record", "topic-record"]
 RecordNameStrategy, TopicRecordNameStrategy."""
 
 
-class RegistryError(Exception):
-    """The registry cannot be reached, or refuses a schema."""
+class RegistryError(OSError):
+    """The registry cannot be reached, or refuses a schema. A repetition may succeed."""
 
 
 def subject(strategy: SubjectName, topic: str, record: str) -> str:
@@ -126,10 +126,11 @@ class SchemaRegistry:
             request: sends the request.
             schema_id: the id of the schema that is requested, if any.
         """
+        client = self._connected()
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
         try:
-            return request(self._connected())
+            return request(client)
         except Exception as error:
             if isinstance(error, SchemaRegistryError) and error.http_status_code == 404 and schema_id is not None:
                 message = f"the schema registry has no schema with the id {schema_id}"
@@ -139,7 +140,16 @@ class SchemaRegistry:
 
     def _connected(self) -> SchemaRegistryClient:
         if self._client is None:
-            from confluent_kafka.schema_registry import SchemaRegistryClient
+            try:
+                from confluent_kafka.schema_registry import SchemaRegistryClient
+            except ImportError as error:
+                raise RegistryError(
+                    f"the format `confluent` needs the Python package `{error.name}`, which is not installed: "
+                    "`pip install 'streamlets[registry]'`"
+                ) from None
 
-            self._client = SchemaRegistryClient(dict(self.settings))
+            try:
+                self._client = SchemaRegistryClient(dict(self.settings))
+            except (TypeError, ValueError) as error:
+                raise RegistryError(f"invalid settings of the schema registry: {error}") from None
         return self._client

@@ -23,7 +23,8 @@ class DeadLetter:
         place: its place in the topic of dead letters.
         record: the record as JSON text.
         port: the port whose contract it broke, as `ref.port`.
-        coordinates: the query and the batch that wrote it, as `query/batch`.
+        coordinates: the query and the batch that wrote it, as `query/batch`; at an inlet its place in the topic, as
+            `topic/partition/offset`.
         reason: the first reason why it broke the contract.
         time: when it was written.
         version: the version of the streamlet.
@@ -45,14 +46,27 @@ class DeadLetter:
         return self.port.rpartition(".")[0]
 
     @property
+    def topic(self) -> str:
+        """The topic that an inlet has read it from; "" for a row of an outlet."""
+        return self.coordinates.rsplit("/", 2)[0] if self.coordinates.count("/") == 2 else ""
+
+    @property
     def query(self) -> str:
-        """The query that wrote it."""
-        return self.coordinates.partition("/")[0]
+        """The query that wrote it; "" at an inlet."""
+        return "" if self.topic else self.coordinates.partition("/")[0]
 
     @property
     def batch(self) -> str:
-        """The batch of the query that wrote it."""
-        return self.coordinates.partition("/")[2]
+        """The batch of the query that wrote it; "" at an inlet."""
+        return "" if self.topic else self.coordinates.partition("/")[2]
+
+    @property
+    def origin(self) -> str:
+        """Where it came from, for display."""
+        if not self.topic:
+            return f"{self.query} batch {self.batch}"
+        _, partition, offset = self.coordinates.rsplit("/", 2)
+        return f"topic {self.topic}, partition {partition}, offset {offset}"
 
 
 @dataclass(frozen=True, slots=True)

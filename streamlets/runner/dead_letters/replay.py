@@ -1,7 +1,8 @@
 """Replay of dead letters: those that fit the contract of their outlet by now are written to its topic, exactly once.
 
 A letter is a row of an outlet, so a replay writes it through that outlet again. The schema may have been at fault and
-now has another symbol or allows a null. Letters that still break the contract stay, and the reason is reported.
+now has another symbol or allows a null. A message of an inlet is decoded again, as its schema may be known by now, and
+written to the end of its topic. Letters that still break the contract stay, and the reason is reported.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
+from streamlets.channels.base import FindsInvalidRecords
 from streamlets.channels.replays import Replay, runs
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.runner.dead_letters.letters import DeadLetter, letters_in
@@ -95,7 +97,7 @@ def replay(
             homeless[letter.port] += 1
             continue
         try:
-            _record(letter, plan.contract, extra=plan.extra == "drop")
+            _record(letter, plan.contract, outlets, extra=plan.extra == "drop")
         except RecordError as error:
             broken[letter.port, str(error)] += 1
             continue
@@ -152,26 +154,31 @@ def _carry_out(topic: TopicResource, decision: Replay, letters: Iterable[DeadLet
     writer = f"replay-{topic.replays.topic_id}"
     target = outlets.topic(decision.topic)
     with target.appender(contract, writer=writer, partition_by=decision.partition_by) as appender:
-        appender.append(_batches(letters, contract), decision.number)
+        appender.append(_batches(letters, contract, outlets), decision.number)
 
 
-def _batches(letters: Iterable[DeadLetter], contract: Contract) -> Iterator[pa.RecordBatch]:
+def _batches(letters: Iterable[DeadLetter], contract: Contract, outlets: Outlets) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     from streamlets.contract.types import arrow_schema
 
-    rows = [_record(letter, contract, extra=True) for letter in letters]
+    rows = [_record(letter, contract, outlets, extra=True) for letter in letters]
     yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(contract))
 
 
-def _record(letter: DeadLetter, contract: Contract, *, extra: bool) -> dict[str, object]:
-    """Return the letter's row as a record of a contract.
+def _record(letter: DeadLetter, contract: Contract, outlets: Outlets, *, extra: bool) -> dict[str, object]:
+    """Return the letter's row, or its decoded message, as a record of a contract.
 
     Arguments:
         extra: drop columns that the contract does not have.
 
     Raises:
-        RecordError: the row breaks the contract.
+        RecordError: the row breaks the contract, or the message is still not a record.
     """
+    if letter.topic:
+        topic = outlets.topic(letter.topic)
+        if not isinstance(topic, FindsInvalidRecords):
+            raise RecordError(f"its topic `{letter.topic}` is now on another channel")
+        return topic.decoded(letter.record, contract)
     row = json.loads(letter.record, parse_float=Decimal)
     return JsonValues(contract, extra).record(row, contract.record)

@@ -27,6 +27,7 @@ from streamlets.runner.events.model import (
     UnitMeasured,
     UnitProgressed,
     UnitSplit,
+    UnitWarned,
 )
 
 
@@ -72,7 +73,7 @@ def line(event: Event) -> str:
         case TopicDiffers(topic=topic, help=help):
             difference = Difference(event.setting, event.planned, event.existing)
             return f"the topic {topic} differs from the blueprint: {difference}; {help}"
-        case CheckpointRepaired(unit=unit, what=what):
+        case CheckpointRepaired(unit=unit, what=what) | UnitWarned(unit=unit, what=what):
             return f"{unit}: {what}"
 
 
@@ -114,7 +115,7 @@ def _level(event: Event) -> str:
             return "error"
         case RunEnded(exit_code=code) if code:
             return "error"
-        case UnitChanged(state="backing-off") | BatchStuck() | RowsLate() | TopicDiffers():
+        case UnitChanged(state="backing-off") | BatchStuck() | RowsLate() | TopicDiffers() | UnitWarned():
             return "warning"
     return "info"
 

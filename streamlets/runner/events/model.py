@@ -258,6 +258,15 @@ class CheckpointRepaired:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitWarned:
+    """A unit works, but something that follows its work does not succeed; `what` is what, and why."""
+
+    time: float
+    unit: UnitId
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over; see docs/exit-codes.md for `exit_code`."""
 
@@ -280,6 +289,7 @@ Event = (
     | RecordsMissed
     | TopicDiffers
     | CheckpointRepaired
+    | UnitWarned
     | RunStopping
     | RunEnded
 )

@@ -41,9 +41,9 @@ def backlog(
     inlets = tuple(inlets)
     counts: dict[str, int] = {}
     for source in report.get("sources") or []:
-        end = _position(source.get("endOffset"))
+        end = position_of(source.get("endOffset"))
         uncounted = tuple(inlet for inlet in inlets if inlet.name not in counts)
-        inlet = _inlet(end, uncounted, topics)
+        inlet = inlet_of(end, uncounted, topics)
         if end is not None and inlet is not None:
             with suppress(*_UNKNOWN):
                 counts[inlet.name] = topics[inlet.topic].lag(end, reader=f"{report.get('name')}.{inlet.name}").records
@@ -57,22 +57,23 @@ def _rows_of(
     topics: Mapping[str, TopicResource],
     executions: int,
 ) -> int:
-    start, end = _position(source.get("startOffset")), _position(source.get("endOffset"))
-    inlet = _inlet(end, inlets, topics)
+    start, end = position_of(source.get("startOffset")), position_of(source.get("endOffset"))
+    inlet = inlet_of(end, inlets, topics)
     if end is not None and inlet is not None and (start is not None or inlet.starting == "earliest"):
         with suppress(*_UNKNOWN):
             return topics[inlet.topic].count(start, end, reader=f"{report.get('name')}.{inlet.name}")
     return int(source.get("numInputRows") or 0) // executions
 
 
-def _inlet(
+def inlet_of(
     position: Position | None, inlets: tuple[InletPlan, ...], topics: Mapping[str, TopicResource]
 ) -> InletPlan | None:
-    """Return the inlet that a source reads; None for a source of the author's own."""
+    """Return the inlet that a source reads, from a position in it; None for a source of the author's own."""
     if position is None:
         return None
     return next((inlet for inlet in inlets if topics[inlet.topic].owns(position)), None)
 
 
-def _position(offset: object) -> Position | None:
+def position_of(offset: object) -> Position | None:
+    """Return the position of an offset in a progress report; None without one."""
     return Position(json.dumps(offset)) if isinstance(offset, dict) else None

@@ -23,6 +23,8 @@ from streamlets.runner.events.model import CheckpointRepaired, UnitId
 from streamlets.runner.state_directory.checkpoint_links import link_checkpoint
 from streamlets.runner.supervision.facts import Fact, Seen
 from streamlets.runner.units.binding import TopicBinding, context_of
+from streamlets.runner.units.followups import FollowUps
+from streamlets.runner.units.lost_records import require_records
 from streamlets.runner.units.record_counts import backlog, rows_read
 from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.spark.failure import Failure
@@ -90,6 +92,15 @@ class Site:
         self.output_modes: dict[str, str] = {}
         self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet requested, oldest first
         self._written_lock = threading.Lock()
+        self.followups = FollowUps(
+            plan,
+            context.application,
+            context.topics,
+            context.checkpoints,
+            self._session,
+            context.version,
+            lambda event: context.report(Seen(event)),
+        )
 
     def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
         """Create the logic and build its queries; only queries that the author starts are running.
@@ -177,6 +188,12 @@ class Site:
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
         with suppress(OSError):  # on a full disk Spark fails, too
             store_windows(checkpoint, plan)
+        require_records(self.plan, checkpoint, self._site.topics, lambda missed: self._site.report(Seen(missed)))
+        self.followups.starting(write.query, checkpoint)
+
+    def _session(self) -> SparkSession:
+        assert self._context is not None, "a batch belongs to a query that was built"
+        return self._context.session
 
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)

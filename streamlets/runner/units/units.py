@@ -145,10 +145,11 @@ class _SparkUnit:
             output_mode=self._site.output_modes.get(name, ""),
             rows_in=self._site.rows_read(report, written.executions),
             rows_out=written.rows,
-            dead_letters=written.dead_letters,
+            dead_letters=written.dead_letters + self._site.followups.invalid(report) // written.executions,
             backlog=self._site.backlog(report),
         )
         self._report(Progressed(run, event))
+        self._site.followups.batch(name, report)
 
     def _over(self, run_id: str, run: int, text: str | None) -> None:
         with self._lock:
@@ -161,6 +162,7 @@ class _SparkUnit:
                 self._progress(report, run, started)
         except Exception as error:  # noqa: BLE001 - an error in the counts must not hide the end
             self._log(self.id, text_of(error))
+        self._site.followups.finish()
         failure = None
         if text is not None:
             self._log(self.id, text)

@@ -99,6 +99,13 @@ def test_an_outlet_rejects_an_unknown_policy(argument: str, value: str) -> None:
         AvroOutlet("out", schema="value long", **{argument: value})  # type: ignore[arg-type]
 
 
+def test_an_inlet_rejects_an_unknown_policy() -> None:
+    """It has those of an outlet."""
+    assert AvroInlet("in", schema="value long", on_invalid="dead-letters").on_invalid == "dead-letters"
+    with pytest.raises(ValueError, match="on_invalid must be `fail` or `dead-letters`, found 'skip'"):
+        AvroInlet("in", schema="value long", on_invalid="skip")  # type: ignore[arg-type]
+
+
 def test_a_port_outside_of_a_class_needs_a_name() -> None:
     """The message explains what to do."""
     with pytest.raises(ValueError, match="the name of an inlet is missing: pass it, or declare it as an attribute"):

@@ -369,7 +369,7 @@ def test_a_preview_is_a_data_frame_with_the_schema_of_the_outlet(spark: Any) -> 
         (lambda kit: kit.streamlet(Strict).inlet("passed"), "has no inlet `passed`; available: readings"),
         (
             lambda kit: kit.streamlet(Strict).dead_letters,
-            'has no dead letters: no outlet has on_invalid="dead-letters"',
+            'has no dead letters: no port has on_invalid="dead-letters"',
         ),
         (lambda kit: [kit.streamlet(Strict), kit.streamlet(Strict)], "duplicate streamlet name `streamlet-under-test`"),
     ],

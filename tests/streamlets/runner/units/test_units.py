@@ -75,6 +75,11 @@ class FakeSite:
     bounded: bool = True
     alive: bool = True
     output_modes: dict[str, str] = field(default_factory=dict)
+    followups: Any = field(
+        default_factory=lambda: SimpleNamespace(
+            invalid=lambda report: 0, batch=lambda query, report: None, finish=lambda: None
+        )
+    )
 
     def start(self, write: StreamingWrite) -> FakeQuery:
         """Up at once."""

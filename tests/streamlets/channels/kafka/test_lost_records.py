@@ -1,0 +1,90 @@
+"""Records that were deleted before a query has read them: the query stops, or continues after them, and reports it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from streamlets.channels.base import TopicLostError
+from streamlets.channels.kafka.cluster_client import ClusterError
+from streamlets.channels.kafka.topic import KafkaTopic
+from tests.streamlets.channels.benches import KafkaBench
+from tests.streamlets.channels.kafka.readers import Reader, message, opened, send
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def kafka(request: pytest.FixtureRequest, tmp_path: Path) -> KafkaBench:
+    """Return the channel in a new directory."""
+    return KafkaBench(request, tmp_path)
+
+
+def slow(kafka: KafkaBench, session: SparkSession, options: Mapping[str, object] | None = None) -> Reader:
+    """Return a reader of ten records that reads one of them in a batch."""
+    reader = opened(kafka, session, options)
+    reader.inlet = replace(reader.inlet, max_records=1)
+    for id in range(10):  # one by one, as consumers fetch what was sent together
+        send(reader, message(reader, id))
+    return reader
+
+
+def recreate(topic: KafkaTopic) -> None:
+    """Delete a topic, and create another one with its name."""
+    topic.cluster.delete(topic.name)
+    while not topic.cluster.create(topic.name, 1, -1, {}):
+        pass  # the broker deletes the topic after its answer
+
+
+def test_a_topic_that_is_created_again_stops_its_readers(kafka: KafkaBench, own_session: SparkSession) -> None:
+    """Its offsets mean nothing in the new topic, so no setting continues there; not while it runs, not at a restart."""
+    reader = slow(kafka, own_session, {"on-data-loss": "continue"})
+    reader.between.append(lambda: recreate(reader.topic))
+    with contextlib.suppress(Exception):  # Spark may continue until it asks for offsets that do not exist
+        reader.run()
+    with pytest.raises(TopicLostError, match="was deleted and created again"):
+        reader.run()
+    reader.topic.cluster.delete(reader.topic.name)
+    while reader.topic.exists():
+        time.sleep(0.05)
+    with pytest.raises(TopicLostError, match="does not exist"):
+        reader.run()
+
+
+def test_kafkas_tools_see_the_position_of_a_reader(
+    kafka: KafkaBench, own_session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is that of the last committed batch. If it cannot be stored, one warning reports it, and no record is lost."""
+    reader = slow(kafka, own_session)
+    reader.inlet = replace(reader.inlet, max_records=4)
+    reader.run()
+    admin = AdminClient({"bootstrap.servers": kafka.plan("x").options["bootstrap.servers"]})
+    (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("app.reader.in")]).values()
+    offsets = {part.topic: part.offset for part in future.result(60).topic_partitions}
+    assert offsets[reader.topic.name] == 10
+
+    def refuse(*_: object) -> None:
+        raise ClusterError("not allowed")
+
+    monkeypatch.setattr(reader.topic.cluster, "commit", refuse)
+    send(reader, *(message(reader, id) for id in range(10, 20)))
+    reader.run()
+    assert reader.ids == list(range(20))
+    (warning,) = reader.warnings
+    assert str(warning.unit) == "reader.q"
+    assert warning.what == (
+        "the position of the inlet `in` cannot be stored for other tools; the next batch tries again: not allowed"
+    )
+    with contextlib.suppress(KafkaException):
+        admin.delete_consumer_groups(["app.reader.in"])["app.reader.in"].result(60)

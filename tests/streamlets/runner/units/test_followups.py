@@ -1,0 +1,217 @@
+"""What follows a committed batch: dead letters of inlets, and positions for other tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.plan import InletPlan, Retry, StreamletPlan
+from streamlets.channels.base import InvalidRecord, Missed, Position, Reader, TopicLostError
+from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
+from streamlets.runner.events.model import RecordsMissed, UnitWarned
+from streamlets.runner.units.followups import FILE, FollowUps
+from streamlets.runner.units.lost_records import require_records
+from tests.streamlets.channels.topics import READING, made
+
+BAD = {2, 3, 7}
+
+
+@dataclass
+class FakeTopic:
+    """A topic with one partition, whose records 2, 3 and 7 are invalid; a position is an offset."""
+
+    groups: dict[str, int] = field(default_factory=dict)
+    asked: list[tuple[int, int]] = field(default_factory=list)
+    error: Exception | None = None
+    fails_on_loss: bool = True
+    first: int = 0
+
+    def owns(self, position: Position) -> bool:
+        """Every position is one of it."""
+        return True
+
+    def end(self) -> Position:
+        """It has ten records."""
+        return Position("10")
+
+    def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
+        """As a test says."""
+        return int(observed.get("invalid", {}).get("n", 0))
+
+    def invalid(
+        self, session: object, inlet: InletPlan, after: Position | None, until: Position
+    ) -> Iterator[tuple[list[InvalidRecord], Position]]:
+        """Each invalid record by itself."""
+        if self.error is not None:
+            raise self.error
+        start = int(after.json) if after else 0
+        self.asked.append((start, int(until.json)))
+        for at in sorted(BAD & set(range(start, int(until.json)))):
+            yield [InvalidRecord(f"t/0/{at}", "{}", "why")], Position(str(at + 1))
+        yield [], until
+
+    def decoded(self, content: str, contract: object) -> dict[str, Any]:
+        """Return nothing of interest."""
+        return {}
+
+    def furthest(self, first: Position, second: Position) -> Position:
+        """The larger one."""
+        return Position(str(max(int(first.json), int(second.json))))
+
+    def committed(self, group: str, position: Position) -> None:
+        """Store it."""
+        if self.error is not None:
+            raise self.error
+        self.groups[group] = int(position.json)
+
+    def lost(self, reader: Reader) -> tuple[Missed, ...]:
+        """Return what retention has deleted."""
+        at = int(reader.committed.json) if reader.committed else 0
+        if at >= self.first:
+            return ()
+        return (
+            Missed("t", reader.name, f"offset {at}", f"offset {self.first - 1}", self.first - at, 1.0, "retention"),
+        )
+
+
+def report(start: int | None, end: int, invalid: int = 0) -> dict[str, Any]:
+    """Return the progress report of a batch. A position of JSON must be an object for the runner."""
+    return {
+        "id": "the-id",
+        "sources": [{"startOffset": None if start is None else {"at": start}, "endOffset": {"at": end}}],
+        "observedMetrics": {"invalid": {"n": invalid}},
+    }
+
+
+@dataclass
+class Bench:
+    """A streamlet with an inlet of a fake topic, and its follow-ups."""
+
+    directory: Path
+    topic: FakeTopic = field(default_factory=FakeTopic)
+    warnings: list[UnitWarned] = field(default_factory=list)
+
+    @property
+    def plan(self) -> StreamletPlan:
+        """The plan of the streamlet."""
+        descriptor: Any = None
+        inlet = InletPlan("mean", "in", None, READING, "in", on_invalid="dead-letters")
+        return StreamletPlan(
+            "mean", "m.Mean", descriptor, {}, (inlet,), (), None, Retry(), {}, {}, {}, dead_letters="letters"
+        )
+
+    def open(self) -> FollowUps:
+        """Return the follow-ups of a new process."""
+        topics: Any = {"in": self.topic, "letters": made(self.directory / "topics", "letters")}
+        session: Any = lambda: None  # noqa: E731
+        return FollowUps(self.plan, "app", topics, self.directory / "checkpoints", session, "1", self.warnings.append)
+
+    def checkpoint(self, committed: int | None) -> Checkpoint:
+        """Return the checkpoint of the query `q`."""
+        batch = Batch(0, 0.0, {"in": str(committed)}, {}) if committed is not None else None
+        directory = self.directory / "checkpoints" / "mean" / "q"
+        return Checkpoint("mean", "q", directory, "the-id", batch, None, None, (), ())
+
+    def offsets(self) -> list[int]:
+        """Return the offsets of the dead letters."""
+        rows = [row for batch in made(self.directory / "topics", "letters").scan() for row in batch.to_pylist()]
+        return [int(row["coordinates"].rpartition("/")[2]) for row in rows]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Return a bench whose positions are numbers."""
+    for module in ("followups", "record_counts"):
+        monkeypatch.setattr(
+            f"streamlets.runner.units.{module}.position_of",
+            lambda offset: Position(str(offset["at"])) if offset is not None else None,
+        )
+    made(tmp_path / "topics", "letters").create([dead_letter_contract()])
+    return Bench(tmp_path)
+
+
+def test_only_batches_with_invalid_records_are_read_again(bench: Bench) -> None:
+    """Each invalid record is one dead letter; the position is that of the last batch."""
+    followups = bench.open()
+    followups.starting("q", bench.checkpoint(None))
+    for start, end, invalid in ((None, 2, 0), (2, 5, 2), (5, 6, 0), (6, 9, 1)):
+        followups.batch("q", report(start, end, invalid))
+    followups.finish()
+    assert bench.offsets() == [2, 3, 7]
+    assert bench.topic.asked == [(2, 5), (6, 9)]
+    assert bench.topic.groups == {"app.mean.in": 9}
+    assert json.loads((bench.directory / "checkpoints" / "mean" / "q" / FILE).read_text()) == {"in": "9"}
+
+
+def test_batches_without_a_report_are_made_up_for(bench: Bench) -> None:
+    """Spark drops reports, and a kill may come before one: what lies before the next batch is read then, or at the next
+    start, and the dead letters that were written are not repeated."""
+    followups = bench.open()
+    followups.starting("q", bench.checkpoint(None))
+    followups.batch("q", report(None, 1))
+    followups.batch("q", report(5, 6))  # the report of 1 to 5 was dropped
+    followups.finish()
+    assert bench.offsets() == [2, 3]
+    again = bench.open()  # the batch of 6 to 9 was committed before a kill
+    again.starting("q", bench.checkpoint(9))
+    again.finish()
+    assert bench.offsets() == [2, 3, 7]
+    (bench.directory / "checkpoints" / "mean" / "q" / FILE).write_text('{"in": null}')  # killed before this was written
+    again = bench.open()
+    again.starting("q", bench.checkpoint(9))
+    again.finish()
+    assert bench.offsets() == [2, 3, 7]
+
+
+def test_an_existing_checkpoint_begins_at_its_position(bench: Bench) -> None:
+    """A query that failed at invalid records until now has not omitted any."""
+    followups = bench.open()
+    followups.starting("q", bench.checkpoint(5))
+    followups.batch("q", report(5, 9, 1))
+    followups.finish()
+    assert bench.offsets() == [7]
+
+
+def test_a_failure_is_one_warning_and_tried_again(bench: Bench) -> None:
+    """The next batch writes what is missing."""
+    followups = bench.open()
+    followups.starting("q", bench.checkpoint(None))
+    bench.topic.error = RuntimeError("no answer\nat a.b.C")
+    for start, end, invalid in ((None, 3, 1), (3, 5, 1)):
+        followups.batch("q", report(start, end, invalid))
+        followups.finish()
+    again = "; the next batch tries again: no answer"
+    assert sorted(warning.what for warning in bench.warnings) == [
+        f"invalid records of the inlet `in` cannot be written to the dead letters{again}",
+        f"the position of the inlet `in` cannot be stored for other tools{again}",
+    ]
+    assert {str(warning.unit) for warning in bench.warnings} == {"mean.q"}
+    bench.topic.error = None
+    followups.batch("q", report(5, 6))
+    followups.finish()
+    assert bench.offsets() == [2, 3]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_lost_records_are_reported_at_the_start(bench: Bench, *, fails: bool) -> None:
+    """The query stops if its topic says so; a query that has read them loses nothing."""
+    bench.topic.first, bench.topic.fails_on_loss = 4, fails
+    events: list[RecordsMissed] = []
+    topics: Any = {"in": bench.topic}
+    require_records(bench.plan, bench.checkpoint(4), topics, events.append)
+    require_records(bench.plan, bench.checkpoint(None), topics, events.append)
+    assert events == []
+    if fails:
+        with pytest.raises(TopicLostError, match=r"before mean.q \(in\) had read them: from offset 1 to offset 3; to"):
+            require_records(bench.plan, bench.checkpoint(1), topics, events.append)
+    else:
+        require_records(bench.plan, bench.checkpoint(1), topics, events.append)
+    assert [(event.reader, event.first, event.last, event.records) for event in events] == [
+        ("mean.q (in)", "offset 1", "offset 3", 3)
+    ]
