@@ -26,7 +26,7 @@ OPTIONS ('path' = 'out/frost', 'existing' = 'replace', 'pstl.retry.max.attempts'
 
 -- The whole table after each batch.
 SAVE STREAM storms
-TO console
+TO terminal
 IDENTIFIED BY storms_by_airport
 OUTPUT MODE COMPLETE
 TRIGGER 5 SECONDS
