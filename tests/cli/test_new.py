@@ -26,12 +26,14 @@ def run_in(directory: Path, *command: str) -> str:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "template",
-    ["files-to-delta", pytest.param("minimal", marks=pytest.mark.full), pytest.param("sql", marks=pytest.mark.full)],
-)
-def test_a_new_project_runs_and_passes_its_tests(template: str, tmp_path: Path) -> None:
+@pytest.mark.full  # `tests/manual/test_tutorial.py` does it with the template `minimal`
+@pytest.mark.parametrize("template", template_names())
+def test_a_new_project_runs_and_passes_its_tests(
+    template: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The commands that the project's page names work at once."""
+    if template == "kafka":
+        monkeypatch.setenv("KAFKA_SERVERS", request.getfixturevalue("kafka_broker"))
     run_in(tmp_path, "flow", "new", "tea-shop", "--template", template)
     project = tmp_path / "tea-shop"
     assert "no findings" in run_in(project, "flow", "verify")
