@@ -23,9 +23,11 @@ class Check:
         state: the result.
         detail: what was found.
         help: what to do, in the imperative; "" where there is nothing to do.
+        lasting: with an error: whether it stays until somebody changes something, so that waiting is of no use.
     """
 
     subject: str
     state: State
     detail: str
     help: str = ""
+    lasting: bool = False

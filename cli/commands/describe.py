@@ -52,7 +52,7 @@ def describe(
     root = state_dir if state_dir is not None else Path(plan.directory) / STATE_DIRECTORY
     if state_dir is not None and not (root / plan.name).is_dir():
         raise click.UsageError(f"{root} has no state of the application `{plan.name}`")
-    text = to_json(as_run(describe_plan(plan, verification.queries), StateDirectory(root, plan.name)))
+    text = to_json(as_run(describe_plan(plan, verification.queries), StateDirectory(root, plan.name), plan.topics))
     if output is None:
         click.echo(text, nl=False)
         return

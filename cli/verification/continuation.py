@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.output.errors import print_error
+from cli.output.errors import fail, print_error
 from cli.verification.descriptors import CLASSES, read_error
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Continuation:
         from streamlets.runner.deployment import deployed, descriptor_text, holds_state
 
         state = self.state(plan)
+        self._await_servers(plan)
         if self._fresh or state.taken_over or state.owner() is not None:  # The lock of an owner makes this run fail.
             return None
         checkpoints = checkpoints_in(state.checkpoints)
@@ -73,9 +74,9 @@ class Continuation:
         allowed = ChangeClass(self._allow or ("writers-first" if self._unfinished else "drain"))
         try:
             self.compared = descriptor_text(state)
-            if not checkpoints and (self.compared is None or not holds_state(state)):
+            if not checkpoints and (self.compared is None or not holds_state(state, plan.topics)):
                 return None
-            descriptor = deployed(state)
+            descriptor = deployed(state, plan.topics)
         except DescriptorError as error:
             return self._incomparable(state, error.diagnostic, allowed)
         except (OSError, UnicodeDecodeError) as error:
@@ -85,6 +86,18 @@ class Continuation:
             reason = f"`{shown_name(state.directory)}` has no descriptor of the version that created its state"
             return self._incomparable(state, reason, allowed)
         return Against(descriptor, shown_name(state.descriptor_file), allowed)
+
+    def _await_servers(self, plan: ApplicationPlan) -> None:
+        """Wait until the servers of the topics answer: the comparison asks them which schemas their records have.
+
+        Raises:
+            SystemExit: 1, when they do not answer.
+        """
+        from streamlets.channels.waiting import await_servers
+
+        failed = await_servers(plan.topics, lambda servers: click.echo(f"waiting for {servers} ...", err=True))
+        if failed is not None:
+            fail(f"{failed.subject}: {failed.detail}", failed.help)
 
     def _incomparable(self, state: StateDirectory, reason: Diagnostic | str, allowed: ChangeClass) -> Against | None:
         """Return a diagnostic in place of a comparison; None if loss of state is allowed."""

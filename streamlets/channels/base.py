@@ -189,6 +189,10 @@ class TopicWriteError(Exception):
     """Records could not be stored, for example on a full disk. No record of the write was published."""
 
 
+class RecordTooLargeError(TopicWriteError):
+    """A record is larger than its topic allows."""
+
+
 class WriterFencedError(Exception):
     """The writer has been opened again with a higher epoch. No record of the write was published."""
 

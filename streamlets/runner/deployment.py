@@ -6,7 +6,7 @@ checkpoints, the schemas of written records from the tables of the topics. Neith
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from blueprint.comparison import (
     to_json,
 )
 from blueprint.hocon import shown_name
-from blueprint.plan import ApplicationPlan
+from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.base import TopicLostError, TopicResource
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in, latest
 from streamlets.runner.checkpoints.state_columns import state_of, windows_of
@@ -54,9 +54,13 @@ def descriptor_text(state: StateDirectory) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-def deployed(state: StateDirectory) -> Described | None:
+def deployed(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> Described | None:
     """Return the application as it last ran, with its queries and the schemas of all records in its topics; None when
     it has never run.
+
+    Arguments:
+        state: its state directory.
+        plans: the topics of the current version, whose settings have the secrets that a channel does not store.
 
     Raises:
         DescriptorError: the descriptor in the state directory is invalid.
@@ -66,15 +70,18 @@ def deployed(state: StateDirectory) -> Described | None:
     if text is None:
         return None
     read = read_descriptor(text, shown_name(state.descriptor_file))
-    return replace(read, descriptor=as_run(read.descriptor, state))
+    return replace(read, descriptor=as_run(read.descriptor, state, plans))
 
 
-def holds_state(state: StateDirectory) -> bool:
-    """Return whether a state directory has anything that a change could lose: a checkpoint of a query, or records."""
-    return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in stored_topics(state))
+def holds_state(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> bool:
+    """Return whether a state directory has anything that a change could lose: a checkpoint of a query, or records; see
+    `deployed` for the arguments."""
+    return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in stored_topics(state, plans))
 
 
-def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> ApplicationDescriptor:
+def as_run(
+    descriptor: ApplicationDescriptor, state: StateDirectory, plans: Sequence[TopicPlan] = ()
+) -> ApplicationDescriptor:
     """Return a descriptor completed with the queries and the schemas of written records from a state directory.
 
     A streamlet's queries are those of the descriptor if it has any, otherwise those of the last run. Checkpoints of
@@ -91,7 +98,7 @@ def as_run(descriptor: ApplicationDescriptor, state: StateDirectory) -> Applicat
         queries = {name: query for name, query in merged.items() if query is not None}
         known = bool(stored) or streamlet.queries is not None
         streamlets[ref] = replace(streamlet, queries=queries) if known else streamlet
-    resources = {(topic.plan.channel, topic.plan.name): topic for topic in stored_topics(state)}
+    resources = {(topic.plan.channel, topic.plan.name): topic for topic in stored_topics(state, plans)}
     topics = {}
     for id, topic in descriptor.topics.items():
         current = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}

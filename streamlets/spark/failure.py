@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
+from streamlets.spark.explanations import explained
 from streamlets.spark.fatal import fatal
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.MULTILINE)
@@ -105,7 +106,7 @@ def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] =
         names.add("STATE_FILE_DAMAGED")
         cause = f"a file of its state is damaged: {damage['why']}"
     distinct = tuple(dict.fromkeys(places))  # Java repeats Python's traceback in each cause
-    return Failure(_bounded(_clean(cause)), distinct, fatal(names, building=building))
+    return Failure(_bounded(explained(_clean(cause))), distinct, fatal(names, building=building))
 
 
 def _message(text: str) -> str:

@@ -27,6 +27,11 @@ FATAL = (
         "BrokenRowsError",
         "the same batch is replayed with the same rows; send them to the dead letters with `on_invalid`",
     ),
+    Fatal(
+        "RecordTooLargeError",
+        "the same batch is replayed with the same records; raise `max.message.bytes` of the topic and "
+        "`max.request.size` of its producers",
+    ),
     Fatal("TopicLostError", "the records that it had not read no longer exist"),
     Fatal("UnreadableRecordsError", "the records in the topic do not change"),
     Fatal("DamagedCheckpointError", "a restart does not repair the files"),

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamlets.channels.base import ChannelUnavailableError, TopicLostError, TopicWriteError
+from streamlets.channels.base import ChannelUnavailableError, RecordTooLargeError, TopicLostError
 from streamlets.channels.kafka.cluster import Connections
 
 if TYPE_CHECKING:
@@ -99,12 +99,24 @@ class Cluster:
             self.result(future, topic)
         except _TopicExistsError:
             return False
+        except ClusterError:
+            # Who may use a topic need not be allowed to create it.
+            if self._has(topic):
+                return False
+            raise
         limit = time.monotonic() + TIMEOUT
         while time.monotonic() < limit:  # brokers learn of a new topic shortly after it was created
             with suppress(TopicLostError):
                 self.existing(topic)
                 break
             time.sleep(_POLL)
+        return True
+
+    def _has(self, topic: str) -> bool:
+        try:
+            self.existing(topic)
+        except (TopicLostError, ClusterError):
+            return False
         return True
 
     def settings(self, topic: str) -> dict[str, str]:
@@ -379,7 +391,9 @@ class Cluster:
             return _TopicExistsError(f"the topic `{topic}` exists on the Kafka cluster {self.name}")
         text = cause.str() if isinstance(cause, KafkaError) else str(error)
         if code in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE):
-            return TopicWriteError(f"a record is too large for the topic `{topic}`: {text}; no record was published")
+            return RecordTooLargeError(
+                f"a record is too large for the topic `{topic}`: {text}; no record was published"
+            )
         return ClusterError(f"the Kafka cluster {self.name} refused a request about the topic `{topic}`: {text}")
 
 

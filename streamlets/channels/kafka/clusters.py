@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from blueprint.avro.model import Contract
+from streamlets.channels.base import TopicLostError
 from streamlets.channels.kafka.appender import WRITERS
-from streamlets.channels.kafka.cluster_client import Cluster
+from streamlets.channels.kafka.cluster_client import Cluster, ClusterError
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.channels.kafka.schemas import PublishedSchemas
 from streamlets.channels.kafka.topic_settings import TopicSettings
@@ -33,6 +34,7 @@ class ClusterState:
     schemas: PublishedSchemas = field(init=False)
     writers: CompactedTable = field(init=False)
     _registries: dict[str, SchemaRegistry] = field(default_factory=dict)
+    _limits: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.schemas = PublishedSchemas(self.cluster, self.directory)
@@ -70,6 +72,16 @@ class ClusterState:
             case "confluent":
                 return self.registry(topic, settings).contracts().values()
         return ()
+
+    def message_limit(self, topic: str) -> int | None:
+        """Return the size of the largest message that a topic accepts, in bytes; None if the cluster does not allow
+        asking for it."""
+        if topic not in self._limits:
+            try:
+                self._limits[topic] = int(self.cluster.settings(topic)["max.message.bytes"])
+            except (ClusterError, TopicLostError):
+                self._limits[topic] = None
+        return self._limits[topic]
 
     def registry(self, topic: str, settings: TopicSettings) -> SchemaRegistry:
         """Return the schemas of a topic in its schema registry."""

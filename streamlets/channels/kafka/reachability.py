@@ -12,6 +12,7 @@ from streamlets.checks import Check, State
 
 # Seconds until a cluster that does not answer counts as unreachable.
 _PATIENCE = 10.0
+_POLL = 0.05
 
 
 def check_clusters(topics: Iterable[TopicPlan]) -> Iterator[Check]:
@@ -24,23 +25,33 @@ def check_clusters(topics: Iterable[TopicPlan]) -> Iterator[Check]:
 
 
 def _check(subject: str, found: Connections) -> Check:
-    from confluent_kafka import KafkaException
+    from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import AdminClient
 
-    last = _LastMessage()
-    client: AdminClient | None = None
+    # What the client repeats in vain until the request has timed out.
+    lasting_codes = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001 - librdkafka's own errors
+    last, refusals = _LastMessage(), list[KafkaError]()
+
+    def note(error: KafkaError) -> None:
+        if error.code() in lasting_codes:
+            refusals.append(error)
+
     try:
-        client = AdminClient(dict(found.admin.librdkafka), logger=last.logger)
-        cluster = client.describe_cluster(request_timeout=_PATIENCE).result(_PATIENCE * 2)
+        client = AdminClient({**found.admin.librdkafka, "error_cb": note}, logger=last.logger)
+        answer = client.describe_cluster(request_timeout=_PATIENCE)
+        while not answer.done() and not refusals:
+            client.poll(_POLL)  # hands over messages and errors
+        if not refusals:
+            count = len(answer.result(_PATIENCE).nodes)
+            return Check(subject, State.OK, f"{count} broker{'' if count == 1 else 's'}")
+        detail = f"the cluster refuses the connection: {refusals[0].str()}"
+        help = "correct the user, the password or the certificates in the settings of the cluster (`flow config`)"
+        return Check(subject, State.ERROR, detail, help, lasting=True)
     except (KafkaException, TimeoutError, ValueError) as error:
-        if client is not None:
-            client.poll(0)  # hands over the messages
         cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         detail = f"the cluster does not answer: {last.text or cause}"
         help = "check that the servers run and can be reached, and the settings of the cluster (`flow config`)"
-        return Check(subject, State.ERROR, detail, help)
-    count = len(cluster.nodes)
-    return Check(subject, State.OK, f"{count} broker{'' if count == 1 else 's'}")
+        return Check(subject, State.ERROR, detail, help, lasting=isinstance(error, ValueError))
 
 
 class _LastMessage(logging.Handler):

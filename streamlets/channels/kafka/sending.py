@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
+from streamlets.channels.base import RecordTooLargeError
 from streamlets.channels.conformity import ORIGINAL, REASON
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.kafka.keys import key_column
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from streamlets.channels.kafka.clusters import ClusterTopic
 
 MESSAGE = "_streamlets_message"
+
+_BATCH_SIZE = "batch.size"
+_DEFAULT_BATCH_SIZE = 16384
+_TOO_LARGE = re.compile(r"RecordTooLargeException: (.*)")
 
 
 def message(
@@ -60,8 +66,17 @@ def letter(topic: ClusterTopic, outlet: OutletPlan, coordinates: str, version: s
 
 
 def sink_options(topic: ClusterTopic) -> dict[str, str]:
-    """Return the options of Spark's Kafka sink for the cluster of a topic."""
-    return {f"kafka.{key}": value for key, value in topic.cluster.connections.producer.java.items()}
+    """Return the options of Spark's Kafka sink for a topic and its cluster.
+
+    A batch of several records that is larger than the topic allows is split into batches of the batch size. If that is
+    larger than the topic allows, too, Kafka's client splits again and again until its thread dies of a stack overflow,
+    and with it the producer that all queries of this Java process share.
+    """
+    settings = dict(topic.cluster.connections.producer.java)
+    limit = topic.state.message_limit(topic.name)
+    if limit is not None and limit < int(settings.get(_BATCH_SIZE, _DEFAULT_BATCH_SIZE)):
+        settings[_BATCH_SIZE] = str(limit)
+    return {f"kafka.{key}": value for key, value in settings.items()}
 
 
 def send(messages: DataFrame, topic: ClusterTopic) -> int:
@@ -87,7 +102,12 @@ def _send(messages: DataFrame, topic: ClusterTopic, *counts: Column) -> dict[str
     observation = Observation(f"streamlets-{uuid.uuid4().hex}")
     observed = messages.observe(observation, *counts).drop(REASON)
     observed.sparkSession.conf.set("spark.sql.sources.useV1SourceList", "")  # Spark's older sink reports no values
-    observed.write.format("kafka").options(**sink_options(topic)).mode("append").save()
+    try:
+        observed.write.format("kafka").options(**sink_options(topic)).mode("append").save()
+    except Exception as error:
+        if reason := _TOO_LARGE.search(str(error)):
+            raise RecordTooLargeError(f"a record is too large for the topic `{topic.name}`: {reason[1]}") from None
+        raise
     # Spark reports no values for a plan that it has optimized away.
     return {"sent": 0, "broken": 0} | {name: int(value) for name, value in (observation.get or {}).items()}
 

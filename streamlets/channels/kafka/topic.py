@@ -170,9 +170,15 @@ class KafkaTopic:
         shutil.rmtree(self._directory)
 
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """Return a streaming DataFrame of the records; see `TopicResource.read`."""
+        """Return a streaming DataFrame of the records; see `TopicResource.read`.
+
+        Raises:
+            TopicLostError: the topic does not exist, or is not the one that this application first used.
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
         from streamlets.channels.kafka.source import headers_of, read_topic
 
+        self.require()  # Spark would fail again and again without naming the topic
         horizon = None
         if inlet.on_invalid == "dead-letters":
             stored, ends = self._horizon(inlet), self.cluster.latest(self.name)

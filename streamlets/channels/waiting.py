@@ -1,0 +1,60 @@
+"""Waiting until the servers of topics answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+
+from blueprint.plan import TopicPlan
+from streamlets.channels.registry import CHANNEL_TYPES
+from streamlets.checks import Check, State
+
+PATIENCE = 30.0
+"""Seconds to wait for servers, such as those that are started together with an application."""
+
+_QUIET = 2.0
+_PAUSE = 0.5
+
+
+def await_servers(
+    topics: Sequence[TopicPlan], waiting: Callable[[str], None], *, patience: float | None = None
+) -> Check | None:
+    """Wait until the servers of topics answer.
+
+    Arguments:
+        topics: the topics of an application.
+        waiting: called once, after two seconds without an answer, with what is being waited for.
+        patience: how long to wait, in seconds; None for `PATIENCE`. A check that has begun is completed.
+
+    Returns:
+        Why a server cannot be used; None if all of them answer.
+    """
+    failed: Future[Check | None] = Future()
+
+    def work() -> None:
+        try:
+            failed.set_result(_first_failure(topics, time.monotonic() + (PATIENCE if patience is None else patience)))
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            failed.set_exception(error)
+
+    threading.Thread(target=work, name="await-servers", daemon=True).start()
+    try:
+        return failed.result(_QUIET)
+    except TimeoutError:
+        waiting(", ".join(sorted({f"{topic.channel} {topic.location}" for topic in topics if topic.location})))
+        return failed.result()
+
+
+def _first_failure(topics: Sequence[TopicPlan], end: float) -> Check | None:
+    while True:
+        failed = next((check for check in _checks(topics) if check.state is State.ERROR), None)
+        if failed is None or failed.lasting or time.monotonic() >= end:
+            return failed
+        time.sleep(_PAUSE)
+
+
+def _checks(topics: Sequence[TopicPlan]) -> Iterator[Check]:
+    for name in sorted({topic.channel for topic in topics}):
+        yield from CHANNEL_TYPES[name].check([topic for topic in topics if topic.channel == name])
