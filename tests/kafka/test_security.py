@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
 from confluent_kafka.cimpl import NewTopic
 
 from blueprint.plan import TopicPlan
 from streamlets.artifacts.java import java_command
 from streamlets.channels.kafka import reachability
+from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.client_settings import mismatches
 from streamlets.channels.kafka.cluster import Connections, connections
+from streamlets.channels.kafka.cluster_client import ClusterError
 from streamlets.checks import State
 from tests.kafka.broker import Broker
 
@@ -28,6 +37,7 @@ PASSWORD = 'se"cr\\et'
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _QUOTED = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
 _ACCOUNTS = f'username="admin" password="admin" user_admin="admin" user_flow="{_QUOTED}"'
+_ADMIN = {"sasl.username": "admin", "sasl.password": "admin"}
 _STORE = "changeit"
 
 
@@ -60,6 +70,10 @@ def secured(kafka_broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "ssl.keystore.password": _STORE,
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(trusted),
+        # A topic with rules is for those whom they name; all others are for everybody.
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin;User:ANONYMOUS",
+        "allow.everyone.if.no.acl.found": "true",
     }
     with Broker(directory / "broker", properties=properties) as broker:
         yield broker.servers, trusted
@@ -114,3 +128,25 @@ def test_a_wrong_password(secured: tuple[str, Path], monkeypatch: pytest.MonkeyP
     (check,) = reachability.check_clusters([topic])
     assert check.state is State.ERROR and "Authentication failed" in check.detail
     assert "mistaken" not in check.detail
+    assert check.lasting  # so a run ends at once
+
+
+def test_a_topic_that_the_user_may_not_use(secured: tuple[str, Path], tmp_path: Path) -> None:
+    """The error names the topic and the cluster; other topics of the cluster can be used."""
+    servers, trusted = secured
+    options = {"bootstrap.servers": servers, "connection-config": _librdkafka(trusted)}
+    channel = KafkaChannel(tmp_path)
+    free, forbidden = (
+        channel.topic(TopicPlan(name, name, "kafka", True, (), (), options)) for name in ("free", "forbidden")
+    )
+    admin = AdminClient({**_librdkafka(trusted), "bootstrap.servers": servers} | _ADMIN)
+    rule = AclBinding(
+        ResourceType.TOPIC, "forbidden", ResourcePatternType.LITERAL, "User:admin", "*", AclOperation.ALL,
+        AclPermissionType.ALLOW,
+    )  # fmt: skip
+    admin.create_acls([rule])[rule].result()
+    free.create([])
+    with pytest.raises(ClusterError, match=r"topic `forbidden`: .*uthorization failed") as refused:
+        forbidden.create([])
+    assert servers in str(refused.value)
+    assert PASSWORD not in str(refused.value)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-_LIMIT = 300.0
+_LIMIT = 180.0
 
 
 @pytest.fixture
