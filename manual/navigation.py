@@ -16,6 +16,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/kafka.md",
         "docs/kafka-operations.md",
         "docs/kafka-clusters.md",
+        "docs/kafka-operations.md",
         "docs/kafka-jars.md",
         "docs/isolation.md",
         "docs/graph.md",
