@@ -17,6 +17,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/kafka-operations.md",
         "docs/kafka-clusters.md",
         "docs/kafka-operations.md",
+        "docs/moving-to-kafka.md",
         "docs/kafka-jars.md",
         "docs/isolation.md",
         "docs/graph.md",

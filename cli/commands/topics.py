@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.commands.topics_apply import apply
+from cli.commands.topics_copy import copy
 from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 
 @click.group(cls=ListedGroup)
 def topics() -> None:
-    """List the topics of an application, create and alter them, and delete records."""
+    """List the topics of an application, create, alter and copy them, and delete records."""
 
 
 topics.add_command(apply)
+topics.add_command(copy)
 
 
 @topics.command("list", short_help="List the topics (the default).")

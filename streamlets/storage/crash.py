@@ -23,6 +23,7 @@ Point = Literal[
     "after-drop-commit",  # records are removed from the log; their files still exist
     "after-replay-decision",  # the replay of dead letters is decided; no topic has them
     "after-append-file",  # records written without Spark are in a file that nothing refers to
+    "after-copied-records",  # some records of a topic have been copied with their position
     "after-append-commit",  # the topic has these records; their writer does not know it
     "before-delivery-commit",  # a spout has delivered a whole transaction, which is staged
     "before-delivery-answer",  # the topic has a transaction that the program does not know to be committed

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.delta.log import Slice
+from streamlets.channels.copying import AT_ONCE, Stretch
+from streamlets.channels.delta.log import Slice, TopicLog
+from streamlets.channels.delta.offsets import Offset, Place
 from streamlets.channels.delta.parquet import read_rows
 from streamlets.channels.metadata import with_metadata
 from streamlets.channels.records import conversion
@@ -39,6 +41,33 @@ def read_slices(
         count = sum(member.count for member in run)
         batches = map(shape, read_rows(piece.path, piece.row_groups, piece.row, count, columns))
         yield from _with_metadata(batches, run) if metadata else batches
+
+
+def stretches(log: TopicLog, start: Offset, end: Offset) -> Iterator[Stretch]:
+    """Yield the records between two offsets with the contract that they were written with; see
+    `CopyableTopic.stretches`.
+
+    Arguments:
+        log: knows the commits between the offsets.
+        start: the first offset.
+        end: the second offset.
+    """
+    at = start
+    for run in _runs(log.slices(start, end)):
+        contract = parse_contract(run[0].contract)
+        table = run[0].table
+        pieces = iter(run)
+        piece, done = next(pieces), 0
+        for batch in read_slices(run, None):
+            for first in range(0, batch.num_rows, AT_ONCE):
+                rows = batch.slice(first, AT_ONCE)
+                done += rows.num_rows
+                while done > piece.count:
+                    done -= piece.count
+                    piece = next(pieces)
+                place = Place(piece.version, piece.first + done)
+                at = at.joined(Offset(at.topic, {table: (log.tables[table].id, place)}))
+                yield Stretch(contract, rows, at.to_position())
 
 
 def _runs(slices: Iterable[Slice]) -> Iterator[list[Slice]]:

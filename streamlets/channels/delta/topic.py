@@ -20,13 +20,14 @@ from streamlets.channels.base import (
     TopicLostError,
     TopicSummary,
 )
+from streamlets.channels.copying import Stretch
 from streamlets.channels.delta import inspection
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import DeltaAppender
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
-from streamlets.channels.delta.records import read_slices
+from streamlets.channels.delta.records import read_slices, stretches
 from streamlets.channels.delta.settings import Retention, retention_of
 from streamlets.channels.replays import Replays
 
@@ -133,6 +134,19 @@ class DeltaTopic:
             log.check(start)
         end = Offset.from_position(until) if until is not None else log.end()
         return read_slices(log.slices(start or Offset(log.id), end), reader, metadata=metadata)
+
+    def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
+        """Yield the records between two positions with their contracts; see `CopyableTopic.stretches`."""
+        start = Offset.from_position(after) if after is not None else None
+        log = TopicLog(self.path, start)
+        log.refresh()
+        for offset in (start or Offset(log.id), end := Offset.from_position(until)):
+            log.check(offset)
+        return stretches(log, start or Offset(log.id), end)
+
+    def ordered_appender(self, contract: Contract, *, writer: str, partition_by: tuple[str, ...] = ()) -> DeltaAppender:
+        """Open the topic for appending; see `CopyableTopic.ordered_appender`."""
+        return self.appender(contract, writer=writer, partition_by=partition_by)
 
     def end(self) -> Position:
         """Return the current end of the topic."""

@@ -72,6 +72,7 @@ class KafkaAppender:
         epoch: the epoch with which it is opened.
         partition_by: the columns of the records' keys.
         require: raises `TopicLostError` if the topic no longer exists.
+        partition: the partition of all records; None to choose it by their keys.
 
     Raises:
         WriterFencedError: the writer has been opened with a higher epoch.
@@ -90,6 +91,7 @@ class KafkaAppender:
         epoch: int,
         partition_by: tuple[str, ...],
         require: Callable[[], None],
+        partition: int | None = None,
     ) -> None:
         self._cluster = cluster
         self._writers = writers
@@ -100,6 +102,7 @@ class KafkaAppender:
         self._writer = writer
         self._epoch = epoch
         self._require = require
+        self._partition = {} if partition is None else {"partition": partition}
         self._keys = key_function(contract, partition_by)
         self._entry = Entry()
         self._producer: Any = None
@@ -193,7 +196,7 @@ class KafkaAppender:
         self._call(producer.begin_transaction)
         for batch in batches:
             for key, value in zip(self._keys(batch), self._wire.encode(batch, self._contract), strict=True):
-                self._produce(self._topic, key, value, delivered)
+                self._produce(self._topic, key, value, delivered, **self._partition)
         self._produce(self._writers.topic, self._name.encode(), entry.to_json(), delivered)
         crash_point("after-append-file")
         self._call(lambda: producer.commit_transaction(TIMEOUT), failures)
@@ -209,10 +212,10 @@ class KafkaAppender:
                 return
             time.sleep(_VISIBLE_POLL)
 
-    def _produce(self, topic: str, key: bytes | None, value: bytes, delivered: Any) -> None:
+    def _produce(self, topic: str, key: bytes | None, value: bytes, delivered: Any, **to: int) -> None:
         while True:
             try:
-                self._call(lambda: self._producer.produce(topic, value=value, key=key, on_delivery=delivered))
+                self._call(lambda: self._producer.produce(topic, value=value, key=key, on_delivery=delivered, **to))
                 return
             except BufferError:  # the queue of the producer is full
                 self._producer.poll(1.0)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from blueprint.avro.model import Contract
 from blueprint.avro.resolution.planner import IncompatibleError
 from streamlets.channels.base import METADATA
+from streamlets.channels.copying import AT_ONCE, Stretch
+from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.metadata import metadata_type
 from streamlets.channels.unreadable import UnreadableRecordsError
 from streamlets.contract.resolve import resolver
@@ -85,6 +87,41 @@ def read_messages(
         run.append((message, decoded))
     if run:
         yield batch()
+
+
+def stretches(messages: Iterable[Message], wire: WireFormat, start: Offsets) -> Iterator[Stretch]:
+    """Yield the records of messages with the contract that they were written with; see `CopyableTopic.stretches`.
+
+    Arguments:
+        messages: the messages.
+        wire: the format of the topic.
+        start: the position before the messages.
+
+    Raises:
+        MessageError: a message is not a record.
+    """
+    offsets = dict(start.partitions)
+    run: list[Decoded] = []
+
+    def stretch() -> Stretch:
+        rows = wire.rows(run[0].contract, [decoded.value for decoded in run])
+        return Stretch(run[0].contract, rows, Offsets(start.topic, offsets).to_position())
+
+    for message in messages:
+        partition, offset = message.partition(), message.offset()
+        try:
+            decoded = _decode(message, wire)
+        except WireError as error:
+            if run:
+                yield stretch()
+            raise MessageError(start.topic, partition, offset, str(error)) from error
+        if run and (run[0].contract is not decoded.contract or len(run) == AT_ONCE):
+            yield stretch()
+            run = []
+        run.append(decoded)
+        offsets[partition] = offset + 1
+    if run:
+        yield stretch()
 
 
 def _decode(message: Message, wire: WireFormat) -> Decoded:

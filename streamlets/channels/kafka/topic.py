@@ -8,6 +8,7 @@ import json
 import shutil
 import threading
 import time
+import zlib
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,6 +29,7 @@ from streamlets.channels.base import (
     TopicSummary,
     WriterSummary,
 )
+from streamlets.channels.copying import Stretch
 from streamlets.channels.kafka.appender import KafkaAppender
 from streamlets.channels.kafka.cluster_client import ranges
 from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
@@ -35,7 +37,7 @@ from streamlets.channels.kafka.comparison import CONFIG, PARTITIONS, differences
 from streamlets.channels.kafka.horizon import StoredHorizon
 from streamlets.channels.kafka.identity import Identity
 from streamlets.channels.kafka.offsets import Offsets
-from streamlets.channels.kafka.records import read_messages
+from streamlets.channels.kafka.records import read_messages, stretches
 from streamlets.channels.kafka.remembered import remember
 from streamlets.channels.kafka.topic_settings import TopicSettings
 from streamlets.channels.records import conversion
@@ -271,6 +273,17 @@ class KafkaTopic:
         self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
     ) -> KafkaAppender:
         """Open the topic for appending; see `TopicResource.appender`."""
+        return self._appender(contract, writer=writer, epoch=epoch, partition_by=partition_by)
+
+    def _appender(
+        self,
+        contract: Contract,
+        *,
+        writer: str,
+        epoch: int = 0,
+        partition_by: tuple[str, ...],
+        partition: int | None = None,
+    ) -> KafkaAppender:
         self.require()
         self.publish([contract])
         return KafkaAppender(
@@ -282,6 +295,7 @@ class KafkaTopic:
             writer=writer,
             epoch=epoch,
             partition_by=partition_by,
+            partition=partition,
             require=self.require,
         )
 
@@ -297,6 +311,19 @@ class KafkaTopic:
         start = self._offsets(after).partitions if after is not None else self.cluster.earliest(self.name)
         end = self._offsets(until).partitions if until is not None else self.cluster.latest(self.name)
         return self._read(self.cluster.messages(self.name, ranges(start, end)), reader, metadata=metadata)
+
+    def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
+        """Yield the records between two positions with their contracts; see `CopyableTopic.stretches`."""
+        start = Offsets(self.name, self._start(after))
+        parts = ranges(start.partitions, self._offsets(until).partitions)
+        return stretches(self.cluster.messages(self.name, parts), self._wire(contract), start)
+
+    def ordered_appender(self, contract: Contract, *, writer: str, partition_by: tuple[str, ...] = ()) -> KafkaAppender:
+        """Open the topic for appending; see `CopyableTopic.ordered_appender`. Without columns that partition the
+        records, those of a contract are in one partition."""
+        partitions = self.cluster.existing(self.name).partitions
+        partition = zlib.crc32(contract.fingerprint.encode()) % partitions if not partition_by else None
+        return self._appender(contract, writer=writer, partition_by=partition_by, partition=partition)
 
     def end(self) -> Position:
         """Return the current end of the topic."""

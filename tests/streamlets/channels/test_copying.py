@@ -1,0 +1,249 @@
+"""Copies of topics: every record once, with its contract and in order, also if the copy is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from blueprint.avro.model import Contract
+from blueprint.plan import TopicPlan
+from streamlets.channels import copying
+from streamlets.channels.base import TopicLostError, TopicResource
+from streamlets.channels.copying import CopyableTopic, CopyError, Progress, copy_topic
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.kafka.channel import KafkaChannel
+from streamlets.storage.crash import VARIABLE
+from tests.streamlets.channels.topics import READING, WIDER, append, batch, ids_of
+from tests.toy_channel.channel import ToyChannelType
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Flow
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+def delta(directory: Path, name: str = "readings") -> TopicResource:
+    topic = DeltaChannel(directory).topic(TopicPlan(name, name, "delta", True, (), (), {}))
+    topic.create([READING])
+    return topic
+
+
+def kafka(directory: Path, servers: str, partitions: int = 1) -> TopicResource:
+    name = f"copied-{uuid.uuid4().hex[:8]}"
+    options = {"bootstrap.servers": servers, "topic.partitions": partitions}
+    topic = KafkaChannel(directory).topic(TopicPlan(name, name, "kafka", True, (), (), options))
+    topic.create([READING, WIDER])
+    return topic
+
+
+def copied(source: TopicResource, target: TopicResource, **options: Any) -> int:
+    return copy_topic(source, target, contract=None, partition_by=lambda _: (), **options).copied
+
+
+def fill(topic: TopicResource, *commits: tuple[Contract, Iterable[int]]) -> None:
+    for number, (contract, ids) in enumerate(commits):
+        append(topic, [batch(ids, contract)], contract, number, writer=f"w-{contract.fingerprint}")
+
+
+def by_contract(topic: TopicResource) -> dict[str, list[int]]:
+    """Return the ids of a topic by the fingerprint of their contract, in order."""
+    assert isinstance(topic, CopyableTopic)
+    ids: dict[str, list[int]] = {}
+    for stretch in topic.stretches(None, topic.end(), None):
+        ids.setdefault(stretch.contract.fingerprint, []).extend(stretch.rows.column("id").to_pylist())
+    return ids
+
+
+@pytest.fixture(params=["delta", pytest.param("kafka", marks=pytest.mark.spark)])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> TopicResource:
+    """Return a topic without records on each channel."""
+    if request.param == "delta":
+        return delta(tmp_path / "target")
+    return kafka(tmp_path / "target", request.getfixturevalue("kafka_broker"), partitions=3)
+
+
+@pytest.fixture
+def small_appends(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have copies append few records at once."""
+    for module in (copying, sys.modules["streamlets.channels.delta.records"]):
+        monkeypatch.setattr(module, "AT_ONCE", 3)
+    yield
+
+
+def test_records_keep_their_contracts_and_their_order(
+    target: TopicResource, small_appends: None, tmp_path: Path
+) -> None:
+    """Also in a topic with several partitions, the records of a writer are in order."""
+    source = delta(tmp_path / "source")
+    fill(source, (READING, range(5)), (WIDER, range(100, 104)), (READING, range(5, 12)), (WIDER, [104]))
+    seen: list[Progress] = []
+    assert copied(source, target, report=seen.append) == 17
+    expected = {READING.fingerprint: list(range(12)), WIDER.fingerprint: list(range(100, 105))}
+    assert by_contract(target) == expected == by_contract(source)
+    assert [progress.copied + progress.remaining for progress in seen] == [17] * len(seen)
+    assert seen[-1].remaining == 0
+
+
+def test_a_later_copy_copies_what_is_new(target: TopicResource, tmp_path: Path) -> None:
+    """A repeated copy copies nothing, and one after further records copies only these."""
+    source = delta(tmp_path / "source")
+    fill(source, (READING, range(5)))
+    assert (copied(source, target), copied(source, target)) == (5, 0)
+    append(source, [batch(range(5, 9))], READING, 7)
+    assert copied(source, target) == 4
+    assert ids_of(target.scan(READING)) == list(range(9))
+
+
+def test_a_copy_that_is_interrupted_continues(target: TopicResource, small_appends: None, tmp_path: Path) -> None:
+    """An exception after any append loses no record and doubles none."""
+    source = delta(tmp_path / "source")
+    fill(source, (READING, range(8)), (WIDER, range(100, 105)))
+
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    calls = 0
+    while True:
+        try:
+            copied(source, target, report=interrupt)
+            break
+        except KeyboardInterrupt:
+            calls += 1
+    assert calls == 5
+    assert by_contract(target) == {READING.fingerprint: list(range(8)), WIDER.fingerprint: list(range(100, 105))}
+
+
+def test_a_target_with_other_records_is_refused(target: TopicResource, tmp_path: Path) -> None:
+    """Unless they are wanted: then the copy follows them."""
+    source = delta(tmp_path / "source")
+    fill(source, (READING, [1, 2]))
+    append(target, [batch([7])], READING, 0, writer="other")
+    with pytest.raises(CopyError, match="has records that are not of this copy"):
+        copied(source, target)
+    assert copied(source, target, append=True) == 2
+    assert sorted(ids_of(target.scan(READING))) == [1, 2, 7]
+
+
+def test_a_source_that_was_created_again(target: TopicResource, tmp_path: Path) -> None:
+    """The position of the earlier copy means nothing there, so the copy fails."""
+    fill(delta(tmp_path / "source"), (READING, [1]))
+    assert copied(delta(tmp_path / "source"), target) == 1
+    (tmp_path / "source").rename(tmp_path / "old")
+    fill(delta(tmp_path / "source"), (READING, [1]))
+    with pytest.raises(TopicLostError):
+        copied(delta(tmp_path / "source"), target)
+
+
+def test_an_empty_topic(target: TopicResource, tmp_path: Path) -> None:
+    """There is nothing to copy."""
+    assert copied(delta(tmp_path / "source"), target) == 0
+
+
+def test_a_channel_that_cannot_copy(tmp_path: Path) -> None:
+    """It is named."""
+    plan = TopicPlan("t", "t", "toy", True, (), (), {})
+    with pytest.raises(CopyError, match="topics of the channel `toy` cannot be copied"):
+        copied(ToyChannelType().open(tmp_path).topic(plan), delta(tmp_path))
+
+
+@pytest.mark.spark
+def test_from_kafka_and_by_keys(kafka_broker: str, tmp_path: Path) -> None:
+    """Records of a partition keep their order on the way back, and records with keys are in the partition of their
+    key, as if their writer had sent them."""
+    source, other = kafka(tmp_path / "a", kafka_broker, 3), kafka(tmp_path / "b", kafka_broker, 3)
+    append(source, [batch([*range(20), *range(20)])], READING, 0, partition_by=("id",))
+    target = delta(tmp_path / "target")
+    assert copied(source, target) == 40
+    assert sorted(ids_of(target.scan())) == sorted([*range(20)] * 2)
+    copy_topic(target, other, contract=None, partition_by=lambda _: ("id",))
+    places = [
+        {(row["id"], row["_meta"]["position"]) for rows in topic.scan(metadata=True) for row in rows.to_pylist()}
+        for topic in (source, other)
+    ]
+    assert places[0] == places[1]
+
+
+MODULE = """
+from streamlets import AvroOutlet, SparkStreamlet, SparkStreamletLogic
+
+
+class Source(SparkStreamlet):
+    out = AvroOutlet(schema=SCHEMA)
+
+    class Logic(SparkStreamletLogic["Source"]):
+        def build_streaming_queries(self):
+            raise AssertionError("nothing runs")
+"""
+
+
+@pytest.fixture
+def application(kafka_broker: str, tmp_path: Path) -> Path:
+    """Return the directory of an application whose topic is on Kafka and has records on the delta channel."""
+    directory = tmp_path / "app"
+    directory.mkdir()
+    (directory / "sourcing.py").write_text(f"SCHEMA = {READING.json!r}\n{MODULE}")
+    (directory / "blueprint.conf").write_text(
+        f"""
+        flow {{ channel = kafka, kafka.clusters.default.bootstrap.servers = "{kafka_broker}" }}
+        blueprint {{
+          streamlets.source = sourcing.Source
+          topics.readings {{ producers = [source.out], topic {{ name = moving-{uuid.uuid4().hex}, partitions = 2 }} }}
+        }}
+        """
+    )
+    return directory
+
+
+def _channels(application: Path, flow: Flow) -> tuple[TopicResource, TopicResource]:
+    """Return the topic on the delta channel, with its physical name, and the one on Kafka."""
+    described = flow("describe", str(application), "--format", "json")
+    (topic,) = json.loads(described.out)["topics"].values()
+    state = application / ".flow" / "app" / "topics"
+    options = {"bootstrap.servers": topic["cluster"]}
+    return (
+        delta(state, topic["name"]),
+        KafkaChannel(state).topic(TopicPlan("readings", topic["name"], "kafka", True, (), (), options)),
+    )
+
+
+@pytest.mark.spark
+def test_the_command(application: Path, flow: Flow) -> None:
+    """It reports the number of records, as text and as data; mistakes are named."""
+    source, target = _channels(application, flow)
+    append(source, [batch(range(10))], READING, 0)
+    arguments = ("topics", "copy", "readings", str(application), "--from", "delta")
+    result = flow(*arguments)
+    assert (result.code, result.out) == (0, "readings: 10 records copied from delta to kafka\n"), result.err
+    append(source, [batch(range(10, 12))], READING, 1)
+    assert json.loads(flow(*arguments, "--format", "json").out)["copied"] == 2
+    assert sorted(ids_of(target.scan())) == list(range(12))
+    same = flow("topics", "copy", "readings", str(application), "--from", "kafka")
+    assert same.code == 2 and "set another one with --to" in same.err
+    misspelt = flow("topics", "copy", "reading", str(application), "--from", "delta")
+    assert misspelt.code == 2 and "did you mean `readings`?" in misspelt.err
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_kills_of_the_command(application: Path, flow: Flow) -> None:
+    """A copy that is killed at each of its crash points, again and again, copies each record once and in order."""
+    source, target = _channels(application, flow)
+    for number, contract in enumerate((READING, WIDER, READING, WIDER)):
+        append(source, [batch(range(number * 10, number * 10 + 10), contract)], contract, number)
+    command = [sys.executable, "-m", "streamlets", "topics", "copy", "readings", str(application), "--from", "delta"]
+    for point in ("after-append-file", "after-append-commit", "after-copied-records"):
+        killed = subprocess.run(command, cwd=REPOSITORY, env=os.environ | {VARIABLE: point}, capture_output=True)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    finished = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    assert by_contract(target) == by_contract(source)
+    assert sum(map(len, by_contract(target).values())) == 40
