@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
+_NAMED = "v2"
+"""The version of Spark's files of offsets in which sources have names; in others they have numbers."""
+
+
 class RelocationError(Exception):
     """A reader cannot be moved.
 
@@ -77,7 +81,8 @@ def _settled(checkpoint: Checkpoint, name: str, source: TopicResource) -> Checkp
         raise RelocationError(f"{checkpoint.name} ended in the middle of a batch", help)
     unread = source.lag(Position(checkpoint.committed.positions[name])).records
     if unread:
-        raise RelocationError(f"{checkpoint.name} has not read {unread:,} records of `{source.plan.name}`", help)
+        records = "1 record" if unread == 1 else f"{unread:,} records"
+        raise RelocationError(f"{checkpoint.name} has not read {records} of `{source.plan.name}`", help)
     return checkpoint
 
 
@@ -95,14 +100,15 @@ def relocate(relocations: Iterable[Relocation], end: Position) -> None:
         batch = relocation.checkpoint.committed
         assert batch is not None
         file = relocation.checkpoint.directory / "offsets" / str(batch.number)
-        before = batch.positions[relocation.source]
-        lines = file.read_text(encoding="utf-8").splitlines()
-        named = f"{relocation.source}:{before}"
-        number = lines.index(named) if named in lines else 2 + int(relocation.source)
-        lines[number] = f"{relocation.source}:{end.json}" if lines[number] == named else end.json
+        version, head, *lines = file.read_text(encoding="utf-8").splitlines()
+        if version == _NAMED:
+            name = f"{relocation.source}:"
+            lines = [name + end.json if line.startswith(name) else line for line in lines]
+        else:
+            lines[int(relocation.source)] = end.json
         # Spark would compare the checksum of the earlier content.
         (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
-        write_atomically(file, "\n".join(lines), durable=True)
+        write_atomically(file, "\n".join([version, head, *lines]), durable=True)
 
 
 def store_moved(state: StateDirectory, plan: ApplicationPlan, id: str) -> None:
