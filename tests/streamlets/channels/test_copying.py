@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,14 +17,8 @@ from streamlets.channels.base import TopicLostError, TopicResource
 from streamlets.channels.copying import CopyableTopic, CopyError, Progress, copy_topic
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.kafka.channel import KafkaChannel
-from streamlets.storage.crash import VARIABLE
 from tests.streamlets.channels.topics import READING, WIDER, append, batch, ids_of
 from tests.toy_channel.channel import ToyChannelType
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Flow
-
-REPOSITORY = Path(__file__).parents[3]
 
 
 def delta(directory: Path, name: str = "readings") -> TopicResource:
@@ -170,80 +160,3 @@ def test_from_kafka_and_by_keys(kafka_broker: str, tmp_path: Path) -> None:
         for topic in (source, other)
     ]
     assert places[0] == places[1]
-
-
-MODULE = """
-from streamlets import AvroOutlet, SparkStreamlet, SparkStreamletLogic
-
-
-class Source(SparkStreamlet):
-    out = AvroOutlet(schema=SCHEMA)
-
-    class Logic(SparkStreamletLogic["Source"]):
-        def build_streaming_queries(self):
-            raise AssertionError("nothing runs")
-"""
-
-
-@pytest.fixture
-def application(kafka_broker: str, tmp_path: Path) -> Path:
-    """Return the directory of an application whose topic is on Kafka and has records on the delta channel."""
-    directory = tmp_path / "app"
-    directory.mkdir()
-    (directory / "sourcing.py").write_text(f"SCHEMA = {READING.json!r}\n{MODULE}")
-    (directory / "blueprint.conf").write_text(
-        f"""
-        flow {{ channel = kafka, kafka.clusters.default.bootstrap.servers = "{kafka_broker}" }}
-        blueprint {{
-          streamlets.source = sourcing.Source
-          topics.readings {{ producers = [source.out], topic {{ name = moving-{uuid.uuid4().hex}, partitions = 2 }} }}
-        }}
-        """
-    )
-    return directory
-
-
-def _channels(application: Path, flow: Flow) -> tuple[TopicResource, TopicResource]:
-    """Return the topic on the delta channel, with its physical name, and the one on Kafka."""
-    described = flow("describe", str(application), "--format", "json")
-    (topic,) = json.loads(described.out)["topics"].values()
-    state = application / ".flow" / "app" / "topics"
-    options = {"bootstrap.servers": topic["cluster"]}
-    return (
-        delta(state, topic["name"]),
-        KafkaChannel(state).topic(TopicPlan("readings", topic["name"], "kafka", True, (), (), options)),
-    )
-
-
-@pytest.mark.spark
-def test_the_command(application: Path, flow: Flow) -> None:
-    """It reports the number of records, as text and as data; mistakes are named."""
-    source, target = _channels(application, flow)
-    append(source, [batch(range(10))], READING, 0)
-    arguments = ("topics", "copy", "readings", str(application), "--from", "delta")
-    result = flow(*arguments)
-    assert (result.code, result.out) == (0, "readings: 10 records copied from delta to kafka\n"), result.err
-    append(source, [batch(range(10, 12))], READING, 1)
-    assert json.loads(flow(*arguments, "--format", "json").out)["copied"] == 2
-    assert sorted(ids_of(target.scan())) == list(range(12))
-    same = flow("topics", "copy", "readings", str(application), "--from", "kafka")
-    assert same.code == 2 and "set another one with --to" in same.err
-    misspelt = flow("topics", "copy", "reading", str(application), "--from", "delta")
-    assert misspelt.code == 2 and "did you mean `readings`?" in misspelt.err
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_kills_of_the_command(application: Path, flow: Flow) -> None:
-    """A copy that is killed at each of its crash points, again and again, copies each record once and in order."""
-    source, target = _channels(application, flow)
-    for number, contract in enumerate((READING, WIDER, READING, WIDER)):
-        append(source, [batch(range(number * 10, number * 10 + 10), contract)], contract, number)
-    command = [sys.executable, "-m", "streamlets", "topics", "copy", "readings", str(application), "--from", "delta"]
-    for point in ("after-append-file", "after-append-commit", "after-copied-records"):
-        killed = subprocess.run(command, cwd=REPOSITORY, env=os.environ | {VARIABLE: point}, capture_output=True)
-        assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
-    finished = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-    assert finished.returncode == 0, finished.stderr
-    assert by_contract(target) == by_contract(source)
-    assert sum(map(len, by_contract(target).values())) == 40
