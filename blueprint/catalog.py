@@ -277,6 +277,25 @@ class TopicProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class InletSettings:
+    """The settings of an inlet for the channel of its topic.
+
+    Arguments:
+        streamlet: the name of the streamlet.
+        name: the name of the inlet.
+        options: the settings; see `InletPlan.options`.
+        contract: the contract of the inlet; None if it is not known.
+        producers: the settings of the outlets that write the topic, by `streamlet.outlet`.
+    """
+
+    streamlet: str
+    name: str
+    options: Mapping[str, object]
+    contract: Contract | None
+    producers: Mapping[str, Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
 class SparkArtifacts:
     """The artifacts that the settings of an application name.
 
@@ -310,6 +329,10 @@ def _no_problems(topic: TopicSettings) -> Iterable[TopicProblem]:
     return ()
 
 
+def _no_inlet_problems(inlet: InletSettings) -> Iterable[TopicProblem]:
+    return ()
+
+
 def _nothing_unmet(artifacts: SparkArtifacts) -> Iterable[UnmetRequirement]:
     return ()
 
@@ -331,6 +354,7 @@ class ChannelTraits:
         location: returns what distinguishes topics of the same name, such as the servers of a cluster; default: the
             channel has one location.
         problems: yields what is wrong with the settings of a topic, apart from unknown settings and wrong types.
+        inlet_problems: yields what is wrong with the settings of an inlet; the paths are those in its block.
         exactly_once: whether a batch of a query that is written again after a failure appears in a topic once.
         connector: what Spark needs to use the channel; None for nothing.
         unmet: yields what the channel needs and this machine does not have, without a network.
@@ -342,6 +366,7 @@ class ChannelTraits:
     settings: tuple[Setting, ...] = ()
     location: Callable[[TopicSettings], str] = _one_location
     problems: Callable[[TopicSettings], Iterable[TopicProblem]] = _no_problems
+    inlet_problems: Callable[[InletSettings], Iterable[TopicProblem]] = _no_inlet_problems
     exactly_once: bool = True
     connector: Connector | None = None
     unmet: Callable[[SparkArtifacts], Iterable[UnmetRequirement]] = _nothing_unmet

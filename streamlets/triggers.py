@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Trigger
+from blueprint.plan import AvailableNow, ProcessingTime, RealTime, StreamletPlan, Trigger
 from blueprint.quantities import Duration, duration
 
 if TYPE_CHECKING:
@@ -40,6 +40,17 @@ def real_time(interval: str | Duration) -> RealTime:
         QuantityError: the string is not a duration.
     """
     return RealTime(_duration(interval))
+
+
+def trigger_of(plan: StreamletPlan, query: str, in_code: Trigger | None) -> Trigger | None:
+    """Return the trigger of a query: that of the settings and the blueprint, or else that in the author's code.
+
+    Arguments:
+        plan: the plan of the streamlet.
+        query: the name of the query.
+        in_code: the trigger in the author's code; None without one.
+    """
+    return plan.queries.get(query) or plan.trigger or in_code
 
 
 def with_trigger(writer: DataStreamWriter, trigger: Trigger) -> DataStreamWriter:

@@ -73,6 +73,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "unknown-channel": Code(_ERROR, "a topic names a channel that does not exist"),
         "unknown-cluster": Code(_ERROR, "a topic names a cluster that is not defined"),
         "servers-missing": Code(_ERROR, "a topic or its cluster has no servers"),
+        "deduplicate": Code(_ERROR, "an inlet cannot recognize doubles as its settings say"),
         "channel-requirement": Code(_ERROR, "this machine does not have what a channel needs"),
         "client-setting": Code(_ERROR, "a client setting has no effect, or an effect on one of the clients only"),
         "cycle": Code(_ERROR, "streamlets form a cycle"),

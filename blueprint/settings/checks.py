@@ -106,6 +106,15 @@ def _trigger_findings(value: Value, subject: str) -> Iterator[Diagnostic]:
         return
     triggers = {key: inner for key, inner in value.fields.items() if not is_null(inner)}
     for key, inner in triggers.items():
+        if key == "continuous":
+            yield finding(
+                "unknown-setting",
+                f"{subject} cannot be `continuous`",
+                key_span_of(inner),
+                causes=("Spark's continuous processing supports neither state nor graceful shutdown",),
+                help=("use `real-time = 5 minutes`, with the time between two checkpoints",),
+            )
+            continue
         if key not in _TRIGGERS:
             headline = f"{subject} has no setting `{key}`"
             yield _unknown_setting(inner, headline, key, near(key, _TRIGGERS), _TRIGGERS, taken=triggers)

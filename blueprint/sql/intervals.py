@@ -51,6 +51,11 @@ def read_trigger(cursor: Cursor, first: Token) -> TriggerClause:
                     help=("write the time between two checkpoints, such as `REAL TIME 5 MINUTES`",),
                 )  # fmt: skip
             return TriggerClause(RealTime(interval), cursor.span_from(first), known)
+        case "CONTINUOUS":
+            raise cursor.refuse(
+                "continuous triggers are not supported", cursor.token,
+                help=("write `REAL TIME 5 MINUTES`, with the time between two checkpoints",),
+            )  # fmt: skip
     interval, known = _interval(cursor, _FORMS)
     return TriggerClause(ProcessingTime(interval), cursor.span_from(first), known)
 

@@ -53,9 +53,16 @@ class PortBinding(Protocol):
         """Return a streaming DataFrame of the inlet's schema, whose source has the name `name`."""
 
     def write(
-        self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
+        self,
+        rows: DataFrame,
+        branches: Mapping[str, Callable[[DataFrame], DataFrame]],
+        *,
+        query: str,
+        output_mode: str,
+        trigger: Trigger | None = None,
     ) -> DataStreamWriter:
-        """Return an unstarted writer that writes its rows to each outlet, given by name."""
+        """Return an unstarted writer that writes its rows to each outlet, given by name. `trigger` is the one in the
+        author's code."""
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the checkpoint directory of a query."""

@@ -271,7 +271,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
     ) -> StreamingWrite:
         check_streaming(df, method)
         branches = {outlet.name: rows for outlet, rows in outlets.items()}
-        writer = self.context.ports.write(df, branches, query=query, output_mode=output_mode)
+        writer = self.context.ports.write(df, branches, query=query, output_mode=output_mode, trigger=trigger)
         return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger, author_location()))
 
     def _port(self, port: object, kind: type[Port], method: str) -> Port:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.plan import OutletPlan, StreamletPlan
+from blueprint.plan import OutletPlan, RealTime, StreamletPlan, Trigger
 from streamlets.api.context import all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
@@ -16,6 +16,8 @@ from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
 from streamlets.plans.places import Places
 from streamlets.plans.watch import Watch
+from streamlets.spark.real_time import real_time_mode
+from streamlets.triggers import trigger_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -90,7 +92,13 @@ class EmptyPorts:
         return self._opened[key]
 
     def write(
-        self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
+        self,
+        rows: DataFrame,
+        branches: Mapping[str, Callable[[DataFrame], DataFrame]],
+        *,
+        query: str,
+        output_mode: str,
+        trigger: Trigger | None = None,
     ) -> DataStreamWriter:
         """Return a writer without output; the first build adds rows that do not match their outlet to `mismatches`.
 
@@ -111,6 +119,8 @@ class EmptyPorts:
                 )  # fmt: skip
                 place = self._places.here()
                 self.mismatches.append(Mismatch(outlets[name], reasons, fitting, place, part is not all_rows))
+        if isinstance(trigger_of(self._plan, query, trigger), RealTime):
+            output_mode = real_time_mode(rows, output_mode)
         return rows.writeStream.format("noop").outputMode(output_mode)
 
     def checkpoint_dir(self, name: str) -> str:

@@ -20,6 +20,7 @@ from streamlets.plans.real_time import unsupported_operators
 from streamlets.plans.state import Unbounded, has_operator, unbounded
 from streamlets.spark.plan_tree import PlanNode, lists, plan_tree
 from streamlets.spark.stream_writer import WriterFacts, facts, rows_of
+from streamlets.triggers import trigger_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -179,8 +180,8 @@ def _origin_place(frame: DataFrame, places: Places) -> SourceLocation | None:
 
 def _real_time(query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Buildable) -> Iterator[Diagnostic]:
     plan, place = streamlet.plan, query.place
-    setting = plan.queries.get(query.name) or plan.trigger
-    if not isinstance(setting or query.trigger, RealTime):
+    setting = trigger_of(plan, query.name, None)
+    if not isinstance(trigger_of(plan, query.name, query.trigger), RealTime):
         return
     if streamlet.slow_topics:
         if setting is None:  # verification reports a trigger in the settings itself

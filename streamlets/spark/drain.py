@@ -24,6 +24,9 @@ def drain(query: StreamingQuery, sleep: Callable[[float], None] = time.sleep) ->
         sleep: takes the seconds between two checks.
     """
     execution = _execution(query)
+    if execution.trigger().getClass().getSimpleName().startswith("RealTime"):
+        query.stop()  # its batch lasts minutes; what it sent since the last checkpoint is sent again
+        return
     if not execution.getClass().getSimpleName().endswith("MicroBatchExecution"):
         query.stop()  # a continuous query has no batches to wait for
         return

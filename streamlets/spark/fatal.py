@@ -32,6 +32,7 @@ FATAL = (
         "the same batch is replayed with the same records; raise `max.message.bytes` of the topic and "
         "`max.request.size` of its producers",
     ),
+    Fatal("TaskSlotsError", "a restart does not add task slots"),
     Fatal("TopicLostError", "the records that it had not read no longer exist"),
     Fatal("UnreadableRecordsError", "the records in the topic do not change"),
     Fatal("DamagedCheckpointError", "a restart does not repair the files"),
@@ -52,7 +53,7 @@ FATAL = (
     Fatal("UNRESOLVED_.*|DATATYPE_MISMATCH.*|MISSING_GROUP_BY.*|.*_NOT_FOUND", "Spark refuses the plan", building=True),
     Fatal("STREAMING_OUTPUT_MODE.*|UNSUPPORTED_STREAMING.*|UNSUPPORTED_OPERATION.*", "Spark refuses the plan"),
     Fatal("DATA_SOURCE_NOT_FOUND", "the package of the format is not installed"),
-    Fatal("PARTITIONS_.*|COLUMN_NOT_DEFINED_IN_TABLE|STREAMING_REAL_TIME_MODE.*", "Spark refuses the plan"),
+    Fatal("PARTITIONS_.*|COLUMN_NOT_DEFINED_IN_TABLE|(INVALID_)?STREAMING_REAL_TIME_MODE.*", "Spark refuses the plan"),
     Fatal(
         "STATE_FILE_DAMAGED|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED|CANNOT_LOAD_STATE_STORE\\.(CANNOT_READ_.*"
         "|CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT|AUTO_SNAPSHOT_REPAIR_FAILED|UNEXPECTED_FILE_SIZE)",

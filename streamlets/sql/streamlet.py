@@ -184,7 +184,9 @@ class Sql(SparkStreamlet):
             assert query.outlet is not None  # the caller's condition
             with located(place):
                 branches = {query.outlet: all_rows}
-                writer = self.context.ports.write(rows, branches, query=query.name, output_mode=query.output_mode)
+                writer = self.context.ports.write(
+                    rows, branches, query=query.name, output_mode=query.output_mode, trigger=query.trigger
+                )
             return SinkWriter(writer)
 
         def _to_sink(self, query: Query, rows: DataFrame) -> SinkWriter:

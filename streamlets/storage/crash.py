@@ -15,6 +15,7 @@ Point = Literal[
     "after-data-files",  # the files of the batch are written; nothing refers to them
     "during-rename",  # a log entry has its temporary name, not its final one
     "after-manifest",  # the batch is decided; no topic has it
+    "after-staging",  # the messages of a batch for Kafka are stored; none was sent
     "after-topic-commit",  # one topic has the batch; the next one may not have it
     "before-spark-commit",  # all topics have the batch; Spark has not committed it
     "after-compacted-file",  # small files have been merged into a file that nothing refers to

@@ -54,6 +54,7 @@ RULES: tuple[Rule, ...] = (
     topics.two_clusters,
     topics.dead_letters_on_another_channel,
     topics.problems_of_channels,
+    topics.problems_of_inlets,
     topics.requirements_of_channels,
     cycles.cycles,
     cycles.unknown_stops,

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from blueprint.catalog import TopicProblem, TopicSettings
+from blueprint.catalog import InletSettings, TopicProblem, TopicSettings
 from blueprint.diagnostics import Diagnostic, FixKind, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
+from blueprint.setting import Scope
 from blueprint.settings.checks import setting_findings
-from blueprint.settings.values import spark_artifacts
+from blueprint.settings.values import port_options, spark_artifacts
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import is_half, missing_links
 
@@ -197,6 +198,30 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
             if (problem.code, problem.message, span) not in reported:
                 reported.add((problem.code, problem.message, span))
                 yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)
+
+
+def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
+    """The settings of an inlet for the channel of its topic are consistent, with those of the outlets that write it."""
+    if any(setting_findings(draft.settings, draft.known)):
+        return
+    for binding in draft.wiring.bindings:
+        ref, port = binding.key.streamlet, binding.key.port
+        traits = draft.channels.get(draft.topics[binding.topic].channel) if binding.topic in draft.topics else None
+        if traits is None or binding.key.role != "consumer":
+            continue
+        producers = {
+            f"{other.key.streamlet}.{other.key.port}": port_options(
+                draft.settings, other.key.streamlet, other.key.port, Scope.OUTLET, traits
+            )
+            for other in draft.wiring.bindings
+            if other.topic == binding.topic and other.key.role == "producer"
+        }
+        contract = binding.port.contract if binding.port is not None else None
+        options = port_options(draft.settings, ref, port, Scope.INLET, traits)
+        for problem in traits.inlet_problems(InletSettings(ref, port, options, contract, producers)):
+            value = draft.settings.get("streamlets", ref, "inlets", port, *problem.path)
+            span = span_of(value) if value is not None and value.origins else draft.blueprint.streamlets[ref].key
+            yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)
 
 
 def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:

@@ -11,16 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from streamlets.batches import BatchWritten, query_id
+from streamlets.batches import BatchWritten, execute, query_id
 from streamlets.channels.conformity import REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.begun import BegunBatches
 from streamlets.channels.kafka.sending import MESSAGE, letter, message, send, send_both
+from streamlets.channels.kafka.settings import STAGED
+from streamlets.channels.kafka.staging import StagedBatches
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from blueprint.plan import OutletPlan
     from streamlets.channels.base import Branch
     from streamlets.channels.kafka.topic import KafkaTopic
     from streamlets.contract.conform import Conformance
@@ -38,6 +41,7 @@ class BatchWriter:
         version: the version of the streamlet, which is stored with dead letters.
         on_batch: called after each batch, before Spark commits it.
         begun: stores which batches were begun.
+        staged: stores the batches of staged outlets.
     """
 
     branches: tuple[Branch[KafkaTopic], ...]
@@ -47,6 +51,7 @@ class BatchWriter:
     version: str
     on_batch: Callable[[BatchWritten], None] | None
     begun: BegunBatches
+    staged: StagedBatches
     _fits: dict[str, Conformance] = field(default_factory=dict)
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
@@ -59,6 +64,9 @@ class BatchWriter:
         id = query_id(rows)
         replayed = self.begun.has(self.streamlet, self.query, id, batch)
         self.begun.begin(self.streamlet, self.query, id, batch)
+        self.staged.remove_before(self.streamlet, self.query, id, batch)
+        if all(self._is_stored(branch.outlet, id, batch) for branch in self.branches):
+            execute(rows)
         counts: dict[str, int] = {}
         letters = 0
         shared = len(self.branches) > 1
@@ -66,7 +74,7 @@ class BatchWriter:
             rows = rows.persist()
         try:
             for branch in self.branches:
-                valid, broken = self._write(branch, branch.rows(rows), batch)
+                valid, broken = self._write(branch, branch.rows(rows), id, batch)
                 counts[branch.outlet.name] = counts.get(branch.outlet.name, 0) + valid
                 letters += broken
                 crash_point("after-topic-commit")
@@ -77,7 +85,7 @@ class BatchWriter:
             self.on_batch(BatchWritten(self.streamlet, self.query, batch, counts, letters, replayed=replayed))
         crash_point("before-spark-commit")
 
-    def _write(self, branch: Branch[KafkaTopic], rows: DataFrame, batch: int) -> tuple[int, int]:
+    def _write(self, branch: Branch[KafkaTopic], rows: DataFrame, id: str, batch: int) -> tuple[int, int]:
         """Write the rows of an outlet; return the number of valid rows, and that of broken ones."""
         from pyspark.sql import functions as F
 
@@ -92,13 +100,19 @@ class BatchWriter:
             self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
         fit = self._fits[outlet.name]
         record = message(topic.stored, outlet.contract, outlet.partition_by)
+
+        def stored(messages: DataFrame, part: str = "") -> DataFrame:
+            if not STAGED.of(outlet.options):
+                return messages
+            return self.staged.messages(messages, self.streamlet, self.query, id, batch, f"{outlet.name}{part}")
+
         if fit.reason is None:
-            return send(rows.select(*fit.columns).select(record), topic.stored), 0
+            return send(stored(rows.select(*fit.columns).select(record)), topic.stored), 0
         if self.dead_letters is None or outlet.on_invalid != "dead-letters":
             failure = F.concat_ws("\n", F.lit(_MARK), fit.reason, fit.original, F.lit(_MARK))
             valid = rows.where(F.assert_true(fit.reason.isNull(), failure).isNull())
             try:
-                return send(valid.select(*fit.columns).select(record), topic.stored), 0
+                return send(stored(valid.select(*fit.columns).select(record)), topic.stored), 0
             except Exception as error:
                 if broken := _BROKEN.search(str(error)):
                     raise broken_rows_error(outlet, 1, *broken.groups()) from None
@@ -108,14 +122,20 @@ class BatchWriter:
         dead_letter = letter(self.dead_letters.stored, outlet, f"{self.query}/{batch}", self.version)
         if self.dead_letters.cluster is topic.cluster:
             chosen = F.when(F.col(REASON).isNull(), record).otherwise(dead_letter)
-            return send_both(checked.select(chosen.alias(MESSAGE), REASON), topic.stored)
+            return send_both(stored(checked.select(chosen.alias(MESSAGE), REASON)), topic.stored)
         persisted = checked.persist()
         try:
             broken_rows = persisted.where(F.col(REASON).isNotNull()).select(dead_letter.alias(MESSAGE))
-            letters = send(broken_rows, self.dead_letters.stored)
-            return send(persisted.where(F.col(REASON).isNull()).select(record), topic.stored), letters
+            letters = send(stored(broken_rows, ".dead-letters"), self.dead_letters.stored)
+            valid_rows = persisted.where(F.col(REASON).isNull()).select(record)
+            return send(stored(valid_rows), topic.stored), letters
         finally:
             persisted.unpersist()
+
+    def _is_stored(self, outlet: OutletPlan, id: str, batch: int) -> bool:
+        """Return whether an earlier attempt has stored the messages of a staged outlet, which are not made again."""
+        staged = bool(STAGED.of(outlet.options))
+        return staged and self.staged.has(self.streamlet, self.query, id, batch, outlet.name)
 
 
 _MARK = "streamlets-broken-row"

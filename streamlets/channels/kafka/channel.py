@@ -18,6 +18,7 @@ from streamlets.channels.kafka.cluster import connections
 from streamlets.channels.kafka.cluster_client import Cluster
 from streamlets.channels.kafka.clusters import ClusterState
 from streamlets.channels.kafka.remembered import created, remembered
+from streamlets.channels.kafka.staging import StagedBatches
 from streamlets.channels.kafka.topic import KafkaTopic
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ class KafkaChannel:
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.root = root.absolute() / _DIRECTORY
         self.clock = clock
+        self._staged = StagedBatches(self.root / "staged")
         self._begun = BegunBatches(self.root / "begun")
         self._clusters: dict[str, ClusterState] = {}
+        self._opened: dict[str, KafkaTopic] = {}  # that were opened, by name
 
     def topics(self) -> None:
         """Return None: topics are stored elsewhere; see `Channel.topics`."""
@@ -61,7 +64,9 @@ class KafkaChannel:
             )
         directory = self._topics / plan.name
         plan = remembered(plan, directory)
-        return KafkaTopic(plan, self._cluster(plan), directory, self.root / "inlets", self.clock)
+        topic = KafkaTopic(plan, self._cluster(plan), directory, self.root / "inlets", self.clock)
+        self._opened[plan.name] = topic
+        return topic
 
     def prepare(self, session: SparkSession) -> None:
         """Do nothing: Spark finds its Kafka source in the class path of its Java process."""
@@ -88,13 +93,38 @@ class KafkaChannel:
             version=version,
             on_batch=on_batch,
             begun=self._begun,
+            staged=self._staged,
         )
         return rows.writeStream.foreachBatch(batches)
+
+    def real_time_writer(
+        self,
+        rows: DataFrame,
+        branches: tuple[Branch[TopicResource], ...],
+        dead_letters: TopicResource | None,
+        *,
+        query: str,
+        streamlet: str,
+        version: str = "",
+    ) -> DataStreamWriter:
+        """Return a writer that sends each row at once; see `RealTimeChannel.real_time_writer`."""
+        from streamlets.channels.kafka.real_time import real_time_writer
+
+        own = tuple(Branch(branch.outlet, branch.rows, _own(branch.topic)) for branch in branches)
+        letters = _own(dead_letters) if dead_letters is not None else None
+        return real_time_writer(rows, own, letters, query=query, version=version)
+
+    def source_partitions(self, rows: DataFrame) -> int:
+        """Return the number of partitions that a query reads; see `RealTimeChannel.source_partitions`."""
+        from streamlets.channels.kafka.real_time import source_partitions
+
+        return source_partitions(rows, self._opened)
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
         """Remove the record of begun batches of a query that starts with a new checkpoint, and which schemas its inlets
         knew; see `Channel.forget`."""
         self._begun.forget(streamlet, query, id)
+        self._staged.forget(streamlet, query, id)
         shutil.rmtree(self.root / "inlets" / streamlet, ignore_errors=True)
 
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:

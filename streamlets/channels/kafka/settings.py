@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from blueprint.setting import Scope, Setting
-from blueprint.setting_types import POSITIVE, STRING, Structure, choice
+from blueprint.setting_types import BOOLEAN, DURATION, POSITIVE, STRING, Structure, choice
 
 CLUSTER = Setting("cluster", STRING, "The cluster that stores the topic, else `default`.", scope=Scope.TOPIC)
 SERVERS = Setting(
@@ -47,11 +47,31 @@ TOMBSTONES = Setting(
     scope=Scope.TOPIC,
 )  # fmt: skip
 
+STAGED = Setting(
+    "staged", BOOLEAN, "Whether a batch is stored before it is sent, so that a replay repeats it exactly.", "false",
+    scope=Scope.OUTLET,
+)  # fmt: skip
+DEDUPLICATE_KEYS = Setting(
+    "deduplicate.keys", Structure.STRINGS, "The columns that the doubles of a record have in common.", scope=Scope.INLET
+)
+DEDUPLICATE_HEADERS = Setting(
+    "deduplicate.headers", BOOLEAN, "Whether doubles are recognized by the headers of a staged outlet.", "false",
+    scope=Scope.INLET,
+)  # fmt: skip
+DEDUPLICATE_WATERMARK = Setting(
+    "deduplicate.watermark", STRING, "The column with the time of a record; with headers, else that of the message.",
+    scope=Scope.INLET,
+)  # fmt: skip
+DEDUPLICATE_WITHIN = Setting(
+    "deduplicate.within", DURATION, "How much later than a record its doubles may arrive.", "1 hour", scope=Scope.INLET
+)
+
 SETTINGS = (
     CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG,
     FORMAT, ON_DATA_LOSS, REGISTRY, SUBJECT, TOMBSTONES,
+    STAGED, DEDUPLICATE_KEYS, DEDUPLICATE_HEADERS, DEDUPLICATE_WATERMARK, DEDUPLICATE_WITHIN,
 )  # fmt: skip
-"""The settings of a topic."""
+"""The settings of a topic and of its ports."""
 
 _CLUSTER = "clusters.<name>."
 

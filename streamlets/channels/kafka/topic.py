@@ -34,6 +34,7 @@ from streamlets.channels.kafka.appender import KafkaAppender
 from streamlets.channels.kafka.cluster_client import ranges
 from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
 from streamlets.channels.kafka.comparison import CONFIG, PARTITIONS, differences
+from streamlets.channels.kafka.deduplication import Deduplication, deduplicated
 from streamlets.channels.kafka.horizon import StoredHorizon
 from streamlets.channels.kafka.identity import Identity
 from streamlets.channels.kafka.offsets import Offsets
@@ -188,7 +189,10 @@ class KafkaTopic:
             with _HORIZONS:
                 horizon = stored.read().advanced(headers, ends)
                 stored.write(horizon)
-        return read_topic(self.stored, session, inlet, name=name, metadata=metadata, horizon=horizon)
+        deduplication = Deduplication.of(inlet.options)
+        metadata_needed = metadata or deduplication is not None
+        rows = read_topic(self.stored, session, inlet, name=name, metadata=metadata_needed, horizon=horizon)
+        return rows if deduplication is None else deduplicated(rows, deduplication, metadata=metadata)
 
     @property
     def fails_on_loss(self) -> bool:

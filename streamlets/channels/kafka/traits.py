@@ -17,6 +17,7 @@ from streamlets.channels.kafka.cluster import (
     own_servers,
 )
 from streamlets.channels.kafka.connector import CONNECTOR
+from streamlets.channels.kafka.inlet_problems import inlet_problems
 from streamlets.channels.kafka.requirements import unmet
 from streamlets.channels.kafka.settings import CLUSTER_SETTINGS, SETTINGS
 
@@ -143,6 +144,7 @@ TRAITS = ChannelTraits(
     settings=(*SETTINGS, *CLUSTER_SETTINGS),
     location=location,
     problems=problems,
+    inlet_problems=inlet_problems,
     connector=CONNECTOR,
     unmet=unmet,
     exactly_once=False,

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.plan import OutletPlan, StreamletPlan
+from blueprint.plan import OutletPlan, RealTime, StreamletPlan, Trigger
 from streamlets.api.context import SparkStreamletContext, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Branch, Channel, TopicResource
+from streamlets.channels.real_time import RealTimeChannel
+from streamlets.spark.real_time import real_time_mode
+from streamlets.triggers import trigger_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +33,7 @@ class TopicBinding:
         checkpoints: the application's directory of checkpoints, with `<streamlet>/<query>` below it.
         version: the version of the streamlet, stored in dead letters.
         on_batch: takes each batch that a query of the streamlet wrote to topics, or its sink to files.
+        real_time: whether queries with a real-time trigger run in real-time mode; otherwise they run in batches.
         print_line: shows a line in the terminal of the run, from any thread.
     """
 
@@ -40,6 +44,7 @@ class TopicBinding:
     checkpoints: Path
     version: str = ""
     on_batch: Callable[[BatchWritten], None] | None = None
+    real_time: bool = False
     print_line: Callable[[str], None] = print
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
@@ -55,7 +60,13 @@ class TopicBinding:
         raise StreamletError(f"no topic is joined to the inlet `{self.plan.ref}.{inlet}`")
 
     def write(
-        self, rows: DataFrame, branches: Mapping[str, Callable[[DataFrame], DataFrame]], *, query: str, output_mode: str
+        self,
+        rows: DataFrame,
+        branches: Mapping[str, Callable[[DataFrame], DataFrame]],
+        *,
+        query: str,
+        output_mode: str,
+        trigger: Trigger | None = None,
     ) -> DataStreamWriter:
         """Return an unstarted writer that writes rows to each outlet (by name).
 
@@ -74,6 +85,10 @@ class TopicBinding:
                 "write each outlet in a query of its own with `write_stream`"
             )
         dead_letters = self._dead_letters(joined)
+        if self.real_time and isinstance(trigger_of(self.plan, query, trigger), RealTime):
+            return self._real_time_writer(rows, joined, dead_letters, query).outputMode(
+                real_time_mode(rows, output_mode)
+            )
         return (
             self.channels[channels[0]]
             .writer(
@@ -87,6 +102,24 @@ class TopicBinding:
             )
             .outputMode(output_mode)
         )
+
+    def _real_time_writer(
+        self,
+        rows: DataFrame,
+        branches: tuple[Branch[TopicResource], ...],
+        dead_letters: TopicResource | None,
+        query: str,
+    ) -> DataStreamWriter:
+        channel = branches[0].topic.plan.channel
+        opened = self.channels[channel]
+        if not isinstance(opened, RealTimeChannel):
+            raise StreamletError(f"the channel `{channel}` of the query `{query}` does not support real-time triggers")
+        try:
+            return opened.real_time_writer(
+                rows, branches, dead_letters, query=query, streamlet=self.plan.ref, version=self.version
+            )
+        except ValueError as error:
+            raise StreamletError(str(error)) from None
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""

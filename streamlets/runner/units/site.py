@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.plan import AvailableNow, StreamletPlan, Trigger
+from blueprint.plan import AvailableNow, RealTime, StreamletPlan, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
+from streamlets.channels.real_time import RealTimeChannel
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
@@ -27,10 +28,13 @@ from streamlets.runner.units.followups import FollowUps
 from streamlets.runner.units.lost_records import require_records
 from streamlets.runner.units.record_counts import backlog, rows_read
 from streamlets.runner.units.spark_keeper import SparkKeeper
+from streamlets.runner.units.task_slots import TaskSlots
 from streamlets.spark.failure import Failure
 from streamlets.spark.plan_tree import plan_tree
+from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from streamlets.spark.session import Spark
-from streamlets.triggers import with_trigger
+from streamlets.spark.stream_writer import rows_of
+from streamlets.triggers import trigger_of, with_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,6 +67,7 @@ class SiteContext:
         report: takes facts about checkpoints.
         print_line: takes lines that a sink shows.
         version: the version of the streamlets, stored in dead letters.
+        slots: the task slots of the Spark.
     """
 
     application: str
@@ -76,6 +81,7 @@ class SiteContext:
     report: Callable[[Fact], None]
     print_line: Callable[[str], None] = print
     version: str = ""
+    slots: TaskSlots = field(default_factory=TaskSlots)
 
 
 class Site:
@@ -138,6 +144,11 @@ class Site:
         trigger = self.trigger(write)
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
+        tasks = 0
+        if isinstance(trigger, RealTime):
+            prepare_for_real_time(self._context.session)
+            tasks = self._real_time_tasks(write)
+        self._site.slots.reserve(f"{self.plan.ref}.{write.query}", tasks, task_slots(self._context.session))
         query = (
             writer.queryName(f"{self._site.application}.{self.plan.ref}.{write.query}")
             .option("checkpointLocation", self._context.checkpoint_dir(write.query))
@@ -150,7 +161,7 @@ class Site:
         """Return a query's trigger: from the command line, settings and blueprint, or code; None for no pause."""
         if self.bounded:
             return AvailableNow()
-        return self.plan.queries.get(write.query) or self.plan.trigger or write.trigger
+        return trigger_of(self.plan, write.query, write.trigger)
 
     def written(self, query: str, batch: int) -> BatchWritten | None:
         """Return what a finished batch wrote to topics, as reported by the channel."""
@@ -195,6 +206,12 @@ class Site:
         assert self._context is not None, "a batch belongs to a query that was built"
         return self._context.session
 
+    def _real_time_tasks(self, write: StreamingWrite) -> int:
+        """Return the number of tasks of a query that run as long as it runs in real time."""
+        rows = rows_of(write.writer)
+        channels = [channel for channel in self._site.channels.values() if isinstance(channel, RealTimeChannel)]
+        return shuffle_tasks(rows) + sum(channel.source_partitions(rows) for channel in channels)
+
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)
         if not self.plan.source_evolution:
@@ -212,6 +229,7 @@ class Site:
             checkpoints=self._site.checkpoints,
             version=self._site.version,
             on_batch=self._on_batch,
+            real_time=not self._site.bounded,
             print_line=self._site.print_line,
         )
 

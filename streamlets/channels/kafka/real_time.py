@@ -1,0 +1,111 @@
+"""Writing in real-time mode: through Spark's Kafka sink for streams, without batches.
+
+The rows that break the contract are sent to the dead letters by the same sink, or fail the query.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamlets.channels.conformity import ORIGINAL, REASON, with_reasons
+from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.channels.kafka.sending import MESSAGE, letter, message, sink_options
+from streamlets.channels.kafka.settings import STAGED
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from blueprint.plan import OutletPlan
+    from streamlets.channels.base import Branch
+    from streamlets.channels.kafka.topic import KafkaTopic
+
+_SHOWN = 500
+
+
+def real_time_writer(
+    rows: DataFrame,
+    branches: tuple[Branch[KafkaTopic], ...],
+    dead_letters: KafkaTopic | None,
+    *,
+    query: str,
+    version: str,
+) -> DataStreamWriter:
+    """Return a writer that sends each row as soon as it is processed; see `RealTimeChannel.real_time_writer`.
+
+    Raises:
+        ValueError: the query writes several outlets, or its dead letters are on another cluster.
+    """
+    if len(branches) > 1:
+        raise ValueError(
+            f"the query `{query}` has a real-time trigger and writes several outlets: "
+            "write each outlet in a query of its own with `write_stream`"
+        )
+    (branch,) = branches
+    outlet, topic = branch.outlet, branch.topic
+    if STAGED.of(outlet.options):
+        raise ValueError(
+            f"the query `{query}` has a real-time trigger, and its outlet `{outlet.name}` is staged: there is no batch "
+            "to stage; use a `processing-time` trigger, or set `staged = false`"
+        )
+    if outlet.on_invalid != "dead-letters":
+        dead_letters = None
+    if dead_letters is not None and dead_letters.cluster is not topic.cluster:
+        raise ValueError(
+            f"the query `{query}` has a real-time trigger, and its dead letters are on another Kafka cluster than the "
+            f"topic `{topic.name}`: keep both on one cluster"
+        )
+    topic.require()
+    topic.publish([outlet.contract])
+    if dead_letters is not None:
+        dead_letters.require()
+        dead_letters.publish([dead_letter_contract()])
+    messages = _messages(branch.rows(rows), outlet, topic, dead_letters, query, version)
+    return messages.writeStream.format("kafka").options(**sink_options(topic.stored))
+
+
+def source_partitions(rows: DataFrame, topics: dict[str, KafkaTopic]) -> int:
+    """Return the number of partitions that the Kafka sources of a query read, of topics that are known.
+
+    Arguments:
+        rows: the rows of the query.
+        topics: the topics by name.
+    """
+    leaves: Any = rows._jdf.queryExecution().analyzed().collectLeaves().iterator()  # noqa: SLF001 - no public way
+    partitions = 0
+    while leaves.hasNext():
+        leaf = leaves.next()
+        if leaf.getClass().getSimpleName() == "StreamingRelationV2":
+            topic = topics.get(str(leaf.extraOptions().get("subscribe")))
+            partitions += topic.cluster.existing(topic.name).partitions if topic is not None else 0
+    return partitions
+
+
+def _messages(
+    rows: DataFrame,
+    outlet: OutletPlan,
+    topic: KafkaTopic,
+    dead_letters: KafkaTopic | None,
+    query: str,
+    version: str,
+) -> DataFrame:
+    """Return a message for each row."""
+    from pyspark.sql import functions as F
+
+    from streamlets.contract.conform import conformance
+
+    fit = conformance(rows.schema, outlet.contract, extra=outlet.extra)
+    record = message(topic.stored, outlet.contract, outlet.partition_by)
+    if fit.reason is None:
+        return rows.select(*fit.columns).select(record).select(f"{MESSAGE}.*")
+    broken = _failure(outlet) if dead_letters is None else letter(dead_letters.stored, outlet, query, version)
+    chosen = F.when(F.col(REASON).isNull(), record).otherwise(broken)
+    return with_reasons(rows, fit).select(chosen.alias(MESSAGE)).select(f"{MESSAGE}.*")
+
+
+def _failure(outlet: OutletPlan) -> Column:
+    from pyspark.sql import functions as F
+
+    name = f"`{outlet.contract.record.name}` of `{outlet.streamlet}.{outlet.name}`"
+    row = F.substring(ORIGINAL, 1, _SHOWN)
+    return F.raise_error(F.concat(F.lit(f"a row breaks the contract {name}: "), REASON, F.lit(", in the row "), row))

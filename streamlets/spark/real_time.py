@@ -1,0 +1,49 @@
+"""Spark's real-time mode: what a query needs to run in it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from streamlets.spark.plan_tree import plan_tree
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+_EXCHANGE = re.compile(r"^[ :|]*(?:[+:]- )?(?:\*\(\d+\) )?Exchange (?P<kind>\w+)", re.MULTILINE)
+
+
+def real_time_mode(rows: DataFrame, output_mode: str) -> str:
+    """Return the output mode of a query in real-time mode, which supports only `update`: without aggregations, `append`
+    has the same meaning.
+
+    Arguments:
+        rows: the rows of the query.
+        output_mode: the output mode in the author's code.
+    """
+    aggregates = output_mode == "append" and any(
+        node.name == "Aggregate" and node.streaming for node in plan_tree(rows).all()
+    )
+    return "update" if output_mode == "append" and not aggregates else output_mode
+
+
+def prepare_for_real_time(session: SparkSession) -> None:
+    """Have new checkpoints store state in the format that real-time mode requires: the files of a batch that failed are
+    not used again. Existing checkpoints keep their format."""
+    session.conf.set(_STATE_FORMAT, "2")
+
+
+def shuffle_tasks(rows: DataFrame) -> int:
+    """Return the number of tasks that a query runs after its shuffles."""
+    session = rows.sparkSession
+    simple = session._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("simple")  # type: ignore[union-attr]  # noqa: SLF001
+    text = str(rows._jdf.queryExecution().explainString(simple))  # noqa: SLF001 - Spark has no public way
+    shuffles = sum(1 for match in _EXCHANGE.finditer(text) if match["kind"] != "SinglePartition")
+    return shuffles * int(session.conf.get("spark.sql.shuffle.partitions") or 200)
+
+
+def task_slots(session: SparkSession) -> int | None:
+    """Return the number of tasks that a Spark runs at the same time; None on a cluster, which may grow."""
+    context = session.sparkContext
+    return context.defaultParallelism if str(context.master).startswith("local") else None

@@ -1,0 +1,115 @@
+"""A batch that is replayed doubles its records in a topic; a deduplicating inlet reads each of them once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from streamlets.channels.kafka import batch as batch_module
+from streamlets.channels.kafka import staging
+from tests.streamlets.channels.benches import KafkaBench
+from tests.streamlets.channels.conftest import QueryBench
+from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from streamlets.channels.base import TopicResource
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+TIMED = contract(
+    ("id", "long"), ("label", "string"), ("at", {"type": "long", "logicalType": "timestamp-micros"}), name="Timed"
+)
+POINTS = ("after-staging", "after-topic-commit", "before-spark-commit")
+
+
+class Bench(QueryBench):
+    """The Kafka channel, whose topic `out` has timed records only."""
+
+    def topic(self, name: str) -> TopicResource:
+        """Return a topic, created if it does not exist."""
+        topic = self.channel.topic(self.channels.plan(name))
+        topic.create([TIMED if name == "out" else READING])
+        return topic
+
+
+class CrashError(Exception):
+    """An interruption at a crash point."""
+
+
+@pytest.fixture
+def kafka(own_session: SparkSession, request: pytest.FixtureRequest, tmp_path: Path) -> QueryBench:
+    """Return the Kafka channel."""
+    return Bench(KafkaBench(request, tmp_path), own_session)
+
+
+def interrupt_at(point: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupt a batch the first time that it reaches a crash point."""
+    left = [point]
+
+    def crash_point(name: str) -> None:
+        if name in left:
+            left.remove(name)
+            raise CrashError(name)
+
+    monkeypatch.setattr(batch_module, "crash_point", crash_point)
+    monkeypatch.setattr(staging, "crash_point", crash_point)
+
+
+def shuffled(bench: QueryBench) -> Any:
+    """Return the records with a label and an order that differ at each attempt, as after a shuffle."""
+    from pyspark.sql import functions as F
+
+    rows = bench.read(inlet("in"))
+    return rows.select("id", F.expr("uuid()").alias("label"), F.lit("2026-01-01").cast("timestamp").alias("at"))
+
+
+def written_with_interruptions(bench: QueryBench, to: Any, points: tuple[str, ...], monkeypatch: Any) -> list[int]:
+    """Write batches, each interrupted at one point and replayed; return the ids in the topic afterwards."""
+    for number, point in enumerate(points):
+        add(bench.topic("in"), number, range(number * 10, number * 10 + 10))
+        interrupt_at(point, monkeypatch)
+        with pytest.raises(Exception, match=point):
+            bench.run(bench.write(shuffled(bench), to))
+        bench.run(bench.write(shuffled(bench), to))
+    return ids_of(bench.topic("out").scan())
+
+
+def test_headers_of_a_staged_outlet(kafka: QueryBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an interruption at each point, a replay sends the messages of the first attempt with the same headers, so
+    the inlet reads each record once, although their labels would differ. The staged files are removed."""
+    to = outlet("out", TIMED, options={"staged": True})
+    ids = written_with_interruptions(kafka, to, POINTS, monkeypatch)
+    assert len(ids) > 30
+    assert set(ids) == set(range(30))
+    assert len({row["label"] for batch in kafka.topic("out").scan() for row in batch.to_pylist()}) == 30
+    once = kafka.read(inlet("out", TIMED, options={"deduplicate.headers": True}))
+    assert once.columns == ["id", "label", "at"]
+    kafka.run(kafka.write(once.select("id"), outlet("result", contract(("id", "long"))), query="reader"))
+    assert sorted(ids_of(kafka.topic("result").scan())) == list(range(30))
+    add(kafka.topic("in"), 9, [99])
+    kafka.run(kafka.write(shuffled(kafka), to))
+    staged = list((kafka.root / "topics" / "_kafka" / "staged").glob("*/*"))
+    assert len(staged) == 1
+
+
+def test_columns(kafka: QueryBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without staging, records are recognized by columns that the author names."""
+    ids = written_with_interruptions(kafka, outlet("out", TIMED), POINTS[1:], monkeypatch)
+    assert len(ids) == 40
+    by_columns = {"deduplicate.keys": ["id"], "deduplicate.watermark": "at"}
+    once = kafka.read(inlet("out", TIMED, options=by_columns))
+    kafka.run(kafka.write(once.select("id"), outlet("result", contract(("id", "long"))), query="reader"))
+    assert sorted(ids_of(kafka.topic("result").scan())) == list(range(20))
+
+
+def test_messages_without_headers_are_not_doubles(kafka: QueryBench) -> None:
+    """Records of writers that are not staged pass, each of them."""
+    add(kafka.topic("in"), 0, [1, 2, 2, 3])
+    rows = kafka.read(inlet("in", options={"deduplicate.headers": True}), metadata=True)
+    kafka.run(kafka.write(rows.select("id", "src"), outlet("result", READING), query="reader"))
+    assert sorted(ids_of(kafka.topic("result").scan())) == [1, 2, 2, 3]

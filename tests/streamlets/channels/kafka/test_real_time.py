@@ -1,0 +1,128 @@
+"""Queries with a real-time trigger on Kafka topics."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from streamlets.channels.base import Branch
+from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.channels.kafka.channel import KafkaChannel
+from streamlets.spark.drain import drain, is_down
+from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
+from tests.streamlets.channels.benches import KafkaBench
+from tests.streamlets.channels.conftest import QueryBench
+from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+COLOURED = contract(
+    ("id", "long"), ("colour", {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}), name="Coloured"
+)
+
+
+@pytest.fixture
+def real_time(own_session: SparkSession, request: pytest.FixtureRequest, tmp_path: Path) -> QueryBench:
+    """Return the Kafka channel, with a session for queries in real-time mode."""
+    prepare_for_real_time(own_session)
+    own_session.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1000")
+    return QueryBench(KafkaBench(request, tmp_path), own_session)
+
+
+def start(
+    bench: QueryBench, rows: Any, outlet_plan: Any, dead_letters: str | None = None, every: str = "1 hour"
+) -> Any:
+    """Start a query in real-time mode."""
+    channel = bench.channel
+    assert isinstance(channel, KafkaChannel)
+    branch: Any = Branch(outlet_plan, lambda rows: rows, bench.topic(outlet_plan.topic))
+    dead = bench.topic(dead_letters) if dead_letters else None
+    writer: Any = channel.real_time_writer(rows, (branch,), dead, query="q", streamlet="writer", version="1.2")
+    writer = writer.outputMode("update").option("checkpointLocation", str(bench.checkpoint()))
+    return writer.trigger(realTime=every).start()
+
+
+def wait_for(query: Any, condition: Any) -> None:
+    """Wait until a condition is true while a query runs."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert query.isActive, query.exception()
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_records_pass_before_the_checkpoint(real_time: QueryBench) -> None:
+    """A query passes records on within a batch that lasts an hour, sends broken rows to the dead letters, and drains
+    at once. What it sent since its checkpoint is sent again by the next run, and nothing is lost."""
+    from pyspark.sql import functions as F
+
+    topic = real_time.topic("in")
+    add(topic, 0, range(3))
+    rows = real_time.read(inlet("in")).select("id", F.when(F.expr("id = 1"), "GREEN").otherwise("RED").alias("colour"))
+    to = outlet("out", COLOURED, on_invalid="dead-letters")
+    query = start(real_time, rows, to, "dead")
+    wait_for(query, lambda: ids_of(real_time.topic("out").scan()) == [0, 2])
+    add(topic, 1, [7])
+    wait_for(query, lambda: ids_of(real_time.topic("out").scan()) == [0, 2, 7])
+    (letter,) = [row for batch in real_time.topic("dead").scan(dead_letter_contract()) for row in batch.to_pylist()]
+    assert json.loads(letter["record"])["id"] == 1
+    assert letter["port"] == "writer.out"
+    drain(query)
+    end = time.monotonic() + 300
+    while not is_down(query):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert query.exception() is None
+    add(topic, 2, [8])
+    query = start(real_time, rows, to, "dead")
+    wait_for(query, lambda: 8 in ids_of(real_time.topic("out").scan()))
+    assert set(ids_of(real_time.topic("out").scan())) == {0, 2, 7, 8}
+    query.stop()
+
+
+def test_a_checkpoint_ends_the_repetition(real_time: QueryBench) -> None:
+    """Records before the last checkpoint are not sent again, and a bounded run continues after it in batches."""
+    topic = real_time.topic("in")
+    add(topic, 0, range(3))
+    rows = real_time.read(inlet("in"))
+    query = start(real_time, rows, outlet("out"), every="1 second")
+    wait_for(query, lambda: any(progress["numInputRows"] for progress in query.recentProgress))
+    query.stop()
+    add(topic, 1, [7])
+    real_time.run(real_time.write(rows, outlet("out")))
+    assert sorted(ids_of(real_time.topic("out").scan())) == [0, 1, 2, 7]
+
+
+def test_a_broken_row_fails_the_query(real_time: QueryBench) -> None:
+    """The error names the outlet, the reason and the row."""
+    from pyspark.sql import functions as F
+
+    add(real_time.topic("in"), 0, [4])
+    query = start(real_time, real_time.read(inlet("in")).withColumn("id", F.lit(None).cast("long")), outlet("out"))
+    end = time.monotonic() + 300
+    while query.isActive:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert "a row breaks the contract `Reading` of `writer.out`: `id`: is null" in str(query.exception())
+
+
+def test_the_tasks_of_a_query_are_known_before_it_starts(real_time: QueryBench) -> None:
+    """Each partition of a topic and each partition after a shuffle has a task."""
+    channel = real_time.channel
+    assert isinstance(channel, KafkaChannel)
+    wide = real_time.channels.topic("wide", READING, options={"topic.partitions": 3})
+    add(wide, 0, [1])
+    rows = real_time.read(inlet("in"))
+    assert (channel.source_partitions(rows), shuffle_tasks(rows)) == (1, 0)
+    wide_rows = wide.read(real_time.session, inlet("wide"), name="wide")
+    real_time.session.conf.set("spark.sql.shuffle.partitions", "2")
+    assert (channel.source_partitions(wide_rows), shuffle_tasks(wide_rows.dropDuplicates(["id"]))) == (3, 2)
+    assert task_slots(real_time.session) == 2
