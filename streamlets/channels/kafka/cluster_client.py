@@ -50,6 +50,10 @@ class Existing:
     replicas: int
 
 
+class _NoLeaderError(ClusterError):
+    """A partition has no leader at the moment."""
+
+
 class _TopicExistsError(ClusterError):
     """The topic to create exists."""
 
@@ -213,13 +217,20 @@ class Cluster:
         from confluent_kafka import IsolationLevel, TopicPartition
 
         wanted = {TopicPartition(topic, number): spec for number in range(self.existing(topic).partitions)}
-        futures = self.ask(
-            lambda admin: admin.list_offsets(
-                wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT
-            ),
-            keys=True,
-        )
-        return {key.partition: int(self.result(future, topic).offset) for key, future in futures.items()}
+        end = time.monotonic() + TIMEOUT
+        while True:
+            futures = self.ask(
+                lambda admin: admin.list_offsets(
+                    wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT
+                ),
+                keys=True,
+            )
+            try:
+                return {key.partition: int(self.result(future, topic).offset) for key, future in futures.items()}
+            except _NoLeaderError:  # a topic that was just created, or whose broker has just changed
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_POLL)
 
     def messages(self, topic: str, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Message]:
         """Yield the committed messages of ranges of offsets, in the order of their timestamps; those of a partition in
@@ -390,6 +401,8 @@ class Cluster:
         if code == KafkaError.TOPIC_ALREADY_EXISTS:
             return _TopicExistsError(f"the topic `{topic}` exists on the Kafka cluster {self.name}")
         text = cause.str() if isinstance(cause, KafkaError) else str(error)
+        if code in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE):
+            return _NoLeaderError(f"a partition of the topic `{topic}` has no leader on the Kafka cluster {self.name}")
         if code in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE):
             return RecordTooLargeError(
                 f"a record is too large for the topic `{topic}`: {text}; no record was published"
