@@ -45,6 +45,7 @@ REQUEST = parse_contract(
     '{"type": "record", "name": "Request", "fields": [{"name": "id", "type": "long"}, '
     '{"name": "number", "type": ["null", "long"], "default": null}]}'
 )
+ANSWER = '{"type": "record", "name": "Answer", "fields": [{"name": "id", "type": "long"}, {"name": "twice", "type": "long"}]}'
 MEDIAN, PERCENTILE = 5.0, 20.0
 _WARM_UP = 15.0
 _PATIENCE = 300.0
@@ -212,8 +213,7 @@ def _bare(servers: str, root: Path) -> Callable[[float, float], list[float]]:
         messages = reader.option("subscribe", traffic.requests).option("startingOffsets", "earliest").name("in").load()
         record = from_avro(F.expr("substring(value, 11)"), REQUEST.json)
         rows = messages.select(record.alias("record")).selectExpr("record.id", "record.number * 2 as twice")
-        header = F.lit(bytes(10))
-        value = F.concat(header, to_avro(F.col("id")), to_avro(F.col("twice")))
+        value = F.concat(F.lit(bytes(10)), to_avro(F.struct("id", "twice"), ANSWER))
         writer = rows.select(value.alias("value")).writeStream.format("kafka").outputMode("update")
         writer = writer.option("kafka.bootstrap.servers", servers).option("topic", traffic.answers)
         writer = writer.option("checkpointLocation", str(root / "bare-checkpoint"))
