@@ -45,7 +45,10 @@ REQUEST = parse_contract(
     '{"type": "record", "name": "Request", "fields": [{"name": "id", "type": "long"}, '
     '{"name": "number", "type": ["null", "long"], "default": null}]}'
 )
-ANSWER = '{"type": "record", "name": "Answer", "fields": [{"name": "id", "type": "long"}, {"name": "twice", "type": "long"}]}'
+ANSWER = (
+    '{"type": "record", "name": "Answer", "fields": [{"name": "id", "type": "long"}, '
+    '{"name": "twice", "type": "long"}]}'
+)
 MEDIAN, PERCENTILE = 5.0, 20.0
 _WARM_UP = 15.0
 _PATIENCE = 300.0
