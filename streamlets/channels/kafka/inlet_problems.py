@@ -19,7 +19,7 @@ def inlet_problems(inlet: InletSettings) -> Iterator[TopicProblem]:
     if keys and headers:
         yield TopicProblem(
             _CODE, _path(DEDUPLICATE_HEADERS.key), f"the inlet {name} deduplicates both by columns and by headers",
-            help=("remove `keys`, or set `headers = false`",),
+            help=("remove `keys`, or set `by-headers = false`",),
         )  # fmt: skip
         return
     if not keys and not headers:

@@ -55,7 +55,7 @@ DEDUPLICATE_KEYS = Setting(
     "deduplicate.keys", Structure.STRINGS, "The columns that the doubles of a record have in common.", scope=Scope.INLET
 )
 DEDUPLICATE_HEADERS = Setting(
-    "deduplicate.headers", BOOLEAN, "Whether doubles are recognized by the headers of a staged outlet.", "false",
+    "deduplicate.by-headers", BOOLEAN, "Whether doubles are recognized by the headers of a staged outlet.", "false",
     scope=Scope.INLET,
 )  # fmt: skip
 DEDUPLICATE_WATERMARK = Setting(

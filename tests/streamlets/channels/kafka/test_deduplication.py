@@ -92,6 +92,6 @@ def test_columns(kafka: QueryBench, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_messages_without_headers_are_not_doubles(kafka: QueryBench) -> None:
     """Records of writers that are not staged pass, each of them."""
     add(kafka.topic("in"), 0, [1, 2, 2, 3])
-    rows = kafka.read(inlet("in", options={"deduplicate.headers": True}), metadata=True)
+    rows = kafka.read(inlet("in", options={"deduplicate.by-headers": True}), metadata=True)
     kafka.run(kafka.write(rows.select("id", "src"), outlet("result", READING), query="reader"))
     assert sorted(ids_of(kafka.topic("result").scan())) == [1, 2, 2, 3]
