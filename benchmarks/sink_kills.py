@@ -23,13 +23,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pyarrow.dataset as ds
 
 from benchmarks.processes import killed_at_end
-from streamlets.egress.registry import SINKS
 from streamlets.storage.crash import VARIABLE
 from tests.streamlets.egress.receiver import Receiver, receiving
 
@@ -76,6 +74,14 @@ def _files(format: str) -> Callable[[Path, Receiver], list[int]]:
     return read
 
 
+def _listed_files(root: Path, receiver: Receiver) -> list[int]:
+    """Read the files in the log of Spark's sink of files, as Spark does."""
+    logs = [path for path in (root / "out" / "_spark_metadata").glob("[0-9]*") if path.is_file()]
+    entries = [json.loads(line) for path in logs for line in path.read_text().splitlines()[1:]]
+    paths = sorted({entry["path"].removeprefix("file://") for entry in entries})
+    return ds.dataset(paths, format="parquet").to_table()["id"].to_pylist() if paths else []
+
+
 def _lines(root: Path, receiver: Receiver) -> list[int]:
     return [int(line) for path in (root / "out").glob("*.txt") for line in path.read_text().split()]
 
@@ -110,8 +116,8 @@ def _iceberg(root: Path, receiver: Receiver) -> list[int]:
 
 
 CASES = {
-    **{name: Case({"path": "out"}, _files(name), _FILES) for name in ("parquet", "orc", "json", "csv")},
-    "delta": Case({"path": "out"}, _delta, _TABLE),
+    **{name: Case({"path": "{root}/out"}, _files(name), _FILES) for name in ("parquet", "orc", "json", "csv")},
+    "delta": Case({"path": "{root}/out"}, _delta, _TABLE),
     "iceberg": Case(
         {
             "table": "lake.numbers",
@@ -127,7 +133,7 @@ CASES = {
         lambda root, receiver: receiver.ids,
         ("after-data-files", "after-manifest", "after-topic-commit", "before-spark-commit"),
     ),
-    "spark-files": Case({"path": "out"}, _files("parquet"), once=False),
+    "spark-files": Case({"path": "{root}/out"}, _listed_files),
     "function": Case({"function": "saving.save", "path": "{root}/out"}, _lines, once=False),
 }
 """The sinks that store records. `text` writes as `csv` does; those without crash points are only killed."""
@@ -135,30 +141,32 @@ CASES = {
 
 @dataclass
 class Job:
-    """A job that saves numbers to a sink.
+    """A job that saves numbers to sinks, each in a directory of its own.
 
     Arguments:
-        name: the sink.
+        names: the sinks.
         root: its directory.
         receiver: the server of the sink `webhook`.
     """
 
-    name: str
+    names: Sequence[str]
     root: Path
     receiver: Receiver
     files: int = 0
     runs: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        case = CASES[self.name]
-        options = {k: v.format(root=self.root, url=self.receiver.url) for k, v in case.options.items()}
-        listed = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
         (self.root / "in").mkdir(parents=True)
         (self.root / "saving.py").write_text(SAVE)
-        (self.root / "kills.sql").write_text(
-            "CREATE STREAM numbers (id bigint) FROM csv OPTIONS ('path' = 'in', 'maxFilesPerTrigger' = 1);\n"
-            f"SAVE STREAM numbers TO `{self.name}` OPTIONS ({listed});\n"
-        )
+        statements = ["CREATE STREAM numbers (id bigint) FROM csv OPTIONS ('path' = 'in', 'maxFilesPerTrigger' = 1)"]
+        for name in self.names:
+            (self.root / name).mkdir()
+            options = CASES[name].options.items()
+            filled = [
+                f"'{key}' = '{text.format(root=self.root / name, url=self.receiver.url)}'" for key, text in options
+            ]
+            statements.append(f"SAVE STREAM numbers TO `{name}` IDENTIFIED BY `{name}` OPTIONS ({', '.join(filled)})")
+        (self.root / "kills.sql").write_text(";\n".join(statements))
 
     def feed(self, files: int) -> None:
         """Add files, each of which becomes a batch."""
@@ -178,89 +186,90 @@ class Job:
             process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.root)
         return self.runs.enter_context(killed_at_end(process))
 
-    def kill(self) -> bool:
-        """Start the job and kill it while a batch is active; return whether it was."""
-        process = self.start()
-        while process.poll() is None and not self._active():
+    def kill(self) -> list[str]:
+        """Start the job and kill it while batches are active; return the sinks of these batches."""
+        chosen, process = random.choice(self.names), self.start()
+        while process.poll() is None and chosen not in self._active():
             time.sleep(0.005)
         time.sleep(random.uniform(0, 0.3))
         if process.poll() is None:
             everyone = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
             for one in everyone:
                 one.kill()
-            process.wait()
+        process.wait()
         return self._active()
 
-    def _active(self) -> bool:
-        """Return whether Spark has planned a batch and not committed it."""
-        (checkpoint, *_) = [*(self.root / "s").glob("*/checkpoints/job/numbers"), self.root / "none"]
+    def _active(self) -> list[str]:
+        """Return the sinks of which Spark has planned a batch and not committed it."""
+        return [name for name in self.names if self._last(name, "offsets") > self._last(name, "commits")]
 
-        def last(directory: str) -> int:
-            names = [path.name for path in (checkpoint / directory).glob("[0-9]*")]
-            return max(map(int, names), default=-1)
+    def _last(self, name: str, directory: str) -> int:
+        paths = (self.root / "s").glob(f"*/checkpoints/job/{name}/{directory}/[0-9]*")
+        return max((int(path.name) for path in paths), default=-1)
 
-        return last("offsets") > last("commits")
+    def problems(self, *, ended: bool) -> list[str]:
+        """Return what contradicts the guarantees of the sinks."""
+        found = []
+        for name in self.names:
+            counts = Counter(CASES[name].read(self.root / name, self.receiver))
+            doubled = sum(count - 1 for count in counts.values()) if CASES[name].once else 0
+            lost = sum(n not in counts for n in range(self.files * ROWS)) if ended else 0
+            unknown = sum(n >= self.files * ROWS or n < 0 for n in counts)
+            if doubled or lost or unknown:
+                found.append(f"{name}: {doubled} doubled, {lost} lost, {unknown} unknown")
+        return found
 
-    def problem(self, *, ended: bool) -> str:
-        """Return what contradicts the guarantee of the sink; "" for nothing."""
-        counts = Counter(CASES[self.name].read(self.root, self.receiver))
-        doubled = sum(count - 1 for count in counts.values()) if CASES[self.name].once else 0
-        lost = sum(n not in counts for n in range(self.files * ROWS)) if ended else 0
-        alien = sum(n >= self.files * ROWS or n < 0 for n in counts)
-        return f"{doubled} doubled, {lost} lost, {alien} unknown" if doubled or lost or alien else ""
 
-
-def kills(name: str, each: int, kills: int) -> dict[str, Any]:
-    """Kill a job at each crash point and at random times; return the counts.
+def ledger(names: Sequence[str], each: int, kills: int) -> int:
+    """Kill a job repeatedly, print a line for each kill, and return the number of problems.
 
     Arguments:
-        name: the sink.
+        names: the sinks. With several, they share each run, and a crash point is that of any of them.
         each: how often at each crash point.
-        kills: how often with `kill -9` while a batch is active.
+        kills: how often with `kill -9` while batches are active.
     """
-    result: dict[str, Any] = {"sink": name, "guarantee": SINKS[name].traits.guarantee, "crashes": 0, "kills": 0}
-    problems: list[str] = []
+    count, hits, reached = 0, Counter[str](), Counter[str]()
+
+    def report(what: str, problems: Sequence[str]) -> None:
+        nonlocal count
+        count += len(problems)
+        print(f"{', '.join(names)}: {what}: {'; '.join(problems) or 'as guaranteed'}", flush=True)
+
     with tempfile.TemporaryDirectory(prefix="sink-kills-") as directory, receiving() as receiver:
-        job = Job(name, Path(directory).resolve(), receiver)
+        job = Job(names, Path(directory).resolve(), receiver)
         with job.runs:
-            for number, point in enumerate([point for _ in range(each) for point in CASES[name].points]):
+            points = list(dict.fromkeys(point for name in names for point in CASES[name].points))
+            for number, point in enumerate(points * each):
                 job.feed(2)
                 code = job.start(f"{point}:{1 + number % 2}").wait()
-                if code != -signal.SIGKILL:
-                    problems.append(f"{point} was not reached (exit code {code})")
-                result["crashes"] += code == -signal.SIGKILL
-                problems += [f"after {point}: {found}" for found in [job.problem(ended=False)] if found]
+                missed = [] if code == -signal.SIGKILL else [f"not reached (exit code {code})"]
+                reached[point] += not missed
+                report(f"killed {point}", [*missed, *job.problems(ended=False)])
             for _ in range(kills):
-                for _ in range(5):  # attempts to hit a batch
-                    job.feed(3)
-                    if job.kill():
-                        result["kills"] += 1
-                        break
-                problems += [f"after kill -9: {found}" for found in [job.problem(ended=False)] if found]
+                job.feed(3)
+                active = job.kill()
+                hits.update(active)
+                report(f"kill -9 in a batch of {', '.join(active) or 'no sink'}", job.problems(ended=False))
             job.feed(1)
-            if job.start().wait():
-                problems.append("the last run failed:\n" + (job.root / "run.out").read_text()[-2000:])
-            problems += [f"at the end: {found}" for found in [job.problem(ended=True)] if found]
-            if name == "webhook":
-                result["repeated requests"] = len(receiver.requests) - len(receiver.taken)
-        result["numbers"] = job.files * ROWS
-    return result | {"problems": problems}
+            code = job.start().wait()
+            failed = [f"exit code {code}\n{(job.root / 'run.out').read_text()[-2000:]}"] if code else []
+            report("ran to the end", [*failed, *job.problems(ended=True)])
+        repeated = len(receiver.requests) - len(receiver.taken)
+    print(json.dumps({"at points": reached, "in batches": hits, "repeated requests": repeated, "problems": count}))
+    return count
 
 
 def main() -> None:
-    """Kill the jobs, and print a line for each sink."""
+    """Kill the jobs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sinks", nargs="*", choices=[*CASES, []], help="default: all")
     parser.add_argument("--each", type=int, default=3, help="kills at each crash point")
     parser.add_argument("--kills", type=int, default=5, help="`kill -9` while a batch is active")
+    parser.add_argument("--together", action="store_true", help="one job with all sinks, instead of a job for each")
     arguments = parser.parse_args()
-    failed = False
-    for name in arguments.sinks or CASES:
-        before = time.monotonic()
-        result = kills(name, arguments.each, arguments.kills)
-        failed = failed or bool(result["problems"])
-        print(json.dumps(result | {"seconds": round(time.monotonic() - before)}), flush=True)
-    sys.exit(failed)
+    names = arguments.sinks or [*CASES]
+    groups = [names] if arguments.together else [[name] for name in names]
+    sys.exit(sum(ledger(group, arguments.each, arguments.kills) for group in groups) > 0)
 
 
 if __name__ == "__main__":
