@@ -187,11 +187,13 @@ class Job:
         return self.runs.enter_context(killed_at_end(process))
 
     def kill(self) -> list[str]:
-        """Start the job and kill it while batches are active; return the sinks of these batches."""
-        chosen, process = random.choice(self.names), self.start()
-        while process.poll() is None and chosen not in self._active():
+        """Start the job and kill it while batches are active; return the sinks of the unfinished batches."""
+        chosen = random.choice(self.names)
+        before, process = self._last(chosen, "offsets"), self.start()
+        # The batch that the kill before interrupted is unfinished from the start: wait for one after it.
+        while process.poll() is None and (self._last(chosen, "offsets") == before or chosen not in self._active()):
             time.sleep(0.005)
-        time.sleep(random.uniform(0, 0.3))
+        time.sleep(random.uniform(0, 0.5))
         if process.poll() is None:
             everyone = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
             for one in everyone:

@@ -9,6 +9,7 @@ import importlib.util
 from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, finding
+from blueprint.settings.sinks import sink_options
 from blueprint.sql.job import Job
 from blueprint.sql.registry import Providers, StreamSource
 from streamlets.egress.registry import SINKS
@@ -58,3 +59,17 @@ def missing_packages(job: Job) -> Iterator[Diagnostic]:
                 query.statement.provider.span,
                 help=(f"run `pip install '{traits.install}'`",),
             )
+
+
+def sink_findings(job: Job) -> Iterator[Diagnostic]:
+    """Yield what the sinks themselves report about the options of valid queries, such as an unknown database."""
+    for query in job.queries:
+        if query.outlet is not None or not all(option.value.known for option in query.options.values()):
+            continue
+        sink, written = SINKS[query.sink], {name: option.value.text for name, option in query.options.items()}
+        for problem in sink.option_problems(sink_options(sink.traits, written)):
+            option = query.options.get(".".join(problem.path[1:]))
+            place = query.statement.provider.span
+            if option is not None:
+                place = (option.key if problem.about == "key" else option.value).span
+            yield finding("sql-option", problem.message, place, help=problem.help)

@@ -239,7 +239,7 @@ def read_job(source: Source, variables: Variables, shape: StreamletShape) -> tup
     from blueprint.sql.checking import check_job
     from blueprint.sql.job import Job
     from blueprint.sql.parser import parse
-    from streamlets.sql.providers import missing_packages, providers
+    from streamlets.sql.providers import missing_packages, providers, sink_findings
 
     script = parse(source, variables)
     if script.findings:  # the checks would report their consequences
@@ -249,7 +249,8 @@ def read_job(source: Source, variables: Variables, shape: StreamletShape) -> tup
         job, findings = check_job(script.statements, available, text, _names(shape.inlets), _names(shape.outlets))
     except PluginError as error:
         return Job((), ()), (finding("sql-provider", str(error), text),)
-    return job, (*findings, *missing_packages(job), *_refused_options(job), *option_findings(job, available.sinks))
+    findings = (*findings, *missing_packages(job), *_refused_options(job), *option_findings(job, available.sinks))
+    return job, findings or tuple(sink_findings(job))
 
 
 def _names(ports: Iterable[AvroInlet | AvroOutlet]) -> tuple[str, ...]:

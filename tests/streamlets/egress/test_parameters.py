@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from blueprint.catalog import ParameterProblem
+from blueprint.hocon.source import Source
 from blueprint.settings.sinks import sink_options
 from streamlets import Sink, StreamletError
 from streamlets.egress import SINKS, SinkQuery
 from streamlets.egress.sink import open_sink
+from streamlets.sql import Sql
+from streamlets.sql.streamlet import read_job
 
 
 def problems(to: str, partition_by: str = "", **options: Any) -> list[ParameterProblem]:
@@ -47,6 +50,26 @@ def test_a_sink_that_does_not_append_is_rejected(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(type(sink), "traits", replace(sink.traits, output_modes=("complete",)))
     (problem,) = problems("terminal")
     assert problem.message == "the sink `terminal` does not accept output mode `append`"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem", "column"),
+    [
+        ("jdbc OPTIONS ('url' = 'oracle:x', 'table' = 't')", "the URL has the scheme `oracle`", 40),
+        ("webhook OPTIONS ('url' = 'http://h', 'headers.Host' = 'x')", "the sink sets the header `Host`", 55),
+        (
+            "kafka OPTIONS ('kafka.bootstrap.servers' = 's', 'value' = 'column', 'key' = 'k')",
+            "`key` is an option of",
+            86,
+        ),
+    ],
+)
+def test_sinks_check_the_options_of_jobs(options: str, problem: str, column: int) -> None:
+    """The finding is at the option of the statement."""
+    text = f"CREATE STREAM s FROM rate;\nSAVE STREAM s TO {options}"
+    _, (reported,) = read_job(Source("job.sql", text), {}, Sql().shape)
+    assert problem in reported.headline and reported.primary is not None
+    assert (reported.primary.span.line, reported.primary.span.column) == (2, column)
 
 
 @pytest.mark.parametrize("to", ["parquet", "delta"])
