@@ -137,6 +137,14 @@ class WrittenDirectory:
 
 
 @dataclass(frozen=True, slots=True)
+class ListeningPort:
+    """A TCP port of this machine that a streamlet listens on, and the keys of the parameter that sets it."""
+
+    parameter: tuple[str, ...]
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeMountDescriptor:
     """A directory that the streamlet requires as a mount."""
 
@@ -151,8 +159,8 @@ class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
     `parameter_problems` are the problems that the streamlet reports about the values of the request. `directories` are
-    those that it writes with these values, and `connectors` what Spark needs for them, if there are no problems. `kind`
-    is the name of what runs it.
+    those that it writes with these values, `connectors` what Spark needs for them, and `listening` the TCP ports that
+    it listens on, if there are no problems. `kind` is the name of what runs it.
     """
 
     class_name: str
@@ -166,6 +174,7 @@ class StreamletDescriptor:
     problems: tuple[Diagnostic, ...] = ()
     parameter_problems: tuple[ParameterProblem, ...] = ()
     directories: tuple[WrittenDirectory, ...] = ()
+    listening: tuple[ListeningPort, ...] = ()
     connectors: tuple[Connector, ...] = ()
     kind: str = "spark"
 

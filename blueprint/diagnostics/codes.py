@@ -115,6 +115,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "parameter-default": Code(_ERROR, "the default of a config parameter does not match its type"),
         "parameter-value": Code(_ERROR, "the value of a config parameter is invalid, or its streamlet rejects it"),
         "directory-shared": Code(_ERROR, "two streamlets write to the same directory"),
+        "tcp-port-shared": Code(_ERROR, "two streamlets listen on the same TCP port"),
         "parameter-check-raises": Code(_ERROR, "a streamlet raises while it checks its config parameters"),
         "parameter-missing": Code(_ERROR, "a config parameter has neither a value nor a default"),
         "unknown-parameter": Code(_ERROR, "a value is set for a config parameter that does not exist"),

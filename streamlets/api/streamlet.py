@@ -124,6 +124,17 @@ class Streamlet:
         """
         return ()
 
+    def listening_ports(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], int]:
+        """Return the TCP ports that it listens on; `flow verify` reports two streamlets with the same port.
+
+        Arguments:
+            values: as for `written_directories`.
+
+        Returns:
+            Ports by the parameter that sets them: its key, then keys inside its value.
+        """
+        return {}
+
 
 class SparkStreamlet(Streamlet):
     """A streamlet with a logic on Spark: the nested class `Logic` builds the queries.

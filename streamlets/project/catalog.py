@@ -13,6 +13,7 @@ from blueprint.avro.spark_problems import spark_problems
 from blueprint.catalog import (
     ChannelTraits,
     Connector,
+    ListeningPort,
     LoadFailure,
     LoadFailureKind,
     ParameterDescriptor,
@@ -87,9 +88,12 @@ class ProjectCatalog:
         connectors = required_connectors(streamlet, described, request, project)
         if isinstance(connectors, LoadFailure):
             return connectors
-        if not directories and not connectors:
+        listening = listening_ports(streamlet, described, request, project)
+        if isinstance(listening, LoadFailure):
+            return listening
+        if not directories and not connectors and not listening:
             return described
-        return replace(described, directories=directories, connectors=connectors)
+        return replace(described, directories=directories, connectors=connectors, listening=listening)
 
     def classes(self, directory: str) -> tuple[str, ...]:
         """Return the sorted class paths of all streamlets in a project's directory, without importing them."""
@@ -233,6 +237,20 @@ def required_connectors(
         return tuple(streamlet.connectors(values)) if values is not None else ()
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
+
+
+def listening_ports(
+    streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+) -> tuple[ListeningPort, ...] | LoadFailure:
+    """Return the TCP ports that the streamlet listens on."""
+    if type(streamlet).listening_ports is Streamlet.listening_ports:
+        return ()
+    values = _values(described, request)
+    try:
+        ports = dict(streamlet.listening_ports(values)) if values is not None else {}
+    except Exception as error:  # noqa: BLE001 - it is the author's code
+        return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
+    return tuple(ListeningPort(tuple(path), port) for path, port in ports.items())
 
 
 def _base_directory(request: StreamletRequest, path: tuple[str, ...], project: Project) -> Path:

@@ -17,6 +17,7 @@ from blueprint.verification.rules import (
     ports,
     settings,
     streamlets,
+    tcp_ports,
     topics,
 )
 
@@ -68,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     parameters.unknown_parameters,
     parameters.missing_parameters,
     directories.shared_directories,
+    tcp_ports.shared_tcp_ports,
     mounts.mount_declarations,
     mounts.mount_directories,
     mounts.missing_mounts,

@@ -39,6 +39,15 @@ class _Spout(Streamlet):
             raise StreamletError(f"a spout has no inlets, found `{shape.inlets[0].name}`", shape.inlets[0].declared)
         return shape
 
+    def listening_ports(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], int]:
+        """Return the port of the service.
+
+        Arguments:
+            values: the values by key.
+        """
+        port = values.get("service", {}).get("port")
+        return {("service", "port"): port} if port is not None else {}
+
 
 class Spout(_Spout):
     """Runs a program that delivers data with `flow put`, or with `streamlets.spout` in Python.

@@ -1,0 +1,217 @@
+"""Kills of spouts: no acknowledged transaction is lost, none is in a topic twice, and none in part.
+
+    python -m benchmarks.spout_kills [--each 5] [--kills 40] [--seed 1] [--keep]
+
+A program and a generator deliver numbered transactions, and continue from their markers. Each crash point around
+deliveries and commits is hit `--each` times, and the program, the runner or both are killed `--kills` times at random.
+After each kill the topics are read: every transaction must be there once and complete, and so must all that the program
+has noted as acknowledged. It needs no Spark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from benchmarks.processes import command_line, killed_at_end, left_behind, started_by, wait_until
+from blueprint.plan import TopicPlan
+from streamlets.channels.base import TopicLostError
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.storage.crash import VARIABLE
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+POINTS = ("before-delivery-commit", "after-append-file", "after-append-commit", "before-delivery-answer")
+SIZE = 10
+"""The records of a transaction."""
+
+_PASSAGES = 8
+_BLUEPRINT = """
+blueprint {
+  streamlets {
+    feed { class = streamlets.Spout, outlets.out = "number long, part int", parameters { cmd = [python, feed.py] } }
+    count { class = counting.Count }
+  }
+  topics { fed { producers = [feed.out] }, counted { producers = [count.out] } }
+}
+flow.application = kills
+flow.streamlets { feed.retry { min-backoff = 50ms, max-backoff = 200ms }, count.retry = ${flow.streamlets.feed.retry} }
+"""
+_PROGRAM = """
+import json
+from streamlets import spout
+
+number = spout.marker() or 0
+with open("acknowledged", "a") as acknowledged:
+    while True:
+        with spout.transaction() as transaction:
+            half = [{"number": number, "part": part} for part in range(5)]
+            transaction.put("half", "".join(json.dumps(row) + "\\n" for row in half))
+            for part in range(5, 10):
+                transaction.emit({"number": number, "part": part})
+            transaction.marker = number + 1
+        acknowledged.write(f"{number}\\n")
+        acknowledged.flush()
+        number += 1
+"""
+_GENERATOR = """
+from streamlets import AvroOutlet, GeneratorSpout
+
+class Count(GeneratorSpout):
+    out = AvroOutlet(schema="number long, part int")
+
+    def run(self, out, resume):
+        number = resume or 0
+        while not out.wait(0.01):
+            yield out.transaction([{"number": number, "part": part} for part in range(10)], resume=number + 1)
+            number += 1
+"""
+
+
+class Kills:
+    """The application in a directory.
+
+    Arguments:
+        directory: the directory.
+        dice: the random numbers of the kills.
+    """
+
+    def __init__(self, directory: Path, dice: random.Random) -> None:
+        self.directory, self._dice = directory, dice
+        directory.mkdir(parents=True)
+        for name, text in (("blueprint.conf", _BLUEPRINT), ("feed.py", _PROGRAM), ("counting.py", _GENERATOR)):
+            (directory / name).write_text(text)
+
+    @property
+    def acknowledged(self) -> list[int]:
+        """The transactions that the program has noted, without an incomplete last line."""
+        file = self.directory / "acknowledged"
+        return [int(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
+
+    def transactions(self) -> dict[str, Counter[int]]:
+        """Return the number of records of each transaction, by topic."""
+        channel = DeltaChannel(self.directory / ".flow" / "kills" / "topics")
+        counts = {}
+        for name in ("fed", "counted"):
+            topic = channel.topic(TopicPlan(name, name, "delta", True, (), (), {}))
+            with suppress(TopicLostError):  # the first run was killed before it created the topic
+                rows = [row for batch in topic.scan() for row in batch.to_pylist()]
+                assert len({(row["number"], row["part"]) for row in rows}) == len(rows), f"doubles in `{name}`"
+                counts[name] = Counter(row["number"] for row in rows)
+        return counts
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the topics."""
+        found = []
+        counts = self.transactions()
+        for name, transactions in counts.items():
+            wrong = {number: count for number, count in transactions.items() if count != SIZE}
+            found += [f"`{name}` has {count} records of transaction {number}" for number, count in wrong.items()]
+            missing = set(range(max(transactions, default=-1) + 1)) - set(transactions)
+            found += [f"`{name}` has no transaction {number}" for number in sorted(missing)]
+        lost = set(self.acknowledged) - set(counts.get("fed", ()))
+        return found + [f"the acknowledged transaction {number} was lost" for number in sorted(lost)]
+
+    def start(self, crash_at: str = "") -> subprocess.Popen[bytes]:
+        """Start a run."""
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        environment = os.environ | {VARIABLE: crash_at, "PATH": path, "PYTHONPATH": str(REPOSITORY)}
+        command = [sys.executable, "-m", "cli.main", "run", str(self.directory), "--format", "json"]
+        with (self.directory / "run.out").open("ab") as out:
+            return subprocess.Popen(command, env=environment, stdout=out, stderr=out)
+
+    def crash(self, point: str) -> str:
+        """Run until a crash point is hit for the nth time; everything that the run has started must end, too."""
+        nth = self._dice.randint(1, _PASSAGES)
+        with killed_at_end(self.start(f"{point}:{nth}")) as run:
+            self._until(run, lambda: run.poll() is not None)
+            assert run.returncode == -signal.SIGKILL, f"exit code {run.returncode} instead of a crash"
+        return f"{point}, passage {nth}"
+
+    def kill(self) -> str:
+        """Kill the program, the runner or both after a few transactions, at a random moment."""
+        victim = self._dice.choice(("program", "runner", "both"))
+        with killed_at_end(self.start()) as run:
+            self._more(run, self._dice.randint(1, 5))
+            time.sleep(self._dice.uniform(0, 0.05))
+            children = started_by(run.pid)
+            if victim != "runner":
+                programs = [child for child in children if command_line(child).endswith("feed.py")]
+                for program in programs[-1:]:  # the guard's command line ends like that of its program
+                    with suppress(psutil.NoSuchProcess):
+                        program.kill()
+            if victim == "program":
+                self._more(run, 2)  # it is started again
+            run.kill()
+            run.wait()
+            assert left_behind(children) == [], "a process has survived the runner"
+        return f"kill -9 of {'program and runner' if victim == 'both' else victim}"
+
+    def end(self) -> None:
+        """Deliver a little more, and stop gracefully."""
+        with killed_at_end(self.start()) as run:
+            self._more(run, 3)
+            run.send_signal(signal.SIGTERM)
+            assert run.wait(120) == 0
+
+    def _more(self, run: subprocess.Popen[bytes], transactions: int) -> None:
+        """Wait for further acknowledged transactions."""
+        wanted = len(self.acknowledged) + transactions
+        self._until(run, lambda: len(self.acknowledged) >= wanted)
+
+    def _until(self, run: subprocess.Popen[bytes], reached: object) -> None:
+        wait_until(run, self.directory / "run.out", reached, poll=0.01)  # type: ignore[arg-type]
+
+
+def rounds(kills: Kills, each: int, random_kills: int, dice: random.Random) -> Iterator[str]:
+    """Kill repeatedly on the same state; yield what each round hit, after the topics were found to be right.
+
+    Raises:
+        AssertionError: a topic is wrong.
+    """
+    todo = [*POINTS] * each + [""] * random_kills
+    dice.shuffle(todo)
+    for point in todo:
+        yield kills.crash(point) if point else kills.kill()
+        problems = kills.problems()
+        assert not problems, "\n".join(problems)
+
+
+def main() -> None:
+    """Run the rounds, and print them and the sums."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--each", type=int, default=5, help="how often each crash point is hit")
+    parser.add_argument("--kills", type=int, default=40, help="how often processes are killed at random")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", action="store_true", help="keep the directory")
+    options = parser.parse_args()
+    directory = Path(tempfile.mkdtemp(prefix="spout-kills-"))
+    dice = random.Random(options.seed)
+    kills, begun = Kills(directory / "app", dice), time.monotonic()
+    for number, description in enumerate(rounds(kills, options.each, options.kills, dice), start=1):
+        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
+    kills.end()
+    problems = kills.problems()
+    counts = kills.transactions()
+    print(f"{len(kills.acknowledged)} acknowledged transactions; in the topics: "
+          f"{', '.join(f'{name} {len(transactions)}' for name, transactions in counts.items())}; "
+          f"{'; '.join(problems) or 'none lost, none twice, none in part'}")  # fmt: skip
+    if not options.keep:
+        shutil.rmtree(directory)
+    raise SystemExit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
