@@ -79,6 +79,24 @@ def written_with_interruptions(bench: QueryBench, to: Any, points: tuple[str, ..
     return ids_of(bench.topic("out").scan())
 
 
+def test_headers_of_a_staged_outlet(kafka: QueryBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an interruption at each point, a replay sends the messages of the first attempt with the same headers, so
+    the inlet reads each record once, although their labels would differ. The staged files are removed."""
+    to = outlet("out", TIMED, options={"staged": True})
+    ids = written_with_interruptions(kafka, to, POINTS, monkeypatch)
+    assert len(ids) > 30
+    assert set(ids) == set(range(30))
+    assert len({row["label"] for batch in kafka.topic("out").scan() for row in batch.to_pylist()}) == 30
+    once = kafka.read(inlet("out", TIMED, options={"deduplicate.by-headers": True}))
+    assert once.columns == ["id", "label", "at"]
+    kafka.run(kafka.write(once.select("id"), outlet("result", contract(("id", "long"))), query="reader"))
+    assert sorted(ids_of(kafka.topic("result").scan())) == list(range(30))
+    add(kafka.topic("in"), 9, [99])
+    kafka.run(kafka.write(shuffled(kafka), to))
+    staged = list((kafka.root / "topics" / "_kafka" / "staged").glob("*/*"))
+    assert len(staged) == 1
+
+
 def test_columns(kafka: QueryBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without staging, records are recognized by columns that the author names."""
     ids = written_with_interruptions(kafka, outlet("out", TIMED), POINTS[1:], monkeypatch)
