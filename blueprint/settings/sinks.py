@@ -23,7 +23,10 @@ def unknown_sink(name: str, sinks: Mapping[str, object]) -> ParameterProblem:
         name: the name.
         sinks: the available sinks by name.
     """
-    help = did_you_mean(name, sinks) or (f"the available sinks are {listing(sinks)}",)
+    help = did_you_mean(name, sinks) or (
+        f"the available sinks are {listing(sinks)}",
+        "for another one, install the package that registers it; for one of your own, run `pip install -e .`",
+    )
     return ParameterProblem(("to",), f"there is no sink `{name}`", help)
 
 

@@ -82,10 +82,11 @@ def test_a_sink_without_options_says_so() -> None:
 
 
 def test_an_unknown_sink_gets_a_suggestion() -> None:
-    """The suggestion is a near name, or else all names."""
+    """The suggestion is a near name, or else all names, and how others become available."""
     assert unknown_sink("fils", {"files": FILES, "bare": BARE}).help == ("did you mean `files`?",)
     assert unknown_sink("kinesis", {"files": FILES, "bare": BARE}).help == (
         "the available sinks are `files` and `bare`",
+        "for another one, install the package that registers it; for one of your own, run `pip install -e .`",
     )
 
 
