@@ -30,7 +30,7 @@ from tests.kafka.broker import Broker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-POINTS = ("during-rename", "after-topic-commit", "before-spark-commit")
+POINTS = ("after-batch-begun", "after-topic-commit", "before-spark-commit")
 BROKER = "broker"
 TABLE = "table"
 
@@ -120,7 +120,20 @@ def kill_broker(
     dice: random.Random,
     restart: Callable[[Broker], None] = Broker.start,
 ) -> tuple[bool, str]:
-    """Run to the end, and kill the broker while a batch of a streamlet is active."""
+    """Run to the end, and kill the broker while a batch of a streamlet is active.
+
+    Arguments:
+        ledger: the application.
+        broker: its broker.
+        dice: chooses the streamlet and the time.
+        restart: starts the broker again.
+
+    Returns:
+        Whether a batch was active, and what was killed.
+
+    Raises:
+        RuntimeError: the run has failed.
+    """
     process = ledger.start()
     wanted = dice.choice([*ledger.queries])
     while process.poll() is None and not (ledger.up(wanted) and ledger.phase(wanted)):

@@ -14,6 +14,7 @@ from typing import Literal
 Point = Literal[
     "after-data-files",  # the files of the batch are written; nothing refers to them
     "during-rename",  # a log entry has its temporary name, not its final one
+    "after-batch-begun",  # it is noted that the batch may be written; no topic of Kafka has any of it
     "after-manifest",  # the batch is decided; no topic has it
     "after-staging",  # the messages of a batch for Kafka are stored; none was sent
     "after-topic-commit",  # one topic has the batch; the next one may not have it

@@ -64,6 +64,7 @@ class BatchWriter:
         id = query_id(rows)
         replayed = self.begun.has(self.streamlet, self.query, id, batch)
         self.begun.begin(self.streamlet, self.query, id, batch)
+        crash_point("after-batch-begun")
         self.staged.remove_before(self.streamlet, self.query, id, batch)
         if all(self._is_stored(branch.outlet, id, batch) for branch in self.branches):
             execute(rows)
