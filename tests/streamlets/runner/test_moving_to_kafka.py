@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,13 @@ from tests.kafka.broker import Broker
 pytestmark = [pytest.mark.spark, pytest.mark.full]
 
 TOPICS = ("numbers", "doubled", "sums")
+
+
+def _feed(ledger: Ledger, numbers: Iterable[int], age: int) -> None:
+    """Add a file with numbers; Spark ignores files that are a week older than the newest one."""
+    file = ledger.directory / "in" / f"more-{age}.json"
+    file.write_text("".join(f'{{"n": {n}}}\n' for n in numbers))
+    os.utime(file, (1_600_000_000 + age, 1_600_000_000 + age))
 
 
 def _copy(ledger: Ledger, topic: str, *settings: str) -> str:
@@ -33,14 +42,14 @@ def test_an_application_continues_on_kafka(kafka_broker: str, tmp_path: Path) ->
         servers = f'flow.kafka.clusters.default.bootstrap.servers="{broker.servers}"'
         ledger.feed(2)
         # Half of a group of ten is in the state of the sums.
-        (ledger.directory / "in" / "000009.json").write_text("".join(f'{{"n": {n}}}\n' for n in range(400, 405)))
+        _feed(ledger, range(400, 405), 1)
         assert ledger.run() == 0
         for topic in TOPICS:
             _copy(ledger, topic, "flow.channel=kafka", servers)
         assert "0 records copied" in _copy(ledger, "numbers", "flow.channel=kafka", servers)
         ledger.options = ("flow.channel=kafka", servers)
         ledger.feed(2)
-        (ledger.directory / "in" / "000010.json").write_text("".join(f'{{"n": {n}}}\n' for n in range(405, 410)))
+        _feed(ledger, range(405, 410), 4)
         assert ledger.run() == 0, ledger.out.read_text()[-3000:]
         channel = KafkaChannel(ledger.home / "topics")
         records = {
