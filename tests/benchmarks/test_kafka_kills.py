@@ -1,17 +1,20 @@
-"""A small version of `benchmarks/kafka_kills.py`: one kill of each kind."""
+"""A small version of `benchmarks/kafka_kills.py`, and a broker that is away for a minute."""
 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks.kafka_kills import BROKER, POINTS, KafkaLedger, outcome, play
+from benchmarks.kafka_kills import BROKER, POINTS, KafkaLedger, kill_broker, outcome, play
 from tests.kafka.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.full]
+
+_AWAY = 60.0
 
 
 @pytest.fixture
@@ -28,5 +31,21 @@ def test_no_record_is_lost(kill: str, broker: Broker, tmp_path: Path) -> None:
         dice = random.Random(1)
         while not play(ledger, broker, kill, dice)[0]:
             pass
+        holds, wrong = outcome(ledger)
+    assert holds, wrong
+
+
+def test_a_run_survives_a_minute_without_its_broker(broker: Broker, tmp_path: Path) -> None:
+    """Queries wait or are restarted, and the run ends as if nothing had happened."""
+
+    def restart_later(broker: Broker) -> None:
+        time.sleep(_AWAY)
+        broker.start()
+
+    with KafkaLedger(tmp_path / "ledger", broker.servers) as ledger:
+        dice = random.Random(1)
+        ledger.feed(2)
+        while not kill_broker(ledger, broker, dice, restart_later)[0]:
+            ledger.feed(2)
         holds, wrong = outcome(ledger)
     assert holds, wrong
