@@ -14,7 +14,6 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/topics.md",
         "docs/checkpoints.md",
         "docs/kafka.md",
-        "docs/kafka-operations.md",
         "docs/kafka-clusters.md",
         "docs/kafka-operations.md",
         "docs/moving-to-kafka.md",
