@@ -27,9 +27,11 @@ from streamlets.channels.base import METADATA
 from streamlets.channels.kafka.sending import message as as_message
 from streamlets.channels.kafka.sending import send as send_rows
 from streamlets.contract.types import spark_schema
+from streamlets.contract.wire.registry import RegistryError
 from tests.streamlets.channels.benches import KafkaBench
 from tests.streamlets.channels.kafka.readers import Reader, opened, send
 from tests.streamlets.channels.topics import READING as SMALL
+from tests.streamlets.channels.topics import contract
 from tests.streamlets.contract.avro_values import plain
 from tests.streamlets.contract.wire.registry_stand_in import registry_stand_in
 from tests.streamlets.contract.wire.test_formats import READING, ROWS
@@ -70,7 +72,7 @@ def as_columns(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["id"], row["at"], row["price"], value, dict(row["tags"])
 
 
-@pytest.mark.parametrize("form", ["avro", "plain-avro"])
+@pytest.mark.parametrize("form", ["avro", "confluent", pytest.param("plain-avro", marks=pytest.mark.full)])
 def test_avro_is_exchanged_with_other_libraries(form: str, kafka: KafkaBench, own_session: SparkSession) -> None:
     """fastavro, Apache Avro and, with ids of a registry, confluent-kafka read what Spark wrote; Spark reads theirs."""
     with registry_stand_in() as registry:
@@ -133,3 +135,31 @@ def test_a_query_reads_key_headers_and_place(kafka: KafkaBench, own_session: Spa
     assert first.headers == {"trace": b"2", "empty": None}
     assert first.timestamp.astimezone(datetime.UTC) == datetime.datetime.fromtimestamp(1_700_000_000, datetime.UTC)
     assert (second.position, second.sequence, second.key, second.headers) == ("0", 1, None, None)
+
+
+def test_a_registry_is_shared_with_other_writers(kafka: KafkaBench, own_session: SparkSession) -> None:
+    """A schema that another client registers meanwhile is read after a restart, an incompatible one is refused, and a
+    registry that does not answer is one clear error."""
+    with registry_stand_in() as registry:
+        reader = opened(kafka, own_session, options_of("confluent", registry.url))
+        context = SerializationContext(reader.topic.name, MessageField.VALUE)
+        client = SchemaRegistryClient({"url": registry.url})
+        wider = contract(("id", "long"), ("src", ["null", "string"]), ("more", ["null", "int"]))
+        # A new field needs a default for those who read older records with the new schema.
+        wider_json = json.loads(wider.json)
+        wider_json["fields"][2]["default"] = None
+        written_by_spark(reader, own_session.createDataFrame([(1, "a")], spark_schema(SMALL)), SMALL)
+        frame = reader.frame()
+        send(reader, AvroSerializer(client, json.dumps(wider_json))({"id": 2, "src": None, "more": 5}, context))
+        with pytest.raises(Exception, match="partition 0, offset 1: no known schema has the header 0000000002"):
+            frame.writeStream.foreachBatch(lambda rows, _: list.clear(rows.collect())).option(
+                "checkpointLocation", str(kafka.directory / "other")
+            ).trigger(availableNow=True).start().awaitTermination(600)
+        assert reader.run() == 0
+        assert reader.ids == [1, 2]
+        text = contract(("id", "string"), ("src", ["null", "string"]))
+        with pytest.raises(RegistryError, match=r"did not accept the schema `Reading` .*incompatible"):
+            as_message(reader.topic.stored, text, ())
+    again = kafka.open().topic(reader.topic.plan)
+    with pytest.raises(RegistryError, match=f"the schema registry {registry.url} cannot be read"):
+        again.read(own_session, reader.inlet, name="in_")

@@ -128,7 +128,9 @@ def test_an_inlet_without_dead_letters_fails(kafka: KafkaBench, own_session: Spa
         reader.run()
 
 
-@pytest.mark.parametrize("form", ["json", "plain-avro", "bytes", "confluent"])
+@pytest.mark.parametrize(
+    "form", ["json", "confluent", *(pytest.param(form, marks=pytest.mark.full) for form in ("plain-avro", "bytes"))]
+)
 def test_each_format_has_dead_letters(form: str, kafka: KafkaBench, own_session: SparkSession) -> None:
     """Garbage, truncated messages and tombstones of each format; in bytes, those that are not text."""
     with registry_stand_in() as registry:

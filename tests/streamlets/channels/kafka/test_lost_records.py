@@ -47,6 +47,34 @@ def recreate(topic: KafkaTopic) -> None:
         pass  # the broker deletes the topic after its answer
 
 
+def missed(reader: Reader) -> list[tuple[str, str, str, int]]:
+    """Return what was reported."""
+    return [(event.reader, event.first, event.last, event.records) for event in reader.missed]
+
+
+def test_retention_while_a_query_runs_stops_it(kafka: KafkaBench, own_session: SparkSession) -> None:
+    """The batch fails, and the restart reports the records and does not retry. To continue is a setting."""
+    reader = slow(kafka, own_session, {"consumer-config": {"max.partition.fetch.bytes": 1}})  # nothing is read ahead
+    reader.between.append(lambda: reader.topic.cluster.delete_records(reader.topic.name, {0: 8}))
+    with pytest.raises(Exception):  # noqa: B017 - Spark has several errors for it
+        reader.run()
+    first = len(reader.ids)
+    assert reader.ids == list(range(first))
+    assert 0 < first < 8
+    with pytest.raises(TopicLostError, match=rf"partition 0, offset {first} to partition 0, offset 7; to .*on-data-"):
+        reader.run()
+    lost = ("reader.q (in_)", f"partition 0, offset {first}", "partition 0, offset 7", 8 - first)
+    assert missed(reader) == [lost]
+    own = reader.topic.plan.options
+    plan = replace(reader.topic.plan, options=dict(own) | {"on-data-loss": "continue"})
+    topic = kafka.open().topic(plan)
+    assert isinstance(topic, KafkaTopic)
+    reader.topic = topic
+    reader.run()
+    assert missed(reader) == [lost, lost]
+    assert reader.ids == [*range(first), 8, 9]
+
+
 def test_a_topic_that_is_created_again_stops_its_readers(kafka: KafkaBench, own_session: SparkSession) -> None:
     """Its offsets mean nothing in the new topic, so no setting continues there; not while it runs, not at a restart."""
     reader = slow(kafka, own_session, {"on-data-loss": "continue"})
