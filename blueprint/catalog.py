@@ -154,6 +154,10 @@ class VolumeMountDescriptor:
     declared: Span
 
 
+BATCH_SOURCE = "batch-source"
+"""The kind of streamlets with a topic for tasks, whose failed tasks are dead letters."""
+
+
 @dataclass(frozen=True, slots=True)
 class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
@@ -367,6 +371,7 @@ class ChannelTraits:
         exactly_once: whether a batch of a query that is written again after a failure appears in a topic once.
         connector: what Spark needs to use the channel; None for nothing.
         unmet: yields what the channel needs and this machine does not have, without a network.
+        log_options: the settings of a topic that keeps all records in one order, as in `TopicPlan.options`.
     """
 
     name: str
@@ -379,6 +384,7 @@ class ChannelTraits:
     exactly_once: bool = True
     connector: Connector | None = None
     unmet: Callable[[SparkArtifacts], Iterable[UnmetRequirement]] = _nothing_unmet
+    log_options: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
 OutputMode = Literal["append", "update", "complete"]

@@ -135,6 +135,7 @@ class StreamletPlan:
         source_evolution: whether sources are named in the checkpoint (the default), so that inlets may change.
         stuck_after: the time after which a running batch is reported as stuck.
         kind: the name of what runs it: `spark`, or another one of the class.
+        tasks: the id of the topic with the tasks of a batch source; None for other streamlets.
     """
 
     ref: str
@@ -155,6 +156,7 @@ class StreamletPlan:
     retry_set: frozenset[str] = frozenset()
     stuck_after: Duration = STUCK_AFTER
     kind: str = "spark"
+    tasks: str | None = None
 
 
 Isolation = Literal["none", "process"]

@@ -27,6 +27,8 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.egress import Sink, SinkError
+from streamlets.ingress.batch_sources.context import Eat, SourceContext
+from streamlets.ingress.batch_sources.streamlet import BatchPushSource, BatchSource
 from streamlets.ingress.spouts import client as spout
 from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
 
@@ -36,10 +38,13 @@ if TYPE_CHECKING:
 __all__ = [
     "AvroInlet",
     "AvroOutlet",
+    "BatchPushSource",
+    "BatchSource",
     "BooleanParameter",
     "DoubleParameter",
     "Duration",
     "DurationParameter",
+    "Eat",
     "GeneratorSpout",
     "IntegerParameter",
     "ListParameter",
@@ -54,6 +59,7 @@ __all__ = [
     "RegExpParameter",
     "Sink",
     "SinkError",
+    "SourceContext",
     "SparkStreamlet",
     "SparkStreamletContext",
     "SparkStreamletLogic",

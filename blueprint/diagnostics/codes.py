@@ -119,6 +119,8 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "parameter-check-raises": Code(_ERROR, "a streamlet raises while it checks its config parameters"),
         "parameter-missing": Code(_ERROR, "a config parameter has neither a value nor a default"),
         "unknown-parameter": Code(_ERROR, "a value is set for a config parameter that does not exist"),
+        "discovery-config": Code(_ERROR, "the configuration of a batch source's triggerer is invalid"),
+        "discovery-next": Code(_NOTE, "when the cron expression of a batch source fires next"),
         "volume-mount": Code(_ERROR, "the declaration of a volume mount is not valid"),
         "volume-mount-missing": Code(_ERROR, "no directory is set for a volume mount"),
         "unknown-volume-mount": Code(_ERROR, "a directory is set for a volume mount that does not exist"),

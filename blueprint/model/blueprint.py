@@ -20,6 +20,11 @@ def dead_letter_topic(streamlet: str) -> str:
     return f"{DEAD_LETTERS}.{streamlet}"
 
 
+def task_topic(streamlet: str) -> str:
+    """Return the id of the topic of the tasks of a batch source."""
+    return f"tasks.{streamlet}"
+
+
 @dataclass(frozen=True, slots=True)
 class PortPath:
     """An entry of `producers` or `consumers`. `streamlet` and `port` are empty unless it is `streamlet.port`."""

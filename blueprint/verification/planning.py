@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprint.catalog import ChannelTraits, StreamletDescriptor, TopicSettings
+from blueprint.avro.dead_letters import dead_letter_contract
+from blueprint.catalog import BATCH_SOURCE, ChannelTraits, StreamletDescriptor, TopicSettings
 from blueprint.hocon.values import is_null, plain
-from blueprint.model.blueprint import DEAD_LETTERS, Role
+from blueprint.model.blueprint import DEAD_LETTERS, Role, task_topic
 from blueprint.model.draft import Draft
 from blueprint.model.wiring import PortKey
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
@@ -40,7 +41,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
         streamlets=tuple(
             streamlet_plan(draft, ref, topic_of, dead_letters.get(ref), directory) for ref in draft.graph.order()
         ),
-        topics=tuple(sorted(_topics(draft), key=lambda topic: topic.id)),
+        topics=tuple(sorted((*_topics(draft), *_task_topics(draft, topic_of)), key=lambda topic: topic.id)),
         spark=spark_settings(draft.settings),
         isolation=isolation(draft.settings),
         state_access=state_access(draft.settings),
@@ -84,7 +85,7 @@ def streamlet_plan(
         descriptor=descriptor,
         parameters=_parameters(draft, ref, descriptor, directory),
         inlets=tuple(_inlets(draft, ref, descriptor, topic_of)),
-        outlets=tuple(_outlets(draft, ref, descriptor, topic_of)),
+        outlets=(*_outlets(draft, ref, descriptor, topic_of), *_failures(ref, descriptor, dead_letters)),
         trigger=own.trigger,
         retry=own.retry,
         retry_set=own.retry_set,
@@ -97,6 +98,7 @@ def streamlet_plan(
         stuck_after=own.stuck_after,
         directory=str(directory),
         kind=descriptor.kind,
+        tasks=task_topic(ref) if descriptor.kind == BATCH_SOURCE else None,
     )
 
 
@@ -172,6 +174,13 @@ def _outlets(
     return outlets
 
 
+def _failures(ref: str, descriptor: StreamletDescriptor, dead_letters: str | None) -> list[OutletPlan]:
+    """Return the outlet of a batch source for its failed tasks; [] for other streamlets."""
+    if descriptor.kind != BATCH_SOURCE or dead_letters is None:
+        return []
+    return [OutletPlan(ref, DEAD_LETTERS, None, dead_letter_contract(), dead_letters)]
+
+
 def _channel_of(draft: Draft, topic: str) -> ChannelTraits | None:
     """Return the channel of a topic; None for a port without one, whose logic may be built nevertheless."""
     return draft.channels.get(draft.topics[topic].channel) if topic in draft.topics else None
@@ -185,6 +194,20 @@ def _topics(draft: Draft) -> Iterator[TopicPlan]:
         yield _topic(settings, tuple(paths[id, "producer"]), tuple(paths[id, "consumer"]))
     for ref, settings in draft.dead_letters.items():
         yield _topic(settings, (f"{ref}.{DEAD_LETTERS}",), ())
+
+
+def _task_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> Iterator[TopicPlan]:
+    """Yield the topic of the tasks of each batch source, which is where the topic of its outlet is."""
+    for ref in draft.graph.order():
+        descriptor = draft.descriptor(ref)
+        if descriptor is None or descriptor.kind != BATCH_SOURCE or not descriptor.outlets:
+            continue
+        beside = draft.topics.get(topic_of.get(PortKey(ref, "producer", descriptor.outlets[0].name), ""))
+        if beside is not None:
+            traits, id = draft.channels.get(beside.channel), task_topic(ref)
+            options = dict(traits.log_options) if traits is not None else {}
+            shared = beside.channel_options, beside.location
+            yield TopicPlan(id, id, beside.channel, True, (f"{ref}.discovery",), (f"{ref}.tasks",), options, *shared)
 
 
 def _topic(settings: TopicSettings, producers: tuple[str, ...], consumers: tuple[str, ...]) -> TopicPlan:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.catalog import Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
+from blueprint.catalog import BATCH_SOURCE, Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.diagnostics.full import render_full
@@ -234,7 +234,8 @@ def _draft(
     }
     wiring, channels = wire(blueprint, descriptors), catalog.channels()
     topics = {id: topic_settings(id, settings, channels) for id in blueprint.topics}
-    dead_letters = _dead_letters(wiring, topics, settings, channels)
+    sources = {ref for ref, known in descriptors.items() if known is not None and known.kind == BATCH_SOURCE}
+    dead_letters = _dead_letters(wiring, topics, settings, channels, sources)
     ports = [(binding.key, binding.topic) for binding in wiring.bindings]
     section = settings.get("topics")
     ids = section.fields if isinstance(section, ObjectValue) else ()
@@ -255,17 +256,25 @@ def _draft(
 
 
 def _dead_letters(
-    wiring: Wiring, topics: Mapping[str, TopicSettings], settings: ObjectValue, channels: Mapping[str, ChannelTraits]
+    wiring: Wiring,
+    topics: Mapping[str, TopicSettings],
+    settings: ObjectValue,
+    channels: Mapping[str, ChannelTraits],
+    sources: Collection[str],
 ) -> dict[str, TopicSettings]:
     """Return the settings of the dead-letter topics that the blueprint does not connect, by streamlet.
 
     Such a topic is on the channel of the outlets that have dead letters: a query writes to one channel. If only inlets
     have them, it is on the channel of those.
+
+    Arguments:
+        sources: the batch sources, whose failed tasks are dead letters.
     """
     channels_of: dict[tuple[str, Role], set[str]] = defaultdict(set)
     for binding in wiring.bindings:
         port = wiring.ports.get(binding.key)
-        if port is not None and port.on_invalid == "dead-letters" and binding.topic in topics:
+        sends = binding.key.role == "producer" and binding.key.streamlet in sources
+        if port is not None and (sends or port.on_invalid == "dead-letters") and binding.topic in topics:
             channels_of[binding.key.streamlet, binding.key.role].add(topics[binding.topic].channel)
     connected = {binding.key for binding in wiring.bindings}
     refs = [key.streamlet for key in wiring.ports if key.port == DEAD_LETTERS and key.role == "producer"]

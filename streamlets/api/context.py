@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from blueprint.plan import Trigger
+    from blueprint.plan import OutletPlan, TopicPlan, Trigger
     from streamlets.api.source_location import SourceLocation
     from streamlets.batches import BatchRecord, BatchWritten
 
@@ -46,6 +46,19 @@ def all_rows(rows: DataFrame) -> DataFrame:
     return rows
 
 
+@dataclass(frozen=True, slots=True)
+class TaskConnection:
+    """The connection of a batch source.
+
+    Arguments:
+        outlet: its outlet.
+        topic: the topic with its tasks; None if none are read.
+    """
+
+    outlet: OutletPlan
+    topic: TopicPlan | None
+
+
 class PortBinding(Protocol):
     """The connection of a logic's ports: to topics by the runner, to taps by the testkit, to nothing by `--plans`."""
 
@@ -63,6 +76,9 @@ class PortBinding(Protocol):
     ) -> DataStreamWriter:
         """Return an unstarted writer that writes its rows to each outlet, given by name. `trigger` is the one in the
         author's code."""
+
+    def task_source(self, outlet: str) -> TaskConnection:
+        """Return the connection of a batch source with this outlet."""
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the checkpoint directory of a query."""

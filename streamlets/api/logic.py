@@ -145,7 +145,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
                 streaming DataFrame.
         """
         port = self._port(outlet, AvroOutlet, "write_stream")
-        return self._write(df, {port: all_rows}, output_mode, trigger, name or port.name, "write_stream")
+        return self._write(df, {port.name: all_rows}, output_mode, trigger, name or port.name, "write_stream")
 
     def write_streams(
         self,
@@ -174,11 +174,24 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         """
         if not outlets:
             raise StreamletError("`write_streams` expects at least one outlet: pass an outlet with its function")
-        branches: dict[AvroOutlet, Callable[[DataFrame], DataFrame]] = {
-            self._port(outlet, AvroOutlet, "write_streams"): rows for outlet, rows in outlets.items()
-        }
-        query = name or ".".join(sorted(outlet.name for outlet in branches))
+        branches = {self._port(outlet, AvroOutlet, "write_streams").name: rows for outlet, rows in outlets.items()}
+        query = name or ".".join(sorted(branches))
         return self._write(df, branches, output_mode, trigger, query, "write_streams")
+
+    def write_ports(
+        self, df: DataFrame, outlets: Mapping[str, Callable[[DataFrame], DataFrame]], name: str
+    ) -> StreamingWrite:
+        """Write to outlets by name, also to `dead-letters`, for kinds of streamlets that have an outlet of their own.
+
+        Arguments:
+            df: the rows to split.
+            outlets: for each outlet of the plan, a function from a batch of `df` to the outlet's rows.
+            name: the name of the query.
+
+        Returns:
+            The query, to be returned from `build_streaming_queries`.
+        """
+        return self._write(df, outlets, "append", None, name, "write_ports")
 
     def query(
         self,
@@ -263,14 +276,13 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
     def _write(
         self,
         df: DataFrame,
-        outlets: Mapping[AvroOutlet, Callable[[DataFrame], DataFrame]],
+        branches: Mapping[str, Callable[[DataFrame], DataFrame]],
         output_mode: str,
         trigger: Trigger | None,
         query: str,
         method: str,
     ) -> StreamingWrite:
         check_streaming(df, method)
-        branches = {outlet.name: rows for outlet, rows in outlets.items()}
         writer = self.context.ports.write(df, branches, query=query, output_mode=output_mode, trigger=trigger)
         return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger, author_location()))
 

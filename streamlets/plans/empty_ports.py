@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.plan import OutletPlan, RealTime, StreamletPlan, Trigger
-from streamlets.api.context import all_rows
+from streamlets.api.context import TaskConnection, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
 from streamlets.channels.base import METADATA, METADATA_DDL
@@ -122,6 +122,10 @@ class EmptyPorts:
         if isinstance(trigger_of(self._plan, query, trigger), RealTime):
             output_mode = real_time_mode(rows, output_mode)
         return rows.writeStream.format("noop").outputMode(output_mode)
+
+    def task_source(self, outlet: str) -> TaskConnection:
+        """Return the outlet of a batch source, and no topic: no task is read."""
+        return TaskConnection(next(plan for plan in self._plan.outlets if plan.name == outlet), None)
 
     def checkpoint_dir(self, name: str) -> str:
         """Return a directory that does not exist."""

@@ -47,7 +47,11 @@ class SparkKind:
 KINDS = Plugins[UnitKind](
     "streamlets.kinds",
     "kind of streamlets",
-    {"spark": "streamlets.runner.kinds:SparkKind", "spout": "streamlets.ingress.spouts.kind:SpoutKind"},
+    {
+        "batch-source": "streamlets.ingress.batch_sources.kind:BatchSourceKind",
+        "spark": "streamlets.runner.kinds:SparkKind",
+        "spout": "streamlets.ingress.spouts.kind:SpoutKind",
+    },
     requires=("on_spark", "host"),
 )
 """The available kinds by name."""

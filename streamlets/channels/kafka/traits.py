@@ -148,5 +148,6 @@ TRAITS = ChannelTraits(
     connector=CONNECTOR,
     unmet=unmet,
     exactly_once=False,
+    log_options={"topic.partitions": 1, "topic": {"retention.ms": -1}},
 )
 """The traits of the kafka channel."""

@@ -111,8 +111,8 @@ class FilesTriggerer:
             seconds_of(config, "interval", _INTERVAL)
         except ValueError as error:
             yield TriggererProblem("interval", str(error), ("such as `10 seconds`",))
-        if not lacking and _missing_directory(directory := _absolute(config, context)):
-            message = f"there is no directory `{_missing_directory(directory)}`"
+        if not lacking and not _directory_of(_absolute(config, context)).is_dir():
+            message = f"there is no directory `{_directory_of(Path(config['path']))}`"
             yield TriggererProblem("path", message, ("create it, or correct the path",))
 
     def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:
@@ -168,9 +168,8 @@ def _absolute(config: Mapping[str, Any], context: TriggererContext) -> Path:
     return (context.directory / Path(str(config["path"])).expanduser()).absolute()
 
 
-def _missing_directory(path: Path) -> Path | None:
-    """Return the directory before the first pattern of a path if it does not exist."""
+def _directory_of(path: Path) -> Path:
+    """Return the directory before the first pattern of a path."""
     parts = path.parts
     first = next((number for number, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-    directory = Path(*parts[:first])
-    return None if directory.is_dir() else directory
+    return Path(*parts[:first])

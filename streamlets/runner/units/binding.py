@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.plan import OutletPlan, RealTime, StreamletPlan, Trigger
-from streamlets.api.context import SparkStreamletContext, all_rows
+from streamlets.api.context import SparkStreamletContext, TaskConnection, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Branch, Channel, TopicResource
@@ -120,6 +120,16 @@ class TopicBinding:
             )
         except ValueError as error:
             raise StreamletError(str(error)) from None
+
+    def task_source(self, outlet: str) -> TaskConnection:
+        """Return the connection of a batch source with this outlet.
+
+        Raises:
+            StreamletError: the streamlet has no such outlet, or no topic for tasks.
+        """
+        if self.plan.tasks is None:
+            raise StreamletError(f"`{self.plan.ref}` has no topic for tasks")
+        return TaskConnection(self._branch(outlet, all_rows).outlet, self.topics[self.plan.tasks].plan)
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""

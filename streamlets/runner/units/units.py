@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.plan import AvailableNow, Retry
 from streamlets.api.context import StreamingWrite
 from streamlets.api.retry_options import retry_of
@@ -144,8 +145,10 @@ class _SparkUnit:
             time.time(),
             output_mode=self._site.output_modes.get(name, ""),
             rows_in=self._site.rows_read(report, written.executions),
-            rows_out=written.rows,
-            dead_letters=written.dead_letters + self._site.followups.invalid(report) // written.executions,
+            rows_out={outlet: rows for outlet, rows in written.rows.items() if outlet != DEAD_LETTERS},
+            dead_letters=written.dead_letters
+            + written.rows.get(DEAD_LETTERS, 0)
+            + self._site.followups.invalid(report) // written.executions,
             backlog=self._site.backlog(report),
         )
         self._report(Progressed(run, event))

@@ -1,0 +1,310 @@
+"""`DiscoveryUnit`: discovers the tasks of a batch source, in a thread of the runner."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from blueprint.plan import StreamletPlan
+from streamlets.channels.base import TopicResource
+from streamlets.ingress.batch_sources.context import Eat, SourceContext
+from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
+from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
+from streamlets.ingress.batch_sources.requests import RetryRequest, retry_requests
+from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, TaskWriter
+from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, TriggererContext
+from streamlets.ingress.triggerers.registry import make_triggerer
+from streamlets.project.loading import streamlet_of
+from streamlets.project.modules import project_at
+from streamlets.runner.checkpoints.checkpoint import read_checkpoint
+from streamlets.runner.events.model import UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.hosts import HostContext
+from streamlets.runner.supervision.facts import Ended, Progressed, Seen, Started
+from streamlets.spark.failure import Failure, text_of
+
+HOST = "discovery"
+"""The name of the host, and of the part of a streamlet."""
+
+QUERY = "read"
+
+_LOOK_EVERY = 0.5
+"""Seconds between two looks at the checkpoint and at requests, while no discovery is triggered."""
+
+
+class Discovering(Protocol):
+    """The part of a batch source that discovers tasks."""
+
+    def open(self, config: Any, context: SourceContext) -> None: ...
+    def discover(self, eat: Eat, event: str) -> None: ...
+    def close(self) -> None: ...
+
+
+class DiscoveryUnit:
+    """The discovery of a batch source as a unit of the supervisor.
+
+    Only one discovery runs at a time; a trigger meanwhile is dropped and counted. A discovery that fails or is
+    interrupted runs again, with its event, when the unit starts the next time.
+
+    Arguments:
+        plan: the plan of the batch source.
+        topic: its task topic.
+        context: the context of the host.
+        run: the number of the run, for the progress.
+        clock: the wall clock of the triggerer.
+    """
+
+    host = HOST
+
+    def __init__(
+        self, plan: StreamletPlan, topic: TopicResource, context: HostContext, run: int, clock: Clock | None = None
+    ) -> None:
+        self.id, self.retry, self.bounded = UnitId(plan.ref, HOST), plan.retry, context.bounded
+        self._plan, self._topic, self._context = plan, topic, context
+        self._clock: Clock = clock or SystemClock()
+        self._file = progress_file(context.state.directory, plan.ref)
+        self._progress = DiscoveryProgress(run)
+        self._current: _Discovery | None = None
+        write_progress(self._file, self._progress)  # a bounded query waits for the discovery of this run
+
+    def start(self, run: int) -> None:
+        """Start in a thread."""
+        self._current = current = _Discovery(self, run)
+        threading.Thread(target=self._run, args=(current,), name=f"discovery-{self.id.streamlet}", daemon=True).start()
+
+    def drain(self) -> None:
+        """End; a running discovery is interrupted by its next task, and runs again at the next start."""
+        if self._current is not None:
+            self._current.end()
+
+    def stop(self) -> None:
+        """End at once: a discovery that does not end is abandoned, and its tasks are refused."""
+        current = self._current
+        if current is not None:
+            current.end()
+            current.report_end()
+
+    def check(self) -> None:
+        """Do nothing: its thread always reports its end."""
+
+    def locate(self, batch: int, since: float) -> None:
+        """Do nothing: it has no batches."""
+
+    def _run(self, current: _Discovery) -> None:
+        try:
+            current.work()
+        except DiscoveryStoppedError:
+            current.report_end()
+        except BaseException as error:  # noqa: BLE001 - any failure is one of the unit
+            self._context.log(self.id, text_of(error))
+            reason = f"{type(error).__name__}: {error}"
+            self.update(failure=reason, running=None)
+            current.report_end(Failure(reason))
+        else:
+            current.report_end()
+
+    def update(self, **changes: Any) -> None:
+        """Change the progress, and write its file if it has changed."""
+        changed = replace(self._progress, **changes)
+        if changed != self._progress:
+            self._progress = changed
+            write_progress(self._file, changed)
+
+    @property
+    def progress(self) -> DiscoveryProgress:
+        """The progress of this run."""
+        return self._progress
+
+    def source(self) -> Discovering:
+        """Return a new instance of the source, opened."""
+        source: Any = streamlet_of(self._plan, project_at(self._plan.directory))
+        mounts = {name: Path(directory) for name, directory in self._plan.volume_mounts.items()}
+        context = SourceContext(
+            streamlet=self._plan.ref, directory=Path(self._plan.directory), volume_mounts=mounts, discovers=True
+        )
+        source.open(self._plan.parameters, context)
+        return source  # type: ignore[no-any-return]  # a BatchSource, as verified
+
+    def triggerer(self) -> Triggerer:
+        """Return the triggerer, initialised."""
+        discovery: Any = self._plan.parameters["discovery"]
+        triggerer = make_triggerer(discovery["triggerer"])
+        directory = Path(self._plan.directory)
+        context = TriggererContext(streamlet=self._plan.ref, directory=directory, clock=self._clock)
+        triggerer.init(discovery.get("config", {}), context)
+        return triggerer
+
+    def writer(self) -> TaskWriter:
+        """Return a writer to the task topic."""
+        return TaskWriter(self._topic, f"{self._plan.ref}.{HOST}", self._clock.time)
+
+    def cursor(self) -> TaskCursor:
+        """Return a reader of the task topic."""
+        return TaskCursor(self._topic)
+
+    def requests(self) -> Iterator[RetryRequest]:
+        """Yield the requests to repeat failed tasks."""
+        return retry_requests(self._file.parent)
+
+    def read_upto(self) -> TaskOffset:
+        """Return the place after the tasks whose batch is committed."""
+        checkpoint = read_checkpoint(self._context.state.checkpoints / self._plan.ref / QUERY)
+        positions = checkpoint.committed.positions if checkpoint.committed is not None else {}
+        for position in positions.values():
+            return TaskOffset.from_dict(json.loads(position))
+        return TaskOffset()
+
+    def report(self, fact: Any) -> None:
+        """Report a fact to the supervisor."""
+        self._context.report(fact)
+
+    def print_line(self, line: str) -> None:
+        """Print a line for the people who watch the run."""
+        self._context.print_line(line)
+
+
+class _Discovery:
+    """One run of a unit.
+
+    Arguments:
+        unit: the unit.
+        run: the number of the run.
+    """
+
+    def __init__(self, unit: DiscoveryUnit, run: int) -> None:
+        self._unit, self._number = unit, run
+        self._changed = threading.Condition()
+        self._event: str | None = None
+        self._busy = True  # until the discovery that an earlier run did not complete has run
+        self._ending = self._reported = False
+        self._writer: TaskWriter | None = None
+        self._cursor = unit.cursor()
+        self._reported_counts = (0, -1)
+
+    def end(self) -> None:
+        """Have it end."""
+        with self._changed:
+            self._ending = True
+            writer = self._writer
+            self._changed.notify_all()
+        if writer is not None:
+            writer.stop()
+
+    def report_end(self, failure: Failure | None = None) -> None:
+        """Report its end, once."""
+        with self._changed:
+            if self._reported:
+                return
+            self._reported = True
+        self._unit.report(Ended(self._unit.id, self._number, failure))
+
+    def trigger(self, event: str) -> bool:
+        """Request a discovery; return False if one is running, or requested."""
+        with self._changed:
+            accepted = not (self._busy or self._ending)
+            if accepted:
+                self._event, self._busy = event, True
+                self._changed.notify_all()
+        if not accepted and not self._ending:
+            dropped = self._unit.progress.dropped + 1
+            self._unit.update(dropped=dropped)
+            if dropped == 1:
+                self._unit.print_line(f"{self._unit.id.streamlet}: dropped a trigger, because a discovery is running")
+        return accepted
+
+    def work(self) -> None:
+        """Discover whenever it is triggered, until it is to end."""
+        unit = self._unit
+        writer = unit.writer()
+        with self._changed:
+            self._writer = writer
+        triggerer: Triggerer | None = None
+        source: Discovering | None = None
+        try:
+            source = unit.source()
+            unit.report(Started(unit.id, self._number))
+            self._reported_counts = writer.next, -1
+            self._measure(writer)
+            if writer.interrupted is not None or unit.bounded:
+                self._discover(source, writer, writer.interrupted or "")
+            with self._changed:
+                self._busy = False
+            if unit.bounded:  # nobody measures the backlog from here on
+                unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": None})))
+                return
+            triggerer = unit.triggerer()
+            triggerer.start(self.trigger)
+            self._serve(source, writer)
+        finally:
+            if triggerer is not None:
+                triggerer.stop()
+            writer.close()
+            if not unit.bounded:
+                self._measure(writer)
+            if source is not None:
+                source.close()
+
+    def _serve(self, source: Discovering, writer: TaskWriter) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._event is not None or self._ending, _LOOK_EVERY)
+                if self._ending:
+                    return
+                event, self._event = self._event, None
+            if event is not None:
+                self._discover(source, writer, event)
+                with self._changed:
+                    self._busy = False
+            self._retry(writer)
+            self._measure(writer)
+
+    def _discover(self, source: Discovering, writer: TaskWriter, event: str) -> None:
+        unit, began = self._unit, time.monotonic()
+        writer.begin(event)
+        unit.update(running=event)
+        measured = began
+
+        def eat(task: object, *, key: str | None = None) -> bool:
+            nonlocal measured
+            new = writer.eat(task, key=key)
+            if time.monotonic() - measured > _LOOK_EVERY:
+                measured = time.monotonic()
+                self._measure(writer)
+            return new
+
+        source.discover(eat, event)
+        writer.finish()
+        self._measure(writer, time.monotonic() - began)
+        done = unit.progress.discoveries + 1
+        unit.update(running=None, discoveries=done, failure="", repeated=writer.repeated)
+
+    def _retry(self, writer: TaskWriter) -> None:
+        """Discover failed tasks again, as requested. A request is removed once its task is stored."""
+        for request in self._unit.requests():
+            writer.eat(request.value, key=f"retry {request.id}", retry_of=request.number)
+            writer.flush()
+            request.remove()
+
+    def _measure(self, writer: TaskWriter, seconds: float = 0.0) -> None:
+        """Report how many tasks were discovered and read."""
+        unit, discovered, offset = self._unit, writer.next, self._unit.read_upto()
+        read = offset.task + 1
+        if (discovered, read) == self._reported_counts:
+            return
+        before, _ = self._reported_counts
+        self._reported_counts = discovered, read
+        unit.update(discovered=discovered, read=read, oldest=self._oldest(offset))
+        if discovered > before:
+            progress = UnitProgressed(time.time(), unit.id, None, 0, {"tasks": discovered - before}, seconds=seconds)
+            unit.report(Progressed(self._number, progress))
+        unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": discovered - read})))
+
+    def _oldest(self, offset: TaskOffset) -> float | None:
+        """Return when the first unread task was discovered; None if all are read, or it is not stored yet."""
+        following = self._cursor.upto(offset, 1)
+        tasks = self._cursor.between(offset, following)
+        return tasks[0].time if tasks else None

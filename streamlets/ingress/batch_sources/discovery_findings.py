@@ -1,0 +1,80 @@
+"""Findings about the parameter `discovery` of a batch source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from blueprint.catalog import ParameterProblem
+from blueprint.diagnostics import Diagnostic, Span
+from blueprint.diagnostics.codes import finding
+from blueprint.hocon.values import ObjectValue, Value, key_span_of, plain, span_of
+from blueprint.settings.parameters import path_start
+from streamlets.ingress.triggerers import TriggererContext
+from streamlets.ingress.triggerers.cron import CronTriggerer, schedule_of
+from streamlets.ingress.triggerers.registry import TriggererError, make_triggerer
+
+_KEYS = ("triggerer", "config")
+
+
+def discovery_problems(discovery: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+    """Yield what is wrong with the parameter, apart from the configuration of the triggerer.
+
+    Arguments:
+        discovery: the value of the parameter.
+    """
+    for key in discovery:
+        if key not in _KEYS:
+            message = f"`discovery` has no key `{key}`"
+            yield ParameterProblem(("discovery", key), message, ("it has `triggerer` and `config`",), "key")
+    name, config = discovery.get("triggerer"), discovery.get("config", {})
+    if not isinstance(name, str):
+        message = "`discovery` has no `triggerer`" if name is None else f"`triggerer` must be a string, found `{name}`"
+        help = "set it to `immediate`, `cron`, `files`, `http` or a class of the project"
+        yield ParameterProblem(("discovery", "triggerer"), message, (help,))
+        return
+    if not isinstance(config, Mapping):
+        yield ParameterProblem(("discovery", "config"), f"`config` must be an object, found `{config}`")
+        return
+    try:
+        make_triggerer(name)
+    except TriggererError as error:
+        yield ParameterProblem(("discovery", "triggerer"), str(error), error.help)
+
+
+def triggerer_findings(discovery: Value) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the configuration of the triggerer, and when a cron expression fires next.
+
+    Arguments:
+        discovery: the configured parameter, without problems of `discovery_problems`.
+    """
+    value: Any = plain(discovery)
+    config = value.get("config", {})
+    triggerer = make_triggerer(value["triggerer"])
+    check = getattr(triggerer, "problems", None)
+    context = TriggererContext(streamlet="", directory=path_start(discovery, Path()))
+    problems = tuple(check(config, context)) if check is not None else ()
+    for problem in problems:
+        span = _place(discovery, problem.key, key_itself=problem.about == "key")
+        yield finding("discovery-config", problem.message, span, help=problem.help)
+    if isinstance(triggerer, CronTriggerer) and not problems:
+        schedule = schedule_of(config)
+        following = schedule.next(time.time())
+        if following is not None:
+            shown = datetime.fromtimestamp(following, UTC).astimezone(schedule.zone).isoformat(" ", "seconds")
+            headline = f"`{schedule.expression}` fires next at {shown} ({schedule.zone})"
+            yield finding("discovery-next", headline, _place(discovery, "expression"))
+
+
+def _place(discovery: Value, key: str, *, key_itself: bool = False) -> Span:
+    """Return the place of a setting of the triggerer, or of the closest object around it."""
+    place: Value = discovery
+    for name in ("config", key):
+        inner = place.fields.get(name) if isinstance(place, ObjectValue) else None
+        if inner is None:
+            return span_of(place)
+        place = inner
+    return key_span_of(place) if key_itself else span_of(place)

@@ -1,0 +1,48 @@
+"""The kind of batch sources: queries on Spark that read tasks, and a unit in the runner that discovers them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from streamlets.ingress.batch_sources.discovery import DiscoveryUnit
+from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.hosts import HostContext
+from streamlets.runner.topics import channels_of
+
+
+class BatchSourceKind:
+    """Batch sources have queries on Spark, and discover in the runner."""
+
+    on_spark = True
+
+    def host(self, context: HostContext) -> DiscoveryHost:
+        """Return the host of the discoveries of all batch sources."""
+        return DiscoveryHost(context)
+
+
+class DiscoveryHost:
+    """The discoveries of a run.
+
+    Arguments:
+        context: its plan has the batch sources.
+    """
+
+    def __init__(self, context: HostContext) -> None:
+        channels = channels_of(context.plan, context.state)
+        topics = {topic.id: channels[topic.channel].topic(topic) for topic in context.plan.topics}
+        run = int(time.time() * 1000)
+        self.units = tuple(
+            DiscoveryUnit(plan, topics[plan.tasks], context, run)
+            for plan in context.plan.streamlets
+            if plan.tasks is not None
+        )
+
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
+        """Return nothing: discoveries have no state."""
+        return ()
+
+    def stop(self) -> None:
+        """Stop all discoveries, also one that does not end."""
+        for unit in self.units:
+            unit.stop()

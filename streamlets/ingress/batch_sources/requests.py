@@ -1,0 +1,66 @@
+"""Requests to repeat failed tasks: files in the state directory, which the runner carries out."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamlets.ingress.batch_sources.tasks import Task
+from streamlets.storage import objects
+
+_DIRECTORY = "retries"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRequest:
+    """A request to repeat a task.
+
+    Arguments:
+        path: its file.
+        number: the number of the failed task.
+        value: the task.
+    """
+
+    path: Path
+    number: int
+    value: Any
+
+    @property
+    def id(self) -> str:
+        """What distinguishes it from other requests, also for the same task."""
+        return self.path.stem
+
+    def remove(self) -> None:
+        """Remove it, once it is carried out."""
+        self.path.unlink(missing_ok=True)
+
+
+def request_retry(directory: Path, task: Task, id: str) -> bool:
+    """Request that a task is read again.
+
+    Arguments:
+        directory: the directory of the source in the state directory.
+        task: the task.
+        id: what distinguishes the request; a repeated request has no effect.
+
+    Returns:
+        Whether the request is new.
+    """
+    requests = directory / _DIRECTORY
+    requests.mkdir(parents=True, exist_ok=True)
+    payload = base64.b64encode(task.payload).decode()
+    content = {"number": task.number, "payload": payload, "encoding": task.encoding}
+    return objects.put_if_absent(requests / f"{id}.json", json.dumps(content).encode())
+
+
+def retry_requests(directory: Path) -> Iterator[RetryRequest]:
+    """Yield the requests of a source that are not carried out yet; see `request_retry`."""
+    for path in sorted((directory / _DIRECTORY).glob("*.json")):
+        content = json.loads(path.read_bytes())
+        payload = base64.b64decode(content["payload"])
+        value = payload if content["encoding"] == "bytes" else json.loads(payload)
+        yield RetryRequest(path, content["number"], value)

@@ -1,0 +1,181 @@
+"""`BatchSource`: an ingress that discovers tasks when it is triggered, and whose tasks Spark reads in parallel."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from blueprint.catalog import ParameterProblem
+from blueprint.diagnostics import Diagnostic
+from blueprint.hocon.values import Value
+from streamlets.api.context import StreamingWrite
+from streamlets.api.logic import SparkStreamletLogic
+from streamlets.api.parameters import DurationParameter, IntegerParameter, ObjectParameter, StringParameter
+from streamlets.api.streamlet import SparkStreamlet
+from streamlets.ingress.batch_sources.context import Eat, SourceContext
+from streamlets.ingress.batch_sources.discovery_findings import discovery_problems, triggerer_findings
+
+_QUEUE = 1000
+"""The number of records that a push source may be ahead of their reading."""
+
+
+class BatchSource(SparkStreamlet):
+    """Discovers tasks when its triggerer calls for it, and reads them in parallel.
+
+    In the blueprint:
+
+        orders {
+          class = shop.OrderFiles
+          parameters.discovery { triggerer = cron, config { expression = "0 6 * * *", time-zone = Europe/Paris } }
+        }
+
+    A source has one outlet. The runner has one instance that discovers, and each worker process of Spark that reads has
+    one: `open` is called once for each, before anything else. After a task has failed, the instance is closed and
+    another one opened. A worker process may be ended without a call of `close`.
+    """
+
+    kind = "batch-source"
+    discovery = ObjectParameter("When to discover tasks: `triggerer`, and `config` for it")
+    max_tasks_per_batch = IntegerParameter("The largest number of tasks of a batch", default=32)
+    max_task_attempts = IntegerParameter("How often a task is tried", default=3)
+    task_retry_delay = DurationParameter(
+        "The pause before the second attempt, doubled before each further", default="1 s"
+    )
+    on_task_failure = StringParameter(
+        "What happens to a task when all attempts have failed: it is a dead letter, or the source fails",
+        default="dead-letters",
+        choices=("dead-letters", "fail"),
+    )
+
+    def open(self, config: Mapping[str, Any], context: SourceContext) -> None:
+        """Prepare the instance, for example connect to a server.
+
+        Arguments:
+            config: the typed values of all parameters by key.
+            context: the environment.
+        """
+
+    def discover(self, eat: Eat, event: str) -> None:
+        """Pass each task to `eat`. It is called in the runner, and never twice at the same time.
+
+        If it raises, or the application is stopped meanwhile, it is called again with the same event. The tasks that it
+        had passed before are kept: give them keys, and they are not read twice.
+
+        Arguments:
+            eat: takes a task, and its key.
+            event: what triggered the discovery, from the triggerer.
+        """
+        raise NotImplementedError
+
+    def prepare(self, task: Any) -> None:
+        """Begin to read a task. The task before it has ended or failed.
+
+        Arguments:
+            task: as it was passed to `eat`.
+        """
+        raise NotImplementedError
+
+    def read_next(self) -> Any:
+        """Return the next record as a dict by field name, a `pyarrow.RecordBatch` of records, or None at the end."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Release what `open` has acquired."""
+
+    def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+        """Check the limits and the triggerer. A subclass that overrides it includes these.
+
+        Arguments:
+            values: as for `Streamlet.check_parameters`.
+        """
+        for parameter in (self.max_tasks_per_batch, self.max_task_attempts):
+            if values[parameter.key] < 1:
+                yield ParameterProblem(
+                    (parameter.key,), f"`{parameter.key}` must be at least 1, found {values[parameter.key]}"
+                )
+        yield from discovery_problems(values[self.discovery.key])
+
+    def check_texts(self, parameters: Mapping[str, Value]) -> Iterator[Diagnostic]:
+        """Check the configuration of the triggerer, and show when a cron expression fires next.
+
+        Arguments:
+            parameters: as for `Streamlet.check_texts`.
+        """
+        yield from triggerer_findings(parameters[self.discovery.key])
+
+    class Logic(SparkStreamletLogic["BatchSource"]):
+        """One query from the tasks to the outlet."""
+
+        def build_streaming_queries(self) -> StreamingWrite:
+            """Return the query `read`."""
+            from streamlets.ingress.batch_sources.query import TaskLimits, read_tasks
+
+            source = self.streamlet
+            limits = TaskLimits(
+                tasks=self.value(source.max_tasks_per_batch),
+                attempts=self.value(source.max_task_attempts),
+                retry_delay=self.value(source.task_retry_delay).seconds,
+                on_failure="fail" if self.value(source.on_task_failure) == "fail" else "dead-letters",
+            )
+            return read_tasks(self, limits)
+
+
+class BatchPushSource(BatchSource):
+    """A batch source that pushes the records of a task instead of returning them one by one.
+
+    `prepare` runs in a thread of its own. It, or a callback that it registers, passes each record to `consume`, and
+    None at the end. `consume` waits while 1,000 records are not read yet.
+    """
+
+    def consume(self, record: Any) -> None:
+        """Pass the next record of the task. It may be called from any thread.
+
+        Arguments:
+            record: as `read_next` returns it; None at the end.
+        """
+        self._push.put(record)
+
+    def notify_error(self, error: BaseException) -> None:
+        """Fail the task.
+
+        Arguments:
+            error: why it fails.
+        """
+        self._push.put(_Raised(error))
+
+    def read_next(self) -> Any:
+        """Return the next record that was passed."""
+        item = self._push.get()
+        if isinstance(item, _Raised):
+            raise item.error
+        return item
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Have `prepare` of a subclass run in a thread."""
+        super().__init_subclass__(**arguments)
+        if "prepare" in cls.__dict__:
+            cls._prepare = cls.__dict__["prepare"]  # type: ignore[attr-defined]
+            cls.prepare = _prepare_in_thread  # type: ignore[method-assign]
+
+    _push: queue.Queue[Any]
+
+
+class _Raised:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _prepare_in_thread(self: Any, task: Any) -> None:
+    # A queue for each task: what a thread of an abandoned task still passes does not reach another one.
+    pushed: queue.Queue[Any] = queue.Queue(_QUEUE)
+    self._push = pushed
+
+    def prepare() -> None:
+        try:
+            self._prepare(task)
+        except Exception as error:  # noqa: BLE001 - the reader of the task gets it
+            pushed.put(_Raised(error))
+
+    threading.Thread(target=prepare, name="push-task", daemon=True).start()

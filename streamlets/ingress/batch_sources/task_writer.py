@@ -1,0 +1,194 @@
+"""`TaskWriter`: appends tasks to the task topic with dense numbers, many in one commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from streamlets.channels.base import TopicResource
+from streamlets.ingress.batch_sources.tasks import Task, from_batch, payload_of, task_contract, to_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GROUP = 0.05
+"""Seconds for which tasks are collected for one commit. With the commit itself a task is durable within 100 ms."""
+
+_MAX_GROUP = 10_000
+"""The largest number of tasks of one commit."""
+
+_MAX_PENDING = 40_000
+"""The number of tasks that are not stored yet above which `eat` waits, so that memory does not grow."""
+
+
+class DiscoveryStoppedError(Exception):
+    """The source is being stopped. The discovery runs again when the source starts the next time."""
+
+
+class TaskLogConflictError(Exception):
+    """Another process discovers for the same source."""
+
+
+class TaskWriter:
+    """Appends to a task topic. A thread of its own commits what was discovered; see `GROUP`.
+
+    The marker of the appender has the next number, and the event of a discovery until it is complete, so that a
+    discovery that a kill interrupts runs again.
+
+    Arguments:
+        topic: the task topic.
+        writer: the id of the writer, the same after a restart.
+        clock: returns the time in seconds since the epoch.
+    """
+
+    def __init__(self, topic: TopicResource, writer: str, clock: Callable[[], float]) -> None:
+        self._topic, self._clock = topic, clock
+        self._appender = topic.appender(task_contract(), writer=writer)
+        stored = json.loads(self._appender.marker or b"{}")
+        self._next: int = stored.get("next", 0)
+        self.interrupted: str | None = stored.get("discovering")
+        self._sequence = -1 if self._appender.last is None else self._appender.last
+        self._event: str | None = self.interrupted
+        self._keys: set[bytes] | None = None
+        self._pending: list[Task] = []
+        self._changed = threading.Condition()
+        self._committing = False
+        self._stopping = self._closed = False
+        self._error: BaseException | None = None
+        self.repeated = 0
+        self._thread = threading.Thread(target=self._run, name=f"tasks-{writer}", daemon=True)
+        self._thread.start()
+
+    @property
+    def next(self) -> int:
+        """The number of the next task; as many tasks were discovered so far."""
+        return self._next
+
+    def begin(self, event: str) -> None:
+        """Record that a discovery begins."""
+        with self._changed:
+            self._event = event
+        self._commit([])
+
+    def eat(self, value: object, *, key: str | None = None, retry_of: int | None = None) -> bool:
+        """Take a task. It is durable within 100 ms.
+
+        Arguments:
+            value: bytes, or plain JSON data.
+            key: what makes the task the same as another one: if a task with this key was discovered before, this one is
+                dropped.
+            retry_of: the number of the failed task that it repeats.
+
+        Returns:
+            Whether the task is new; False if it was dropped.
+
+        Raises:
+            TaskError: the task cannot be stored.
+            DiscoveryStoppedError: the source is being stopped.
+            TopicWriteError: earlier tasks could not be stored.
+        """
+        payload, encoding = payload_of(value)
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._pending) < _MAX_PENDING or self._stopping or self._error)
+            self._require_usable()
+            if key is not None:
+                if self._keys is None:
+                    self._keys = self._stored_keys()
+                digest = _digest(key)
+                if digest in self._keys:
+                    self.repeated += 1
+                    return False
+                self._keys.add(digest)
+            task = Task(self._next, payload, encoding, key, self._event or "", self._clock(), retry_of)
+            self._next += 1
+            self._pending.append(task)
+            self._changed.notify_all()
+        return True
+
+    def finish(self) -> None:
+        """Wait until all tasks are stored, and record that the discovery is complete.
+
+        Raises:
+            TopicWriteError: tasks could not be stored.
+        """
+        self.flush()
+        with self._changed:
+            self._event = None
+        self._commit([])
+
+    def flush(self) -> None:
+        """Wait until all tasks are stored.
+
+        Raises:
+            TopicWriteError: tasks could not be stored.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not (self._pending or self._committing) or self._error or self._closed)
+            if self._error is not None:
+                raise self._error
+
+    def stop(self) -> None:
+        """Have `eat` raise, so that a running discovery ends."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Store what is pending, and release the topic."""
+        with self._changed:
+            self._stopping = self._closed = True
+            self._changed.notify_all()
+        self._thread.join()
+        self._appender.close()
+
+    def _require_usable(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._stopping:
+            raise DiscoveryStoppedError("the source is being stopped")
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._pending or self._closed)
+                if not self._pending:
+                    return
+                if len(self._pending) < _MAX_GROUP and not self._closed:
+                    self._changed.wait_for(lambda: len(self._pending) >= _MAX_GROUP or self._closed, GROUP)
+                group, self._pending = self._pending[:_MAX_GROUP], self._pending[_MAX_GROUP:]
+                self._committing = True
+            try:
+                self._commit(group)
+            except BaseException as error:  # noqa: BLE001 - the discovery gets it
+                with self._changed:
+                    self._error = error
+            finally:
+                with self._changed:
+                    self._committing = False
+                    self._changed.notify_all()
+            if self._error is not None:
+                return
+
+    def _commit(self, group: list[Task]) -> None:
+        """Append tasks, which are consecutive, and the marker in one commit."""
+        marker: dict[str, Any] = {"next": group[-1].number + 1 if group else self._next}
+        if self._event is not None:
+            marker["discovering"] = self._event
+        rows: Iterable[pa.RecordBatch] = [to_batch(group)] if group else []
+        if not self._appender.append(rows, self._sequence + 1, marker=json.dumps(marker).encode()):
+            raise TaskLogConflictError("another process discovers tasks of this source; stop one of them")
+        self._sequence += 1
+
+    def _stored_keys(self) -> set[bytes]:
+        return {
+            _digest(task.key) for batch in self._topic.scan(task_contract()) for task in from_batch(batch)
+            if task.key is not None
+        }  # fmt: skip
+
+
+def _digest(key: str) -> bytes:
+    """Return what is remembered of a key: 16 bytes, so that a million keys take about 100 MB at most."""
+    return hashlib.blake2b(key.encode(), digest_size=16).digest()

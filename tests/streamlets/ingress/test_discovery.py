@@ -1,0 +1,283 @@
+"""The discovery of a batch source as a unit of a run: triggers, failures, interruptions, retries, without Spark."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
+from streamlets import BatchSource
+from streamlets.channels.base import TopicResource
+from streamlets.ingress.batch_sources.cursor import TaskOffset
+from streamlets.ingress.batch_sources.discovery import DiscoveryUnit
+from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, read_progress
+from streamlets.ingress.batch_sources.requests import request_retry
+from streamlets.ingress.batch_sources.tasks import Task
+from streamlets.ingress.triggerers import Trigger, TriggererContext
+from streamlets.runner.events.model import UnitMeasured, UnitProgressed
+from streamlets.runner.hosts import HostContext
+from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Seen, Started
+from tests.streamlets.ingress.conftest import TASK_TOPIC
+from tests.streamlets.ingress.test_task_writer import stored
+
+MODULE = "tests.streamlets.ingress.test_discovery"
+
+
+def wait_until(reached: Callable[[], bool], seconds: float, what: str) -> None:
+    """Wait until a condition is true."""
+    end = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < end, f"not within {seconds} s: {what}"
+        time.sleep(0.01)
+
+
+class ByHand:
+    """A triggerer that tests call."""
+
+    started: list[ByHand] = []  # noqa: RUF012 - a fixture replaces it
+
+    def init(self, config: Any, context: TriggererContext) -> None:
+        self.config = config
+
+    def start(self, trigger: Trigger) -> None:
+        self.trigger = trigger
+        ByHand.started.append(self)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Broken(ByHand):
+    """A triggerer that raises when it starts."""
+
+    def start(self, trigger: Trigger) -> None:
+        raise RuntimeError("no clock")
+
+
+class Found(BatchSource):
+    """Discovers the words of its event. `wait` holds a discovery up; `boom` makes it fail, once."""
+
+    resume = threading.Event()
+    failures: list[str] = []  # noqa: RUF012 - a fixture replaces it
+    events: list[str] = []  # noqa: RUF012 - a fixture replaces it
+    closed = 0
+
+    def discover(self, eat: Any, event: str) -> None:
+        self.events.append(event)
+        for word in event.split():
+            eat(word, key=f"{event}/{word}")
+            if word == "wait":
+                Found.resume.wait(60)
+                eat("after the wait")
+            if word == "boom" and self.failures:
+                raise OSError(self.failures.pop())
+            if word == "set":
+                eat({"a", "b"})
+
+    def close(self) -> None:
+        Found.closed += 1
+
+
+@pytest.fixture(autouse=True)
+def reset() -> Iterator[None]:
+    """Reset what the classes share."""
+    ByHand.started, Found.events, Found.failures, Found.closed = [], [], [], 0
+    Found.resume.clear()
+    yield
+    Found.resume.set()
+
+
+class Run:
+    """A run of the source."""
+
+    def __init__(self, directory: Path, topic: TopicResource, *, bounded: bool = False, name: str = "ByHand") -> None:
+        state = StateDirectory(directory, "app")
+        plan = StreamletPlan(
+            "source", f"{MODULE}.Found", None, {"discovery": {"triggerer": f"{MODULE}.{name}"}}, (), (), None,  # type: ignore[arg-type]
+            Retry(), {}, {}, {}, tasks=TASK_TOPIC.id, directory=str(directory),
+        )  # fmt: skip
+        self.facts: list[Fact] = []
+        self.lines: list[str] = []
+        self.topic = topic
+        self.file = progress_file(state.directory, "source")
+        self.checkpoint = state.checkpoints / "source" / "read"
+        context = HostContext(
+            plan=ApplicationPlan("app", "b.conf", str(directory), (plan,), (TASK_TOPIC,), {}), state=state,
+            bounded=bounded, report=self.facts.append, log=lambda unit, text: None, print_line=self.lines.append,
+        )  # fmt: skip
+        self.unit = DiscoveryUnit(plan, topic, context, 1)
+
+    def start(self, number: int = 1) -> None:
+        """Start the unit, and wait until its triggerer has started."""
+        before = len(ByHand.started)
+        self.unit.start(number)
+        wait_until(lambda: len(ByHand.started) > before, 60, "the triggerer starts")
+
+    def trigger(self, event: str) -> bool:
+        """Trigger, and return whether it was accepted."""
+        return ByHand.started[-1].trigger(event)
+
+    def discovered(self, event: str) -> None:
+        """Trigger a discovery, and wait until it is complete."""
+        before = self.progress.discoveries
+        wait_until(lambda: self.trigger(event), 60, "the trigger is accepted")
+        wait_until(lambda: self.progress.discoveries > before, 60, "the discovery is complete")
+
+    @property
+    def progress(self) -> DiscoveryProgress:
+        """The progress in the state directory."""
+        return read_progress(self.file)
+
+    def ended(self, number: int = 1) -> str | None:
+        """Wait for the end of a run of the unit, and return why it failed."""
+        wait_until(lambda: any(isinstance(f, Ended) and f.run == number for f in self.facts), 60, "the unit ends")
+        end = next(fact for fact in self.facts if isinstance(fact, Ended) and fact.run == number)
+        return end.failure.cause if end.failure is not None else None
+
+    def values(self) -> list[Any]:
+        """Return the stored tasks."""
+        return [task.value for task in stored(self.topic)]
+
+    def commit(self, task: int) -> None:
+        """Have Spark's checkpoint show that the tasks up to a number are read."""
+        for name in ("offsets", "commits"):
+            (self.checkpoint / name).mkdir(parents=True, exist_ok=True)
+        offset = json.dumps(TaskOffset(task).to_dict())
+        (self.checkpoint / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":1}}\n{offset}')
+        (self.checkpoint / "commits" / "0").write_text('v1\n{"nextBatchWatermarkMs":0}')
+
+
+@pytest.fixture
+def run(tmp_path: Path, topic: TopicResource) -> Run:
+    """A run of the source."""
+    return Run(tmp_path, topic)
+
+
+def test_a_trigger_discovers(run: Run) -> None:
+    """Each trigger is a discovery with its event; tasks and the backlog are reported."""
+    run.start()
+    run.discovered("a b")
+    run.discovered("c")
+    assert run.values() == ["a", "b", "c"] and Found.events == ["a b", "c"]
+    run.unit.drain()
+    assert run.ended() is None and ByHand.started[0].stopped and Found.closed == 1
+    assert isinstance(run.facts[0], Started) or isinstance(run.facts[1], Started)
+    progress = [f.progress for f in run.facts if isinstance(f, Progressed)]
+    assert sum(p.rows_out["tasks"] for p in progress if isinstance(p, UnitProgressed)) == 3
+    measured = [f.event for f in run.facts if isinstance(f, Seen) and isinstance(f.event, UnitMeasured)]
+    assert measured[-1].backlog == {"tasks": 3}
+
+
+def test_a_trigger_during_a_discovery_is_dropped_and_counted(run: Run) -> None:
+    """There are never two discoveries at once; one line says that triggers are dropped."""
+    run.start()
+    wait_until(lambda: run.trigger("wait"), 60, "the trigger is accepted")
+    wait_until(lambda: Found.events == ["wait"], 60, "the discovery runs")
+    assert not run.trigger("second") and not run.trigger("third")
+    Found.resume.set()
+    wait_until(lambda: run.progress.discoveries == 1, 60, "the discovery is complete")
+    assert Found.events == ["wait"] and run.progress.dropped == 2
+    assert run.lines == ["source: dropped a trigger, because a discovery is running"]
+    run.unit.drain()
+    run.ended()
+
+
+def test_a_discovery_that_fails_half_way_runs_again(run: Run) -> None:
+    """Its tasks are kept; at the next start of the unit it runs again with its event, and keys make that harmless."""
+    Found.failures.append("no such host")
+    run.start()
+    wait_until(lambda: run.trigger("a boom c"), 60, "the trigger is accepted")
+    assert run.ended() == "OSError: no such host"
+    assert run.progress.failure == "OSError: no such host" and run.values() == ["a", "boom"]
+    run.start(2)
+    wait_until(lambda: run.progress.discoveries == 1, 60, "the discovery is complete")
+    assert run.values() == ["a", "boom", "c"] and Found.events == ["a boom c", "a boom c"]
+    assert run.progress.failure == "" and run.progress.repeated == 2
+    run.unit.drain()
+    run.ended(2)
+
+
+def test_a_drain_interrupts_a_discovery_which_runs_again(run: Run) -> None:
+    """A long discovery ends at its next task. The next start repeats it."""
+    run.start()
+    wait_until(lambda: run.trigger("a wait"), 60, "the trigger is accepted")
+    wait_until(lambda: Found.events == ["a wait"], 60, "the discovery runs")
+    run.unit.drain()
+    Found.resume.set()
+    assert run.ended() is None
+    run.start(2)
+    wait_until(lambda: run.progress.discoveries == 1, 60, "the discovery is complete")
+    assert run.values() == ["a", "wait", "after the wait"]
+    run.unit.drain()
+    run.ended(2)
+
+
+def test_a_discovery_that_does_not_end_is_abandoned(run: Run) -> None:
+    """`stop` reports the end although `discover` hangs; what it still discovers is refused."""
+    run.start()
+    wait_until(lambda: run.trigger("wait"), 60, "the trigger is accepted")
+    wait_until(lambda: Found.events == ["wait"], 60, "the discovery runs")
+    run.unit.stop()
+    assert run.ended() is None
+    Found.resume.set()
+    wait_until(lambda: Found.closed == 1, 60, "the thread ends")
+    assert run.values() == ["wait"]
+
+
+def test_a_bounded_run_discovers_once(tmp_path: Path, topic: TopicResource) -> None:
+    """Without a trigger, and then the unit ends."""
+    run = Run(tmp_path, topic, bounded=True)
+    assert run.progress.discoveries == 0
+    run.unit.start(1)
+    assert run.ended() is None and Found.events == [""] and run.progress.discoveries == 1
+    assert ByHand.started == []
+
+
+def test_a_triggerer_that_raises_fails_the_unit(tmp_path: Path, topic: TopicResource) -> None:
+    """The supervisor then starts it again later."""
+    run = Run(tmp_path, topic, name="Broken")
+    run.unit.start(1)
+    assert run.ended() == "RuntimeError: no clock" and Found.closed == 1
+
+
+def test_a_task_that_cannot_be_stored_fails_the_discovery(run: Run) -> None:
+    """The failure names the type."""
+    run.start()
+    wait_until(lambda: run.trigger("set"), 60, "the trigger is accepted")
+    assert (run.ended() or "").startswith("TaskError: a task of the type `set` cannot be stored")
+
+
+def test_the_backlog_and_its_age_follow_the_checkpoint(run: Run) -> None:
+    """What is committed is no longer in the backlog; the age is that of the first task that is not read."""
+    run.start()
+    run.discovered("a b")
+    assert (run.progress.backlog, run.progress.oldest is not None) == (2, True)
+    run.commit(0)
+    wait_until(lambda: run.progress.read == 1, 60, "the commit is seen")
+    assert run.progress.oldest == pytest.approx(stored(run.topic)[1].time)
+    run.commit(1)
+    wait_until(lambda: run.progress.backlog == 0, 60, "the commit is seen")
+    assert run.progress.oldest is None
+    run.unit.drain()
+    run.ended()
+
+
+def test_a_failed_task_is_read_again_on_request(run: Run) -> None:
+    """The request is a file; it is carried out once, also if it is made while nothing runs, or twice."""
+    task = Task(5, b'{"path":"x"}', "json")
+    assert request_retry(run.file.parent, task, "5-1") and not request_retry(run.file.parent, task, "5-1")
+    run.start()
+    wait_until(lambda: len(run.values()) == 1, 60, "the task is discovered again")
+    wait_until(lambda: not list(run.unit.requests()), 60, "the request is removed")
+    request_retry(run.file.parent, task, "5-1")
+    wait_until(lambda: not list(run.unit.requests()), 60, "the request is removed")
+    assert [(task.value, task.retry_of) for task in stored(run.topic)] == [({"path": "x"}, 5)]
+    run.unit.drain()
+    run.ended()
