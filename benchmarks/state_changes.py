@@ -294,7 +294,9 @@ class Application:
         with active(session):
             places = Places(project_at(self._plan.directory))
             ports = EmptyPorts(plan, session, self._directory / "ports", Watch(places), places)
-            context = SparkStreamletContext(session, "s", {}, {}, ports, self._directory)
+            context = SparkStreamletContext(
+                session=session, streamlet_ref="s", config={}, volume_mounts={}, ports=ports, directory=self._directory
+            )
             (write,) = _class(version)().create_logic(context).build()
             assert isinstance(write, StreamingWrite)
             writer = write.writer.option("checkpointLocation", str(state.checkpoints / "s" / version.name))

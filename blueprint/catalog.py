@@ -70,7 +70,7 @@ class PathTraits:
     writable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterDescriptor:
     """A config parameter.
 
@@ -158,7 +158,7 @@ BATCH_SOURCE = "batch-source"
 """The kind of streamlets with a topic for tasks, whose failed tasks are dead letters."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
@@ -354,7 +354,7 @@ def _one_location(topic: TopicSettings) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelTraits:
     """What verification needs to know of a channel.
 

@@ -118,7 +118,7 @@ class TopicPlan:
     location: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamletPlan:
     """A streamlet with every setting resolved.
 
@@ -141,14 +141,14 @@ class StreamletPlan:
     ref: str
     class_name: str
     descriptor: StreamletDescriptor
-    parameters: Mapping[str, object]
-    inlets: tuple[InletPlan, ...]
-    outlets: tuple[OutletPlan, ...]
-    trigger: Trigger | None
-    retry: Retry
-    spark: Mapping[str, str]
-    volume_mounts: Mapping[str, str]
-    queries: Mapping[str, Trigger]
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    inlets: tuple[InletPlan, ...] = ()
+    outlets: tuple[OutletPlan, ...] = ()
+    trigger: Trigger | None = None
+    retry: Retry = Retry()
+    spark: Mapping[str, str] = field(default_factory=dict)
+    volume_mounts: Mapping[str, str] = field(default_factory=dict)
+    queries: Mapping[str, Trigger] = field(default_factory=dict)
     dead_letters: str | None = None
     group: str | None = None
     source_evolution: bool = True
@@ -167,7 +167,7 @@ Access = Literal["owner", "group"]
 """Who may read the state directory: only the user who runs the application, or also the group of the directory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplicationPlan:
     """A verified application.
 

@@ -99,7 +99,7 @@ Queries = Mapping[str, Mapping[str, BuiltQuery]]
 """The queries of the streamlets whose logic could be built, by streamlet and name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedStreamlet:
     """A streamlet, with everything that decides whether its checkpoints stay valid.
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from blueprint.diagnostics.model import Diagnostic, Severity, Sources
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """The amounts of what was checked.
 

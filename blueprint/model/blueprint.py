@@ -92,7 +92,7 @@ class CycleStop:
     key: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
     """A blueprint as written, as far as it can be read.
 

@@ -16,7 +16,7 @@ from blueprint.setting import SettingNode
 _NOTHING = ObjectValue({}, ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """An application under verification.
 

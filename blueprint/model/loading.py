@@ -27,7 +27,7 @@ def load(root: Value, file: str, directory: str) -> tuple[Blueprint, list[Diagno
     reader = _Reader(file)
     blueprint = reader.section(root, "blueprint", whole=_start(file))
     if blueprint is None:
-        return Blueprint(file, directory, {}, {}), reader.findings
+        return Blueprint(file=file, directory=directory, streamlets={}, topics={}), reader.findings
     settings = root.fields.get("flow") if isinstance(root, ObjectValue) else None
     fields = reader.recovered(blueprint, _SECTIONS, "the blueprint", passed=("connections",))
     streamlets = reader.streamlets(blueprint, fields.get("streamlets"))

@@ -150,7 +150,12 @@ def _value(option: SinkOption, value: object, directory: Path = Path()) -> objec
         kind = "`null`" if value is None else "an object" if isinstance(value, Mapping) else "a list"
         raise ParameterError(f"{kind} is not {EXPECTED[option.type]}")
     parameter = ParameterDescriptor(
-        option.name, option.description, option.type, None, _NOWHERE, choices=option.choices
+        key=option.name,
+        description=option.description,
+        type=option.type,
+        default=None,
+        declared=_NOWHERE,
+        choices=option.choices,
     )
     typed = parameter_text(parameter, _text(value), directory.absolute())
     if option.type is ParameterType.INTEGER and isinstance(typed, int) and typed < option.minimum:

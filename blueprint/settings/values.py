@@ -40,7 +40,7 @@ class InletSettings:
     starting: Starting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamletSettings:
     """The settings of a streamlet; see `StreamletPlan`."""
 

@@ -156,8 +156,9 @@ class _Parser:
             self._once(CLAUSES[cursor.token.upper], clauses.places)
             read(clauses)
         statement = SaveStream(
-            table, columns, provider, clauses.query, clauses.trigger, clauses.output_mode, clauses.partitioned_on,
-            clauses.options, cursor.span_from(first),
+            table=table, columns=columns, provider=provider, query=clauses.query, trigger=clauses.trigger,
+            output_mode=clauses.output_mode, partitioned_on=clauses.partitioned_on, options=clauses.options,
+            span=cursor.span_from(first),
         )  # fmt: skip
         missing = [clause for clause in CLAUSES.values() if clause not in clauses.places]
         self._end(", ".join(f"`{clause}`" for clause in missing) + (" or `;`" if missing else "`;`"), tuple(CLAUSES))

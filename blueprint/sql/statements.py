@@ -91,7 +91,7 @@ class CreateStream:
     span: Span = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SaveStream:
     """`SAVE STREAM table [(columns)] TO provider ...`.
 

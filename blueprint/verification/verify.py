@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from blueprint.comparison.findings import Against, AgainstOf
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
     """The result of a verification.
 
@@ -148,7 +148,14 @@ def verify(
         findings += unresolved
     if _has_errors(findings):  # rules would report the consequences of texts that cannot be read
         sources.hide(Secrets().line)
-        return Verification(source.name, _sorted(findings), None, sources, Checked(), ApplicationGraph((), (), ()))
+        return Verification(
+            blueprint=source.name,
+            diagnostics=_sorted(findings),
+            plan=None,
+            sources=sources,
+            checked=Checked(),
+            graph=ApplicationGraph((), (), ()),
+        )
     blueprint, unread = load(tree, source.name, str(source.directory))
     settings = configured(blueprint, blueprint.settings)
     described = with_topic_schemas(blueprint, describe(blueprint, settings, catalog))
@@ -185,17 +192,17 @@ def verify(
     checked = replace(checked, silenced=levels.silenced)
     findings = [secrets.finding(with_fitting_fix(finding, sources)) for finding in findings]
     return Verification(
-        source.name,
-        _sorted(findings),
-        plan,
-        sources,
-        checked,
-        draft.graph,
-        settings,
-        draft.known,
-        built.queries,
-        changes,
-        draft,
+        blueprint=source.name,
+        diagnostics=_sorted(findings),
+        plan=plan,
+        sources=sources,
+        checked=checked,
+        graph=draft.graph,
+        settings=settings,
+        known=draft.known,
+        queries=built.queries,
+        changes=changes,
+        draft=draft,
     )
 
 

@@ -84,7 +84,7 @@ class PortBinding(Protocol):
         """Return the checkpoint directory of a query."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SparkStreamletContext:
     """The environment of a running streamlet.
 

@@ -79,7 +79,7 @@ class Reader:
     reading_since: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
     """Records that were dropped before a reader had committed them.
 

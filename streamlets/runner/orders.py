@@ -52,7 +52,7 @@ class Orders:
             cause: why the run returns to it.
             within: seconds that the drain may take.
         """
-        self.upgrade = Request("", "upgrade", "its trial", arguments=arguments)
+        self.upgrade = Request(id="", command="upgrade", by="its trial", arguments=arguments)
         if not supervisor.done:
             supervisor.handle(Drain(cause, within))
 

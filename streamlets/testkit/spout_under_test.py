@@ -55,7 +55,9 @@ class SpoutUnderTest:
             directory.mkdir(parents=True, exist_ok=True)
         self._facts: SimpleQueue[Fact] = SimpleQueue()
         self._failures: list[str] = []
-        application = ApplicationPlan(plan.ref, "", plan.directory, (plan,), tuple(topics), {})
+        application = ApplicationPlan(
+            name=plan.ref, blueprint="", directory=plan.directory, streamlets=(plan,), topics=tuple(topics), spark={}
+        )
         self._context = HostContext(
             plan=application, state=state, report=self._facts.put, log=lambda unit, text: self._failures.append(text)
         )

@@ -54,7 +54,14 @@ def streamlet(
     ports_in = [port(name, schema, line + 1 + i) for i, (name, schema) in enumerate((inlets or {}).items())]
     ports_out = [port(name, schema, line + 5 + i, **outlet) for i, (name, schema) in enumerate((outlets or {}).items())]
     return StreamletDescriptor(
-        class_name, "", (), tuple(ports_in), tuple(ports_out), parameters, volume_mounts, at(line)
+        class_name=class_name,
+        description="",
+        labels=(),
+        inlets=tuple(ports_in),
+        outlets=tuple(ports_out),
+        parameters=parameters,
+        volume_mounts=volume_mounts,
+        declared=at(line),
     )
 
 
@@ -84,5 +91,5 @@ class PaperCatalog:
 
     def channels(self) -> Mapping[str, ChannelTraits]:
         """One that cannot run in real time, and one that can."""
-        kafka = ChannelTraits("kafka", real_time=True, settings=KAFKA_SETTINGS)
+        kafka = ChannelTraits(name="kafka", real_time=True, settings=KAFKA_SETTINGS)
         return {"delta": DeltaChannelType.traits, "kafka": kafka}

@@ -161,7 +161,7 @@ RUNNING = [UnitChanged(100.0, UNIT, "running"), UnitMeasured(100.0, UNIT, {}, (4
         ([SparkStarting(100.0, ("delays",))], "starting Spark"),
         ([UnitChanged(100.0, UNIT, "starting", waiting="waiting for clicks")], "waiting for clicks"),
         (RUNNING, "running, batch 2 h"),
-        ([*RUNNING, BatchStuck(7000.0, UNIT, 4, 100.0, 6900.0)], "running, stuck 2 h"),
+        ([*RUNNING, BatchStuck(time=7000.0, unit=UNIT, batch=4, since=100.0, seconds=6900.0)], "running, stuck 2 h"),
     ],
 )
 def test_the_table_shows_what_a_streamlet_waits_for(
@@ -259,11 +259,19 @@ MISSED = (
 )
 WARNINGS: list[tuple[Event, list[str]]] = [
     (
-        BatchStuck(100.0, UNIT, 4, 0.0, 601.0, ("delays.py:7 in each",)),
+        BatchStuck(time=100.0, unit=UNIT, batch=4, since=0.0, seconds=601.0, frames=("delays.py:7 in each",)),
         ["delays.out: stuck: batch 4 has been running for 10 min 1 s", "at delays.py:7 in each"],
     ),
     (
-        BatchStuck(100.0, UNIT, 4, 0.0, 60.0, (), ("Shuffle.fetch(Shuffle.scala:3)",)),
+        BatchStuck(
+            time=100.0,
+            unit=UNIT,
+            batch=4,
+            since=0.0,
+            seconds=60.0,
+            frames=(),
+            stack=("Shuffle.fetch(Shuffle.scala:3)",),
+        ),
         [
             "delays.out: stuck: batch 4 has been running for 1 min",
             "none of your code is running in this process; Spark is",
@@ -271,7 +279,15 @@ WARNINGS: list[tuple[Event, list[str]]] = [
         ],
     ),
     (
-        RecordsMissed(100.0, "rows", "delays.out (rows)", "a/1#0", "a/1#8", 9, "a purge"),
+        RecordsMissed(
+            time=100.0,
+            topic="rows",
+            reader="delays.out (rows)",
+            first="a/1#0",
+            last="a/1#8",
+            records=9,
+            cause="a purge",
+        ),
         [MISSED],
     ),
     (UnitWarned(100.0, UNIT, "in: its position cannot be stored"), ["delays.out: in: its position cannot be stored"]),

@@ -66,7 +66,9 @@ def test_a_batch_that_takes_long_has_its_age(status: Status) -> None:
     )
     _, row = status(*running)
     assert cells(row)[:2] == ["mean", "running, batch 2 h"]
-    _, row, _, *stuck = status(*running, BatchStuck(began, MEAN, 4, began, AGE, ("plant.py:7 in each",)))
+    _, row, _, *stuck = status(
+        *running, BatchStuck(time=began, unit=MEAN, batch=4, since=began, seconds=AGE, frames=("plant.py:7 in each",))
+    )
     assert cells(row)[:2] == ["mean", "running, stuck 2 h"]
     assert stuck == ["mean.out: stuck: batch 4 has been running for 2 h", "  at plant.py:7 in each"]
 

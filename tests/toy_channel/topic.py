@@ -133,9 +133,17 @@ class ToyTopic:
         for reader in readers:
             unread = [commit for commit in chosen.values() if commit.number >= self._number(reader.committed)]
             if unread and force:
-                records = sum(commit.header.records for commit in unread)
-                places = (str(unread[0].number), str(unread[-1].number))
-                missed.append(Missed(self.plan.name, reader.name, *places, records, time.time(), "flow topics purge"))
+                missed.append(
+                    Missed(
+                        topic=self.plan.name,
+                        reader=reader.name,
+                        first=str(unread[0].number),
+                        last=str(unread[-1].number),
+                        records=sum(commit.header.records for commit in unread),
+                        time=time.time(),
+                        cause="flow topics purge",
+                    )
+                )
             elif unread:
                 held[reader.name] = sum(commit.header.records for commit in unread)
                 kept |= {commit.number for commit in unread}

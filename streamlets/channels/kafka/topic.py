@@ -524,7 +524,15 @@ class KafkaTopic:
             records = self._count({partition: (start, end)})
         except TopicLostError:  # the cluster has deleted them
             records = end - start
-        return Missed(self.name, reader.name, first, last, records, self._clock(), cause)
+        return Missed(
+            topic=self.name,
+            reader=reader.name,
+            first=first,
+            last=last,
+            records=records,
+            time=self._clock(),
+            cause=cause,
+        )
 
     @staticmethod
     def _parts(parts: Mapping[int, tuple[int, int]]) -> Iterator[tuple[int, int, int]]:

@@ -37,7 +37,7 @@ class Written(Protocol):
     def __call__(self, batch: int, records: int, *, replayed: bool) -> None: ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class FilesWriter:
     """The function of the sink's `foreachBatch`.
 

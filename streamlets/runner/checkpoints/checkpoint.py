@@ -71,7 +71,7 @@ class Operator:
             return []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """A snapshot of the checkpoint of a query; sizes are read on access.
 

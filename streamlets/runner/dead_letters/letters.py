@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
     """A record that broke a contract.
 
@@ -108,7 +108,7 @@ def letters_in(topic: TopicResource) -> Iterator[DeadLetter]:
             meta = row.pop("_meta")
             place = Letter(meta["position"], meta["sequence"])
             replayed = any(run.has(place) for run in replayed_runs.get(place.position, ()))
-            yield DeadLetter(place, **row, replayed=replayed)
+            yield DeadLetter(place=place, **row, replayed=replayed)
 
 
 def tallies(letters: Iterable[DeadLetter]) -> list[Tally]:

@@ -138,7 +138,7 @@ class UnitMeasured:
     running: tuple[int, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStuck:
     """A batch has been running for longer than `stuck-after`; reported once. It may still succeed.
 
@@ -191,7 +191,7 @@ class RowsLate:
     watermark: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordsMissed:
     """Records of a topic were dropped by a forced deletion before a reader had committed them.
 

@@ -31,7 +31,7 @@ _ANSWER = ".answer"
 _COMMANDS: tuple[str, ...] = get_args(Command)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A request to a runner.
 
@@ -88,7 +88,16 @@ def request(
         by = getpass.getuser()
     except (KeyError, OSError):  # the user of a container may have no name
         by = f"user {os.getuid()}"
-    return Request(uuid.uuid4().hex, command, by, streamlet, within, arguments, reset, query)
+    return Request(
+        id=uuid.uuid4().hex,
+        command=command,
+        by=by,
+        streamlet=streamlet,
+        within=within,
+        arguments=arguments,
+        reset=reset,
+        query=query,
+    )
 
 
 class RunnerGoneError(Exception):

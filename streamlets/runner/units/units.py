@@ -101,7 +101,19 @@ class _SparkUnit:
             if not frames:
                 with contextlib.suppress(Exception):  # Spark may have exited, which is reported as `Lost`
                     stack = tuple(at for _, query in queries for at in sparks_frames(query))
-            self._report(Seen(BatchStuck(now, self.id, batch, since, now - since, frames, stack)))
+            self._report(
+                Seen(
+                    BatchStuck(
+                        time=now,
+                        unit=self.id,
+                        batch=batch,
+                        since=since,
+                        seconds=now - since,
+                        frames=frames,
+                        stack=stack,
+                    )
+                )
+            )
 
         threading.Thread(target=work, name=f"locate-{self.id}", daemon=True).start()
 

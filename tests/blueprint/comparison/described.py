@@ -34,17 +34,22 @@ def application(**streamlets: DescribedStreamlet) -> ApplicationDescriptor:
     """Gauges, their mean, and an archive of it, each with its queries; streamlets given take the place of these."""
     known = {
         "gauges": DescribedStreamlet(
-            "app.Gauges", {}, {"out": DescribedOutlet("readings", READING)}, queries={"out": DescribedQuery(("ticks",))}
+            class_name="app.Gauges",
+            inlets={},
+            outlets={"out": DescribedOutlet("readings", READING)},
+            queries={"out": DescribedQuery(("ticks",))},
         ),
         "mean": DescribedStreamlet(
-            "app.Mean",
-            {"in": DescribedInlet("readings", READING)},
-            {"out": DescribedOutlet("means", READING)},
-            {"window": "1 minutes"},
+            class_name="app.Mean",
+            inlets={"in": DescribedInlet("readings", READING)},
+            outlets={"out": DescribedOutlet("means", READING)},
+            parameters={"window": "1 minutes"},
             queries={"out": DescribedQuery(("in",), ("stateStoreSave",))},
         ),
         "archive": DescribedStreamlet(
-            "app.Archive", {"in": DescribedInlet("means", READING)}, queries={"files": DescribedQuery(("in",))}
+            class_name="app.Archive",
+            inlets={"in": DescribedInlet("means", READING)},
+            queries={"files": DescribedQuery(("in",))},
         ),
     }
     return ApplicationDescriptor(
@@ -96,7 +101,7 @@ def _grown() -> tuple[ApplicationDescriptor, ...]:
     reading = with_streamlet(first, "archive", inlets=inlet(first, "archive", "in", contract=fields))
     writing = with_streamlet(reading, "mean", outlets=outlet(reading, "mean", "out", contract=fields))
     tuned = with_streamlet(writing, "mean", parameters={"window": "2 minutes"}, trigger="available-now")
-    copy = DescribedStreamlet("app.Copy", {"in": DescribedInlet("means", READING)})
+    copy = DescribedStreamlet(class_name="app.Copy", inlets={"in": DescribedInlet("means", READING)})
     copied = replace(tuned, streamlets={**tuned.streamlets, "copy": copy})
     widened = contract(src="string", value="long", unit=(["null", "string"], None))
     read = with_streamlet(copied, "archive", inlets=inlet(copied, "archive", "in", contract=widened))

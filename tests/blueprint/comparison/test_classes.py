@@ -58,7 +58,7 @@ TWO_IN = with_streamlet(STATELESS, "mean", inlets=SECOND)
 OUTLETS = {**APP.streamlets["mean"].outlets, "late": DescribedOutlet("means", READING)}
 JOINT = with_streamlet(APP, "mean", outlets=OUTLETS, queries={"late.out": DescribedQuery(("in",))})
 THIRD = {**OUTLETS, "dull": DescribedOutlet("means", READING)}
-COPY = DescribedStreamlet("app.Copy", {"in": DescribedInlet("readings", READING)})
+COPY = DescribedStreamlet(class_name="app.Copy", inlets={"in": DescribedInlet("readings", READING)})
 OTHERS = with_topics(without(APP, "gauges"), readings=DescribedTopic("readings", managed=False))
 SINK = with_streamlet(UNKNOWN, "archive", class_name="streamlets.Sink")
 

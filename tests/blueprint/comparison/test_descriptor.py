@@ -180,7 +180,7 @@ def test_the_first_fault_of_a_file_is_a_finding_in_its_place(
 
 
 PARAMETERS = tuple(
-    ParameterDescriptor(key, "", type, None, at(1))
+    ParameterDescriptor(key=key, description="", type=type, default=None, declared=at(1))
     for key, type in (
         ("store-password", ParameterType.STRING), ("url", ParameterType.STRING), ("options", ParameterType.OBJECT)
     )

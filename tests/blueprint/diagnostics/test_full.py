@@ -10,7 +10,7 @@ from blueprint.diagnostics import Checked, Diagnostic, Frame, Label, Sources, Sp
 from blueprint.diagnostics.full import render_finding, render_full
 from blueprint.diagnostics.text import cells, shown
 
-ONE_OF_EACH = Checked(1, 1, 1, 1, 1)
+ONE_OF_EACH = Checked(streamlets=1, topics=1, contracts=1, pairs=1, settings=1)
 
 
 @dataclass(frozen=True)

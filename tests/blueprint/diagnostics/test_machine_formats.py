@@ -30,7 +30,7 @@ FINDINGS = (
     ),
     finding("topic-unused", "unused", HERE),
 )  # fmt: skip
-CHECKED = Checked(4, 3, 2, 5, 1)
+CHECKED = Checked(streamlets=4, topics=3, contracts=2, pairs=5, settings=1)
 PLACE = {"file": "a.conf", "line": 2, "column": 3, "end_line": 2, "end_column": 8}
 
 

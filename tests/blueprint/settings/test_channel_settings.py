@@ -50,7 +50,7 @@ def location(topic: TopicSettings) -> str:
 
 
 DRUM = ChannelTraits(
-    "drum",
+    name="drum",
     real_time=False,
     settings=(DEPTH, LID, RIVETS, CODE, STAMPS, HAND, FOOT, YARD, PATIENCE),
     location=location,

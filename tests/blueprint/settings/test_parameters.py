@@ -16,7 +16,7 @@ PLACE = (Origin(HERE),)
 
 def parameter(type: ParameterType, **more: object) -> ParameterDescriptor:
     """Return a parameter of a type."""
-    return ParameterDescriptor("p", "", type, **{"default": None, "declared": HERE, **more})  # type: ignore[arg-type]
+    return ParameterDescriptor(key="p", description="", type=type, **{"default": None, "declared": HERE, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

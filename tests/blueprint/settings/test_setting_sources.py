@@ -69,7 +69,9 @@ def test_later_layers_win(verification: Verification) -> None:
 
 def test_every_layer_of_a_setting_is_a_source(verification: Verification) -> None:
     """Each source has its text, its location and its substitution; the default is the first, the effective one last."""
-    window = ParameterDescriptor("window", "", ParameterType.DURATION, "1 hour", at(3))
+    window = ParameterDescriptor(
+        key="window", description="", type=ParameterType.DURATION, default="1 hour", declared=at(3)
+    )
     average = replace(streamlet("app.Average"), parameters=(window,))
     default, *layers = sources_of(verification, {"average": average})[WINDOW]
     assert default == SettingSource("1 hour", at(3), "default")

@@ -14,7 +14,7 @@ from blueprint.verification.verify import verify
 from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 
 READING = record("Reading", src="string", value="double")
-RATE = ParameterDescriptor("rate", "", ParameterType.INTEGER, "10", at(3))
+RATE = ParameterDescriptor(key="rate", description="", type=ParameterType.INTEGER, default="10", declared=at(3))
 CATALOG = PaperCatalog(
     streamlet("app.Sensors", outlets={"readings": READING}, line=10, on_invalid="dead-letters"),
     streamlet("app.Means", inlets={"readings": READING}, outlets={"means": READING}, line=30),

@@ -17,8 +17,12 @@ from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 
 SECOND = 10**9
 READING = record("Reading", src="string", value="double")
-WINDOW = ParameterDescriptor("window", "", ParameterType.DURATION, "1 minute", at(3))
-RATE = ParameterDescriptor("rate", "", ParameterType.INTEGER, None, at(4), optional=True)
+WINDOW = ParameterDescriptor(
+    key="window", description="", type=ParameterType.DURATION, default="1 minute", declared=at(3)
+)
+RATE = ParameterDescriptor(
+    key="rate", description="", type=ParameterType.INTEGER, default=None, declared=at(4), optional=True
+)
 CATALOG = PaperCatalog(
     streamlet("app.Sensors", outlets={"readings": READING}, parameters=(WINDOW, RATE), line=10,
               on_invalid="dead-letters", partition_by=("src",),

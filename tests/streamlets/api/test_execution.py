@@ -155,7 +155,8 @@ def two_queries(first: Callable[[Any], None], bounded: bool) -> type[SparkStream
 def context(spark: Any, tmp_path: Path) -> Iterator[SparkStreamletContext]:
     """Provide a context with its own session and checkpoints."""
     session = spark.newSession()
-    yield SparkStreamletContext(session, "both", {}, {}, Console(tmp_path))  # type: ignore[arg-type]
+    console: Any = Console(tmp_path)
+    yield SparkStreamletContext(session=session, streamlet_ref="both", config={}, volume_mounts={}, ports=console)
     for query in session.streams.active:
         query.stop()
 
@@ -206,6 +207,9 @@ def test_ready_and_completed_are_futures() -> None:
 
 def test_relative_paths_start_in_the_directory_of_the_blueprint(tmp_path: Path) -> None:
     """An absolute path in a setting stays unchanged."""
-    context = SparkStreamletContext(None, "one", {}, {}, None, tmp_path)  # type: ignore[arg-type]
+    unused: Any = None
+    context = SparkStreamletContext(
+        session=unused, streamlet_ref="one", config={}, volume_mounts={}, ports=unused, directory=tmp_path
+    )
     assert context.path("out/delays") == tmp_path / "out" / "delays"
     assert context.path("/data/out") == Path("/data/out")

@@ -75,8 +75,11 @@ def build(
     body: Body, config: Mapping[str, object] | None = None, mounts: Mapping[str, Path] | None = None
 ) -> tuple[Ports, object]:
     """Build the queries of a logic with a function as its body."""
-    ports = Ports()
-    context = SparkStreamletContext(None, "one", config or {}, mounts or {}, ports)  # type: ignore[arg-type]
+    ports: Any = Ports()
+    session: Any = None
+    context = SparkStreamletContext(
+        session=session, streamlet_ref="one", config=config or {}, volume_mounts=mounts or {}, ports=ports
+    )
     logic = type("Logic", (Streamlet.Logic,), {"body": staticmethod(body)})(Streamlet(), context)
     return ports, logic.build()
 
@@ -183,7 +186,7 @@ def test_a_write_must_be_returned() -> None:
 
 def test_a_second_build_may_use_the_same_names() -> None:
     """Each build starts without names."""
-    context = SparkStreamletContext(None, "one", {}, {}, Ports())  # type: ignore[arg-type]
+    context = SparkStreamletContext(session=None, streamlet_ref="one", config={}, volume_mounts={}, ports=Ports())  # type: ignore[arg-type]
 
     class Twice(Streamlet.Logic):
         def build_streaming_queries(self) -> Any:
@@ -232,6 +235,6 @@ def test_an_error_outside_of_the_authors_code_has_no_place() -> None:
 
 def test_a_streamlet_needs_a_logic_to_run() -> None:
     """The message names the missing class."""
-    context = SparkStreamletContext(None, "one", {}, {}, Ports())  # type: ignore[arg-type]
+    context = SparkStreamletContext(session=None, streamlet_ref="one", config={}, volume_mounts={}, ports=Ports())  # type: ignore[arg-type]
     with pytest.raises(StreamletError, match="`Other` has no class `Logic`, so"):
         Other().run(context)

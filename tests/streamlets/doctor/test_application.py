@@ -69,7 +69,15 @@ def test_another_clock(ahead: float, state: State, tmp_path: Path, monkeypatch: 
 
 def _plan(channel: str, *jars: Path, **options: object) -> ApplicationPlan:
     topics = (TopicPlan("t", "t", channel, True, (), (), options),)
-    return ApplicationPlan("app", "b", ".", (), topics, {}, artifacts=SparkArtifacts(jars=tuple(map(str, jars))))
+    return ApplicationPlan(
+        name="app",
+        blueprint="b",
+        directory=".",
+        streamlets=(),
+        topics=topics,
+        spark={},
+        artifacts=SparkArtifacts(jars=tuple(map(str, jars))),
+    )
 
 
 def test_jars_that_are_not_needed(tmp_path: Path) -> None:

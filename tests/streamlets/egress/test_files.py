@@ -46,7 +46,7 @@ class Bench:
         reader = self.session.readStream.name("numbers").option("maxFilesPerTrigger", 1)
         rows = reader.csv(str(self.root / "in"), schema="n int").selectExpr("n", "n % 2 as odd")
         record = FilesRecord(self.out, "archive", settings.pop("owner", "mine"))
-        write = FilesWriter(record, settings.pop("format", "parquet"), **settings)
+        write = FilesWriter(record=record, format=settings.pop("format", "parquet"), **settings)
         query = (
             shape(rows)
             .writeStream.foreachBatch(write)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
+from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets import BatchSource
 from streamlets.channels.base import TopicResource
 from streamlets.ingress.batch_sources.cursor import TaskOffset
@@ -100,17 +100,24 @@ class Run:
     def __init__(self, directory: Path, topic: TopicResource, *, bounded: bool = False, name: str = "ByHand") -> None:
         state = StateDirectory(directory, "app")
         plan = StreamletPlan(
-            "source", f"{MODULE}.Found", None, {"discovery": {"triggerer": f"{MODULE}.{name}"}}, (), (), None,  # type: ignore[arg-type]
-            Retry(), {}, {}, {}, tasks=TASK_TOPIC.id, directory=str(directory),
-        )  # fmt: skip
+            ref="source",
+            class_name=f"{MODULE}.Found",
+            descriptor=None,  # type: ignore[arg-type]
+            parameters={"discovery": {"triggerer": f"{MODULE}.{name}"}},
+            tasks=TASK_TOPIC.id,
+            directory=str(directory),
+        )
         self.facts: list[Fact] = []
         self.lines: list[str] = []
         self.topic = topic
         self.file = progress_file(state.directory, "source")
         self.checkpoint = state.checkpoints / "source" / "read"
+        application = ApplicationPlan(
+            name="app", blueprint="b.conf", directory=str(directory), streamlets=(plan,), topics=(TASK_TOPIC,), spark={}
+        )
         context = HostContext(
-            plan=ApplicationPlan("app", "b.conf", str(directory), (plan,), (TASK_TOPIC,), {}), state=state,
-            bounded=bounded, report=self.facts.append, log=lambda unit, text: None, print_line=self.lines.append,
+            plan=application, state=state, bounded=bounded, report=self.facts.append,
+            log=lambda unit, text: None, print_line=self.lines.append,
         )  # fmt: skip
         self.unit = DiscoveryUnit(plan, topic, context, 1)
 

@@ -79,7 +79,11 @@ class Run:
         self.pid = directory / "pid"
         (directory / "healing_ticks.py").write_text(_MODULE.replace("PID", str(self.pid)))
         descriptor: Any = None
-        plan = StreamletPlan("ticks", "healing_ticks.Ticks", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+        plan = StreamletPlan(
+            ref="ticks",
+            class_name="healing_ticks.Ticks",
+            descriptor=descriptor,
+        )
         process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
         running = Spark(spark, process)
         keeper: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, InletPlan, Retry, StreamletPlan
+from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.runner import observer
 from streamlets.runner import run as running
 from streamlets.runner.events.model import Event, RowsLate, UnitId, UnitMeasured, UnitProgressed
@@ -45,8 +45,20 @@ class Run:
 
         descriptor: Any = None
         inlet = InletPlan("mean", "in", "rows", READING, "readings")
-        mean = StreamletPlan("mean", "plant.Mean", descriptor, {}, (inlet,), (), None, Retry(), {}, {}, {})
-        plan = ApplicationPlan("plant", "blueprint.conf", str(self.state.root), (mean,), (topic_plan("readings"),), {})
+        mean = StreamletPlan(
+            ref="mean",
+            class_name="plant.Mean",
+            descriptor=descriptor,
+            inlets=(inlet,),
+        )
+        plan = ApplicationPlan(
+            name="plant",
+            blueprint="blueprint.conf",
+            directory=str(self.state.root),
+            streamlets=(mean,),
+            topics=(topic_plan("readings"),),
+            spark={},
+        )
         code, _ = running.run(plan, RunOptions(state=self.state), [View()])
         assert code == 0
 

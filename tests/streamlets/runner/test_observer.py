@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, InletPlan, Retry, StreamletPlan
+from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from blueprint.quantities import Duration
 from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.runner.events.model import (
@@ -49,10 +49,16 @@ class Run:
         self.fold(RunStarted(1000.0, "plant", ("mean",)))
         inlet = InletPlan("mean", "in", "rows", READING, "readings", starting=self.starting)
         mean = StreamletPlan(
-            "mean", "plant.Mean", None, {}, (inlet,), (), None, Retry(), {}, {}, {},  # type: ignore[arg-type]
-            stuck_after=Duration(600 * 10**9),
-        )  # fmt: skip
-        plan = ApplicationPlan("plant", "blueprint.conf", ".", (mean,), (topic_plan("readings"),), {})
+            ref="mean", class_name="plant.Mean", descriptor=None, inlets=(inlet,),  # type: ignore[arg-type]
+            stuck_after=Duration(600 * 10**9),)  # fmt: skip
+        plan = ApplicationPlan(
+            name="plant",
+            blueprint="blueprint.conf",
+            directory=".",
+            streamlets=(mean,),
+            topics=(topic_plan("readings"),),
+            spark={},
+        )
         self.facts: list[Fact] = []
         self.observer = Observer(plan, self.state, lambda: self.status, self.facts.append, lambda: self.now)
 
@@ -159,7 +165,7 @@ def test_a_batch_that_takes_too_long_is_located_once(run: Run) -> None:
     run.now = 1601.0
     run.look()
     assert [fact for fact in run.facts if isinstance(fact, Overlong)] == [Overlong(OUT, 1, 1001.0)]
-    run.fold(BatchStuck(1601.0, OUT, 1, 1001.0, 600.0, ("plant.py:7 in each",)))
+    run.fold(BatchStuck(time=1601.0, unit=OUT, batch=1, since=1001.0, seconds=600.0, frames=("plant.py:7 in each",)))
     run.now = 1700.0
     run.look()
     assert run.facts == []

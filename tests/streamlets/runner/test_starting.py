@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import Access, ApplicationPlan, Retry, StreamletPlan
+from blueprint.plan import Access, ApplicationPlan, StreamletPlan
 from streamlets.runner import run as running
 from streamlets.runner.events.model import Event
 from streamlets.runner.events.status import RunStatus
@@ -34,7 +34,9 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(running, "_LOOK_EVERY", 0.01)
     monkeypatch.setattr(running, "open_hosts", hosts)
-    plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {})
+    plan = ApplicationPlan(
+        name="weather", blueprint="blueprint.conf", directory=str(tmp_path), streamlets=(), topics=(), spark={}
+    )
     code, _ = running.run(plan, RunOptions(state=state), [])
     assert code == 0
 
@@ -55,8 +57,22 @@ def test_streamlets_wait_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(running, "open_hosts", hosts)
     descriptor: Any = None
-    streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in ("a", "b"))
-    plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), tuple(streamlets), (), {})
+    streamlets = (
+        StreamletPlan(
+            ref=ref,
+            class_name="m.C",
+            descriptor=descriptor,
+        )
+        for ref in ("a", "b")
+    )
+    plan = ApplicationPlan(
+        name="weather",
+        blueprint="blueprint.conf",
+        directory=str(tmp_path),
+        streamlets=tuple(streamlets),
+        topics=(),
+        spark={},
+    )
     running.run(plan, RunOptions(state=StateDirectory(tmp_path, "weather")), [view])
     assert waiting == [("a", "starting Spark"), ("b", "starting Spark")]
 
@@ -70,7 +86,15 @@ def test_the_setting_decides_who_may_read_the_state(
     state.directory.mkdir()
     state.directory.chmod(0o755)
     monkeypatch.setattr(running, "open_hosts", lambda *_: SimpleNamespace(units=(), stop=lambda: None))
-    plan = ApplicationPlan("weather", "blueprint.conf", str(tmp_path), (), (), {}, state_access=access)
+    plan = ApplicationPlan(
+        name="weather",
+        blueprint="blueprint.conf",
+        directory=str(tmp_path),
+        streamlets=(),
+        topics=(),
+        spark={},
+        state_access=access,
+    )
     running.run(plan, RunOptions(state=state), [])
     for directory in (state.directory, state.topics, state.checkpoints, state.logs):
         assert directory.stat().st_mode & 0o777 == mode

@@ -151,7 +151,9 @@ def test_a_run_returns_to_the_previous_version(
         return SimpleNamespace(units=(unit,), stop=lambda: None)
 
     monkeypatch.setattr(running, "open_hosts", hosts)
-    plan = ApplicationPlan("weather", "blueprint.conf", str(state.root), (), (), {})
+    plan = ApplicationPlan(
+        name="weather", blueprint="blueprint.conf", directory=str(state.root), streamlets=(), topics=(), spark={}
+    )
     options = RunOptions(state=state, arguments=("/new",), taken_over=True, check_return=lambda arguments: refused)
     code, upgrade = running.run(plan, options, [])
     assert code == 1

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from blueprint.plan import Retry, StreamletPlan
+from blueprint.plan import StreamletPlan
 from streamlets.api.errors import StreamletError
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.units.site import Site, SiteContext
@@ -31,7 +31,12 @@ def run(spark: SparkSession, project: Path, application: str = "job_id") -> None
     settings = {"spark.sql.streaming.checkpointLocation": str(project / "base")}
     descriptor: Any = None
     plan = StreamletPlan(
-        "job", "streamlets.Sql", descriptor, values, (), (), None, Retry(), settings, {}, {}, directory=str(project)
+        ref="job",
+        class_name="streamlets.Sql",
+        descriptor=descriptor,
+        parameters=values,
+        spark=settings,
+        directory=str(project),
     )
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
     running = Spark(spark, process)

@@ -14,9 +14,11 @@ from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 READING = record("Reading", src="string", value="double")
 MEAN = record("Mean", src="string", mean="double")
 PARAMETERS = (
-    ParameterDescriptor("rate", "", ParameterType.INTEGER, "10", at(3)),
-    ParameterDescriptor("pause", "", ParameterType.DURATION, "1 second", at(4)),
-    ParameterDescriptor("station", "", ParameterType.REGEXP, None, at(5), pattern="[A-Z]{3}"),
+    ParameterDescriptor(key="rate", description="", type=ParameterType.INTEGER, default="10", declared=at(3)),
+    ParameterDescriptor(key="pause", description="", type=ParameterType.DURATION, default="1 second", declared=at(4)),
+    ParameterDescriptor(
+        key="station", description="", type=ParameterType.REGEXP, default=None, declared=at(5), pattern="[A-Z]{3}"
+    ),
 )
 CATALOG = PaperCatalog(
     streamlet("app.Sensors", outlets={"readings": READING}, parameters=PARAMETERS, line=10, on_invalid="dead-letters"),

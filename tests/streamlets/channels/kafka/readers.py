@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract
-from blueprint.plan import InletPlan, Retry, StreamletPlan
+from blueprint.plan import InletPlan, StreamletPlan
 from streamlets.channels.base import TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.topic import KafkaTopic
@@ -60,7 +60,11 @@ class Reader:
     def _plan(self) -> tuple[StreamletPlan, dict[str, TopicResource]]:
         descriptor: Any = None
         plan = StreamletPlan(
-            "reader", "m.Reader", descriptor, {}, (self.inlet,), (), None, Retry(), {}, {}, {}, dead_letters="letters"
+            ref="reader",
+            class_name="m.Reader",
+            descriptor=descriptor,
+            inlets=(self.inlet,),
+            dead_letters="letters",
         )
         return plan, {self.inlet.topic: self.topic, "letters": self.letters_topic}
 

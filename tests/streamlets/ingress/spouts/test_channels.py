@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.plan import OutletPlan, Retry, StreamletPlan
+from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.channels.base import WriterFencedError
 from streamlets.ingress.spouts.codecs import Row
 from streamlets.ingress.spouts.writer import RefusedError, TransactionWriter
@@ -16,7 +16,12 @@ def test_transactions(channel_bench: ChannelBench) -> None:
     """What is refused or fenced publishes nothing; the marker is that of the last transaction."""
     topic = channel_bench.topic("readings")
     outlet = OutletPlan("feed", "out", None, READING, "readings")
-    plan = StreamletPlan("feed", "", None, {}, (), (outlet,), None, Retry(), {}, {}, {})  # type: ignore[arg-type]
+    plan = StreamletPlan(
+        ref="feed",
+        class_name="",
+        descriptor=None,  # type: ignore[arg-type]
+        outlets=(outlet,),
+    )
 
     def rows(*ids: object) -> list[Row]:
         return [Row({"id": id, "src": "a"}, f"record {number}") for number, id in enumerate(ids, 1)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import Retry, StreamletPlan
+from blueprint.plan import StreamletPlan
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import StreamingWrite
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
@@ -112,7 +112,11 @@ def test_no_query_is_started_on_an_incompatible_checkpoint(spark: Any, tmp_path:
     running = Spark(spark, process)
     keeper: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
     descriptor: Any = None
-    plan = StreamletPlan("s", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+    plan = StreamletPlan(
+        ref="s",
+        class_name=f"{name}.Rates",
+        descriptor=descriptor,
+    )
     context = SiteContext(
         application="app", directory=str(tmp_path), spark=keeper, topics={}, channels={},
         checkpoints=tmp_path / "checkpoints", listener=QueryListener(), report=lambda fact: None,

@@ -87,7 +87,13 @@ class FakeDriver:
             case StopUnit(unit):
                 self.wire.send(Ended(unit, self.runs[unit]))
             case LocateBatch(unit, batch, since):
-                self.wire.send(Seen(BatchStuck(0.0, unit, batch, since, 0.0, ("app.py:1 in each",))))
+                self.wire.send(
+                    Seen(
+                        BatchStuck(
+                            time=0.0, unit=unit, batch=batch, since=since, seconds=0.0, frames=("app.py:1 in each",)
+                        )
+                    )
+                )
             case ReportState(rows) if not any(unit.streamlet == "stubborn" for unit in rows):
                 self.wire.send(StateReport(tuple(RowsInState(0.0, unit, "join", 7) for unit in rows)))
 

@@ -84,8 +84,17 @@ class Drivers(RuleBasedStateMachine):
 
     def _driver(self, directory: Path, refs: str) -> DriverProcess:
         descriptor: Any = None
-        streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}) for ref in refs)
-        plan = ApplicationPlan("app", "blueprint.conf", ".", tuple(streamlets), (), {})
+        streamlets = (
+            StreamletPlan(
+                ref=ref,
+                class_name="m.C",
+                descriptor=descriptor,
+            )
+            for ref in refs
+        )
+        plan = ApplicationPlan(
+            name="app", blueprint="blueprint.conf", directory=".", streamlets=tuple(streamlets), topics=(), spark={}
+        )
         session = SessionPlan("app", directory, directory)
         assignment = Assignment(refs[0], plan, StateDirectory(directory, "app"), session, bounded=False)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
+from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets.runner.drivers.groups import driver_plans
 from streamlets.spark.session import SessionError
 
@@ -14,11 +14,18 @@ from streamlets.spark.session import SessionError
 def _plan(**streamlets: dict[str, Any]) -> ApplicationPlan:
     descriptor: Any = None
     made = tuple(
-        StreamletPlan(ref, f"m.{ref}", descriptor, {}, (), (), None, Retry(), own.get("spark", {}), {}, {},
+        StreamletPlan(ref=ref, class_name=f"m.{ref}", descriptor=descriptor, spark=own.get("spark", {}),
                       group=own.get("group"))
         for ref, own in streamlets.items()
     )  # fmt: skip
-    return ApplicationPlan("app", "blueprint.conf", ".", made, (), {"spark.driver.memory": "1g", "spark.sql.x": "1"})
+    return ApplicationPlan(
+        name="app",
+        blueprint="blueprint.conf",
+        directory=".",
+        streamlets=made,
+        topics=(),
+        spark={"spark.driver.memory": "1g", "spark.sql.x": "1"},
+    )
 
 
 def test_each_streamlet_has_a_driver_unless_it_joins_a_group() -> None:

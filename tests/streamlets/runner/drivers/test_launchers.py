@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, Isolation, Retry, StreamletPlan
+from blueprint.plan import ApplicationPlan, Isolation, StreamletPlan
 from streamlets.runner.drivers.launchers import LAUNCHERS, DriverProcesses
 from streamlets.runner.hosts import HostContext, Hosts
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -17,10 +17,22 @@ from streamlets.spark.session import SessionError
 def _drivers(directory: Path, groups: dict[str, str | None]) -> DriverProcesses:
     descriptor: Any = None
     streamlets = (
-        StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, Retry(), {}, {}, {}, group=group)
+        StreamletPlan(
+            ref=ref,
+            class_name="m.C",
+            descriptor=descriptor,
+            group=group,
+        )
         for ref, group in groups.items()
     )
-    plan = ApplicationPlan("app", "blueprint.conf", str(directory), tuple(streamlets), (), {})
+    plan = ApplicationPlan(
+        name="app",
+        blueprint="blueprint.conf",
+        directory=str(directory),
+        streamlets=tuple(streamlets),
+        topics=(),
+        spark={},
+    )
     context = HostContext(
         plan=plan, state=StateDirectory(directory, "app"), master="local[1]", bounded=True, resting=groups,
         report=lambda fact: None, log=lambda unit, text: None,

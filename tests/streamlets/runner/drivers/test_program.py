@@ -63,7 +63,9 @@ class FakeDriver:
 
 
 def _assignment(folder: Path) -> Assignment:
-    plan = ApplicationPlan("app", "blueprint.conf", str(folder), (), (), {})
+    plan = ApplicationPlan(
+        name="app", blueprint="blueprint.conf", directory=str(folder), streamlets=(), topics=(), spark={}
+    )
     return Assignment("a", plan, StateDirectory(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
 
 

@@ -48,8 +48,18 @@ class Run:
         """Add a driver of some streamlets; `how` is the argument of its program."""
         retry = retry or Retry(min_backoff=Duration(10**7))
         descriptor: Any = None
-        streamlets = (StreamletPlan(ref, "m.C", descriptor, {}, (), (), None, retry, {}, {}, {}) for ref in refs)
-        plan = ApplicationPlan("app", "blueprint.conf", ".", tuple(streamlets), (), {})
+        streamlets = (
+            StreamletPlan(
+                ref=ref,
+                class_name="m.C",
+                descriptor=descriptor,
+                retry=retry,
+            )
+            for ref in refs
+        )
+        plan = ApplicationPlan(
+            name="app", blueprint="blueprint.conf", directory=".", streamlets=tuple(streamlets), topics=(), spark={}
+        )
         name = refs[0]
         (self.directory / "tmp" / name).mkdir(parents=True)
         session = SessionPlan("app", self.directory / "logs" / name, self.directory / "tmp" / name)
@@ -126,7 +136,9 @@ def test_units_in_other_processes_are_supervised_like_local_units(run: Run) -> N
     run.until(lambda: "a prints" in run.printed)
     assert run.drivers[0].rows_in_state({UnitId("a", ""): None}) == (RowsInState(0.0, UnitId("a", ""), "join", 7),)
     run.supervisor.handle(Overlong(UnitId("split", "x"), 7, 5.0))
-    stuck = BatchStuck(0.0, UnitId("split", "x"), 7, 5.0, 0.0, ("app.py:1 in each",))
+    stuck = BatchStuck(
+        time=0.0, unit=UnitId("split", "x"), batch=7, since=5.0, seconds=0.0, frames=("app.py:1 in each",)
+    )
     run.until(lambda: stuck in run.events)
     run.supervisor.handle(Drain())
     run.until(lambda: run.supervisor.done)

@@ -16,7 +16,15 @@ from streamlets.spark.session import SessionError
 
 def _plan(directory: Path, *jars: Path, **spark: str) -> ApplicationPlan:
     artifacts = SparkArtifacts(jars=tuple(map(str, jars)))
-    return ApplicationPlan("app", "blueprint.conf", str(directory), (), (), spark, artifacts=artifacts)
+    return ApplicationPlan(
+        name="app",
+        blueprint="blueprint.conf",
+        directory=str(directory),
+        streamlets=(),
+        topics=(),
+        spark=spark,
+        artifacts=artifacts,
+    )
 
 
 def test_jars_of_the_settings(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import InletPlan, Retry, StreamletPlan
+from blueprint.plan import InletPlan, StreamletPlan
 from streamlets.channels.base import InvalidRecord, Missed, Position, Reader, TopicLostError
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
@@ -76,7 +76,15 @@ class FakeTopic:
         if at >= self.first:
             return ()
         return (
-            Missed("t", reader.name, f"offset {at}", f"offset {self.first - 1}", self.first - at, 1.0, "retention"),
+            Missed(
+                topic="t",
+                reader=reader.name,
+                first=f"offset {at}",
+                last=f"offset {self.first - 1}",
+                records=self.first - at,
+                time=1.0,
+                cause="retention",
+            ),
         )
 
 
@@ -103,7 +111,11 @@ class Bench:
         descriptor: Any = None
         inlet = InletPlan("mean", "in", None, READING, "in", on_invalid="dead-letters")
         return StreamletPlan(
-            "mean", "m.Mean", descriptor, {}, (inlet,), (), None, Retry(), {}, {}, {}, dead_letters="letters"
+            ref="mean",
+            class_name="m.Mean",
+            descriptor=descriptor,
+            inlets=(inlet,),
+            dead_letters="letters",
         )
 
     def open(self) -> FollowUps:
@@ -116,7 +128,17 @@ class Bench:
         """Return the checkpoint of the query `q`."""
         batch = Batch(0, 0.0, {"in": str(committed)}, {}) if committed is not None else None
         directory = self.directory / "checkpoints" / "mean" / "q"
-        return Checkpoint("mean", "q", directory, "the-id", batch, None, None, (), ())
+        return Checkpoint(
+            streamlet="mean",
+            query="q",
+            directory=directory,
+            id="the-id",
+            committed=batch,
+            planned=None,
+            watermark=None,
+            operators=(),
+            damage=(),
+        )
 
     def offsets(self) -> list[int]:
         """Return the offsets of the dead letters."""

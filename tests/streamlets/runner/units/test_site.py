@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from blueprint.plan import Retry, StreamletPlan
+from blueprint.plan import StreamletPlan
 from streamlets.batches import BatchWritten
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.spark.listener import QueryListener
@@ -14,7 +14,11 @@ from streamlets.spark.listener import QueryListener
 def test_a_site_keeps_a_limited_number_of_written_batches(tmp_path: Path) -> None:
     """Batches whose reports Spark drops are never requested; only the last of them are kept."""
     descriptor: Any = None
-    plan = StreamletPlan("s", "m.S", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+    plan = StreamletPlan(
+        ref="s",
+        class_name="m.S",
+        descriptor=descriptor,
+    )
     keeper: Any = None
     context = SiteContext(
         application="app", directory=str(tmp_path), spark=keeper, topics={}, channels={}, checkpoints=tmp_path,

@@ -255,7 +255,11 @@ def site(spark: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
         .replace("HANGING", str(tmp_path / "hanging"))
     )
     descriptor: Any = None
-    plan = StreamletPlan("rates", f"{name}.Rates", descriptor, {}, (), (), None, Retry(), {}, {}, {})
+    plan = StreamletPlan(
+        ref="rates",
+        class_name=f"{name}.Rates",
+        descriptor=descriptor,
+    )
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc
     running = Spark(spark, process)
     keeper: Any = SimpleNamespace(spark=lambda: running, alive=True, failure=lambda: None)
