@@ -77,7 +77,7 @@ class _Checks:
 
     def job(self, statements: Sequence[Statement]) -> Job:
         """Return the job, and collect its mistakes."""
-        definitions = tuple(each for each in statements if isinstance(each, CreateStream | SparkSql))
+        definitions = tuple(statement for statement in statements if isinstance(statement, CreateStream | SparkSql))
         saves = [statement for statement in statements if isinstance(statement, SaveStream)]
         for statement in statements:
             if isinstance(statement, StopStream | ShowStreams):
@@ -198,7 +198,7 @@ class _Checks:
         every = tuple(name for names in source.required for name in names) + (source.options or ())
         known = {name.lower() for name in every}
         unknown = [option for key, option in options.items() if key not in known and option.key.known]
-        unknown = [each for each in unknown if not each.key.text.lower().startswith(source.prefixes or ("\0",))]
+        unknown = [option for option in unknown if not option.key.text.lower().startswith(source.prefixes or ("\0",))]
         claimed: set[str] = set()
         for names in source.required:
             present = [options[name.lower()] for name in names if name.lower() in options]
@@ -352,7 +352,7 @@ class _Checks:
         provider = save.provider.plain
         mode = save.output_mode
         if (mode is None or mode.known) and (mode.text if mode else "append") not in sink.output_modes:
-            modes = tuple(each.upper() for each in sink.output_modes)
+            modes = tuple(mode.upper() for mode in sink.output_modes)
             shown = (mode.text if mode else "append").upper()
             self._report(
                 "sql-provider", f"the sink `{provider}` does not support the output mode `{shown}`",

@@ -101,7 +101,12 @@ def _settings(draft: Draft, path: tuple[str, ...], *, values: bool) -> Iterator[
             if not rest:
                 yield from map(_parameter, parameters)
             elif values:
-                yield from (value for each in parameters if [each.key] == rest for value in _parameter_values(each))
+                yield from (
+                    value
+                    for parameter in parameters
+                    if [parameter.key] == rest
+                    for value in _parameter_values(parameter)
+                )
             return
         case "streamlets", ref, ("inlets" | "outlets") as side if not values:
             yield from _port_names(draft.descriptor(ref), side)

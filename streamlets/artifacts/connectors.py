@@ -98,7 +98,7 @@ def _replaced(names: Sequence[str], packages: Mapping[tuple[str, str], Coordinat
     """Return the packages of a connector, with the user's versions."""
     version = spark_jars()[_SPARK_CORE]
     coordinates = (Coordinate.parse(name.format(spark=version)) for name in names)
-    return tuple(packages.get((each.group, each.artifact), each) for each in coordinates)
+    return tuple(packages.get((coordinate.group, coordinate.artifact), coordinate) for coordinate in coordinates)
 
 
 def _first_cached(sets: Iterable[Sequence[Coordinate]]) -> tuple[Path, ...] | None:

@@ -78,7 +78,7 @@ def jars(plan: ApplicationPlan, *, may_fetch: bool) -> Iterator[Check]:
         yield Check("jars", State.WARNING, "they are not in the cache yet", help)
     elif found:
         versions = dict(map(name_and_version, found))
-        yield _versions(versions, {name.removesuffix(".jar") for each in connectors for name in each.jars})
+        yield _versions(versions, {name.removesuffix(".jar") for connector in connectors for name in connector.jars})
 
 
 def _versions(versions: dict[str, str], needed: set[str]) -> Check:

@@ -192,7 +192,11 @@ def parameter_problems(
     values = _values(described, request)
     if values is None:
         return ()
-    paths = [each for each in described.parameters if each.path is not None and (writes or not each.path.writable)]
+    paths = [
+        parameter
+        for parameter in described.parameters
+        if parameter.path is not None and (writes or not parameter.path.writable)
+    ]
     return tuple(path_problems(paths, values)) or check_parameters(streamlet, values, project)
 
 

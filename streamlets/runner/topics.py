@@ -104,6 +104,6 @@ def contracts_of_writers(plan: ApplicationPlan, topic: str) -> tuple[Contract, .
 def connectors_of(plan: ApplicationPlan) -> tuple[Connector, ...]:
     """Return what Spark needs on its class path for the channels of an application, and for its sinks."""
     traits = [CHANNEL_TYPES[name].traits for name in sorted({topic.channel for topic in plan.topics})]
-    of_channels = [each.connector for each in traits if each.connector is not None]
-    of_streamlets = [each for streamlet in plan.streamlets for each in streamlet.descriptor.connectors]
+    of_channels = [channel.connector for channel in traits if channel.connector is not None]
+    of_streamlets = [connector for streamlet in plan.streamlets for connector in streamlet.descriptor.connectors]
     return tuple(dict.fromkeys((*of_channels, *of_streamlets)))

@@ -118,7 +118,9 @@ def _values(described: StreamletDescriptor, configured: Mapping[str, object], st
 def _check_values(
     streamlet: Streamlet, described: StreamletDescriptor, values: Mapping[str, object], place: SourceLocation
 ) -> None:
-    paths = [each for each in described.parameters if each.path is not None and not each.path.writable]
+    paths = [
+        parameter for parameter in described.parameters if parameter.path is not None and not parameter.path.writable
+    ]
     problems = tuple(path_problems(paths, values)) or check_parameters(
         streamlet, values, project_at(str(Path(place.file).parent))
     )

@@ -19,7 +19,9 @@ def check_clusters(topics: Iterable[TopicPlan]) -> Iterator[Check]:
     """Yield whether the clusters of topics answer, with the settings of an administrator's client."""
     if importlib.util.find_spec("confluent_kafka") is None:
         return  # reported by verification
-    clusters = {found.servers: found for found in (connections(each.options, each.channel_options) for each in topics)}
+    clusters = {
+        found.servers: found for found in (connections(topic.options, topic.channel_options) for topic in topics)
+    }
     for servers, found in sorted(clusters.items()):
         yield _check(f"Kafka {servers}", found)
 

@@ -10,7 +10,7 @@ from blueprint.catalog import ParameterProblem
 HEADERS = "headers."
 """The beginning of their names."""
 
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NAME = re.compile(r"[!#$%&*'+.^_`|~0-9A-Za-z-]+")
 _OWN_HEADERS = ("idempotency-key", "content-length", "host")
 
 

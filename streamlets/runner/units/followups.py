@@ -235,7 +235,7 @@ class FollowUps:
 
     def _position_in(self, inlet: InletPlan, positions: Any) -> Position | None:
         topic = self._topics[inlet.topic]
-        return next((Position(each) for each in positions if topic.owns(Position(each))), None)
+        return next((Position(position) for position in positions if topic.owns(Position(position))), None)
 
     def _path(self, query: str) -> Path:
         return self._checkpoints / query / FILE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
@@ -15,7 +16,7 @@ from streamlets.spark.session import SessionError
 
 
 def _drivers(directory: Path, groups: dict[str, str | None]) -> DriverProcesses:
-    descriptor: Any = None
+    descriptor: Any = SimpleNamespace(connectors=())
     streamlets = (
         StreamletPlan(
             ref=ref,
