@@ -49,9 +49,9 @@ OUTLETS = st.builds(DescribedOutlet, st.sampled_from(TOPICS), st.just(READING), 
 QUERIES = st.builds(DescribedQuery, st.none() | st.just(("a",)), st.just(()) | st.just(("dedupe",)))
 STREAMLETS = st.builds(
     DescribedStreamlet,
-    st.sampled_from(("app.One", "app.Two")),
-    st.dictionaries(NAMES, INLETS, max_size=2),
-    st.dictionaries(NAMES, OUTLETS, max_size=2),
+    class_name=st.sampled_from(("app.One", "app.Two")),
+    inlets=st.dictionaries(NAMES, INLETS, max_size=2),
+    outlets=st.dictionaries(NAMES, OUTLETS, max_size=2),
     parameters=SETTINGS,
     trigger=st.none() | st.just("available-now"),
     spark=SETTINGS,

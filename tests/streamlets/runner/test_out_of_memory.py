@@ -1,4 +1,7 @@
-"""A streamlet that needs more memory than its Java process has: only its own driver fails, and recovers."""
+"""A streamlet that needs more memory than its Java process has: only its own driver fails, and recovers.
+
+`test_isolation.py` has the smaller version: a Java process that is killed.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from benchmarks.processes import QUICK_JAVA, command_line, events, java_processe
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.full]
 
 _MODULE = '''
 from pathlib import Path
