@@ -1,5 +1,6 @@
 """The runtime, and the API that authors import. Importing it starts nothing."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import ParameterProblem
@@ -27,12 +28,12 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.egress import Sink, SinkError
-from streamlets.ingress.batch_sources.context import Eat, SourceContext
-from streamlets.ingress.batch_sources.streamlet import BatchPushSource, BatchSource
-from streamlets.ingress.spouts import client as spout
-from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
 
 if TYPE_CHECKING:
+    from streamlets.ingress.batch_sources.context import Eat, SourceContext
+    from streamlets.ingress.batch_sources.streamlet import BatchPushSource, BatchSource
+    from streamlets.ingress.spouts import client as spout
+    from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
     from streamlets.sql import Sql
 
 __all__ = [
@@ -77,10 +78,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import what few applications use when it is first used."""
-    if name == "Sql":
-        from streamlets.sql import Sql
+_MODULES = {
+    "BatchPushSource": "streamlets.ingress.batch_sources.streamlet",
+    "BatchSource": "streamlets.ingress.batch_sources.streamlet",
+    "Eat": "streamlets.ingress.batch_sources.context",
+    "GeneratorSpout": "streamlets.ingress.spouts.streamlet",
+    "SourceContext": "streamlets.ingress.batch_sources.context",
+    "Spout": "streamlets.ingress.spouts.streamlet",
+    "Sql": "streamlets.sql",
+}
+"""The modules of what few applications use, which are imported when it is first used."""
 
-        return Sql
+
+def __getattr__(name: str) -> object:
+    if name == "spout":
+        return import_module("streamlets.ingress.spouts.client")
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
