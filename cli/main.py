@@ -40,6 +40,7 @@ _COMMANDS = {
     "stop": "Stop a running application gracefully.",
     "streamlets": "List the streamlet classes of a project.",
     "tail": "Show the last records of a topic.",
+    "tasks": "List, show and retry the tasks of batch sources.",
     "topics": "List the topics of an application, and delete records.",
     "upgrade": "Upgrade a running application to a new version.",
     "verify": "Check a blueprint, its streamlets, contracts and settings.",

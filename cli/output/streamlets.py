@@ -62,11 +62,13 @@ def columns(
         "out",
         "rows/s",
         "backlog",
+        "oldest task",
         "time left",
         "state rows",
         "restarts",
         "late",
         "dead letters",
+        "failed tasks",
     ]
     rows = [_row(streamlet, now, live, bounded, number) for streamlet in status.streamlets]
     shown = [
@@ -84,6 +86,7 @@ def _row(streamlet: StreamletStatus, now: float, live: bool, bounded: bool, numb
     working = live and streamlet.state not in _ENDED
     rate = streamlet.rate(now) if working else 0.0
     left = streamlet.backlog / rate if bounded and streamlet.backlog and rate else None
+    oldest = streamlet.tasks.oldest if streamlet.tasks is not None else None
 
     def positive(count: int) -> str:
         return number(count) if count else ""
@@ -96,11 +99,13 @@ def _row(streamlet: StreamletStatus, now: float, live: bool, bounded: bool, numb
         number(sum(streamlet.rows_out.values())) if streamlet.rows_out else "",
         positive(round(rate)),
         positive(streamlet.backlog or 0),
+        span(max(0.0, now - oldest)) if oldest is not None else "",
         span(left) if left is not None else "",
         positive(streamlet.pending_rows),
         positive(streamlet.restarts),
         positive(streamlet.late),
         positive(streamlet.dead_letters),
+        positive(streamlet.tasks.failed if streamlet.tasks is not None else 0),
     ]
 
 

@@ -34,6 +34,7 @@ def completed(directory: Path, *words: str) -> list[str]:
         (("verify", "--format", "sar"), ["sarif"]),
         (("pause", "a"), ["average"]),
         (("dead-letters", "show", "s"), ["sensors"]),
+        (("tasks", "retry", "s"), ["sensors"]),
         (("tail", "re"), ["readings"]),
         (("topics", "purge", "a"), ["averages"]),
         (("explain", "unknown-st"), ["unknown-streamlet"]),

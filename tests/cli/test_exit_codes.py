@@ -88,7 +88,7 @@ def test_the_tables_and_the_tests_have_the_same_codes() -> None:
 
 _COLUMNS = {
     "pause": "flow pause, resume, restart",
-    "read": "flow topics, tail, checkpoints, dead-letters, spouts",
+    "read": "flow topics, tail, checkpoints, dead-letters, spouts, tasks",
     "describe": "flow config, describe, graph",
     "list": "flow streamlets, explain",
     "write": "flow new, schema, completion, lsp",

@@ -14,6 +14,7 @@ from cli.output.streamlets import state
 from streamlets.runner.events.model import (
     BatchStuck,
     Event,
+    OpenTasks,
     RunStarted,
     SparkStarting,
     UnitChanged,
@@ -89,6 +90,18 @@ def test_what_a_starting_streamlet_waits_for(status: Status) -> None:
     assert cells(row)[:2] == ["mean", "starting Spark"]
     _, row = status(UnitChanged(now, UnitId("mean", ""), "starting", waiting="waiting for gauges"))
     assert cells(row)[:2] == ["mean", "waiting for gauges"]
+
+
+def test_tasks_of_a_batch_source_have_their_age_and_failures(status: Status) -> None:
+    """The age is that of the oldest task that waits; failed tasks are those that were not retried."""
+    now, discovery = time.time(), UnitId("mean", "discovery")
+    tasks = OpenTasks(oldest=now - AGE, failed=3)
+    columns, row = status(
+        UnitChanged(now, discovery, "running"), UnitProgressed(now, discovery, None, 0, {"tasks": 21}),
+        UnitMeasured(now, discovery, {"tasks": 20}, tasks=tasks), UnitMeasured(now, discovery, {"tasks": 21}),
+    )  # fmt: skip
+    shown = dict(zip(cells(columns), cells(row), strict=True))
+    assert (shown["backlog"], shown["oldest task"], shown["failed tasks"]) == ("21", "2 h", "3")
 
 
 def test_late_rows_are_counted(status: Status) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -16,21 +15,19 @@ from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from streamlets.ingress.batch_sources.requests import RetryRequest, retry_requests
+from streamlets.ingress.batch_sources.task_states import FailedTaskCount, read_upto
 from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, TaskWriter
 from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, TriggererContext
 from streamlets.ingress.triggerers.registry import make_triggerer
 from streamlets.project.loading import streamlet_of
 from streamlets.project.modules import project_at
-from streamlets.runner.checkpoints.checkpoint import read_checkpoint
-from streamlets.runner.events.model import UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, UnitProgressed
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Ended, Progressed, Seen, Started
 from streamlets.spark.failure import Failure, text_of
 
 HOST = "discovery"
 """The name of the host, and of the part of a streamlet."""
-
-QUERY = "read"
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the checkpoint and at requests, while no discovery is triggered."""
@@ -55,17 +52,20 @@ class DiscoveryUnit:
         topic: its task topic.
         context: the context of the host.
         run: the number of the run, for the progress.
+        letters: the topic of its dead letters; None without one.
         clock: the wall clock of the triggerer.
     """
 
     host = HOST
 
     def __init__(
-        self, plan: StreamletPlan, topic: TopicResource, context: HostContext, run: int, clock: Clock | None = None
-    ) -> None:
+        self, plan: StreamletPlan, topic: TopicResource, context: HostContext, run: int,
+        *, letters: TopicResource | None = None, clock: Clock | None = None,
+    ) -> None:  # fmt: skip
         self.id, self.retry, self.bounded = UnitId(plan.ref, HOST), plan.retry, context.bounded
         self._plan, self._topic, self._context = plan, topic, context
         self._clock: Clock = clock or SystemClock()
+        self._failed = FailedTaskCount(letters, plan.ref) if letters is not None else None
         self._file = progress_file(context.state.directory, plan.ref)
         self._progress = DiscoveryProgress(run)
         self._current: _Discovery | None = None
@@ -152,11 +152,11 @@ class DiscoveryUnit:
 
     def read_upto(self) -> TaskOffset:
         """Return the place after the tasks whose batch is committed."""
-        checkpoint = read_checkpoint(self._context.state.checkpoints / self._plan.ref / QUERY)
-        positions = checkpoint.committed.positions if checkpoint.committed is not None else {}
-        for position in positions.values():
-            return TaskOffset.from_dict(json.loads(position))
-        return TaskOffset()
+        return read_upto(self._context.state, self._plan.ref)
+
+    def failed(self) -> int:
+        """Return the number of tasks that have failed for good, retried or not."""
+        return self._failed.count() if self._failed is not None else 0
 
     def report(self, fact: Any) -> None:
         """Report a fact to the supervisor."""
@@ -183,7 +183,7 @@ class _Discovery:
         self._ending = self._reported = False
         self._writer: TaskWriter | None = None
         self._cursor = unit.cursor()
-        self._reported_counts = (0, -1)
+        self._reported_counts = (0, -1, 0)
 
     def end(self) -> None:
         """Have it end."""
@@ -227,8 +227,10 @@ class _Discovery:
         try:
             source = unit.source()
             unit.report(Started(unit.id, self._number))
-            self._reported_counts = writer.next, -1
+            self._reported_counts = writer.next, -1, 0
             self._measure(writer)
+            if unit.bounded:
+                self._retry(writer)
             if writer.interrupted is not None or unit.bounded:
                 self._discover(source, writer, writer.interrupted or "")
             with self._changed:
@@ -285,23 +287,25 @@ class _Discovery:
     def _retry(self, writer: TaskWriter) -> None:
         """Discover failed tasks again, as requested. A request is removed once its task is stored."""
         for request in self._unit.requests():
-            writer.eat(request.value, key=f"retry {request.id}", retry_of=request.number)
+            writer.eat(request.value, key=request.key, retry_of=request.number)
             writer.flush()
             request.remove()
 
     def _measure(self, writer: TaskWriter, seconds: float = 0.0) -> None:
         """Report how many tasks were discovered and read."""
         unit, discovered, offset = self._unit, writer.next, self._unit.read_upto()
-        read = offset.task + 1
-        if (discovered, read) == self._reported_counts:
+        read, failed = offset.task + 1, max(0, self._unit.failed() - writer.retried)
+        if (discovered, read, failed) == self._reported_counts:
             return
-        before, _ = self._reported_counts
-        self._reported_counts = discovered, read
-        unit.update(discovered=discovered, read=read, oldest=self._oldest(offset))
+        before, *_ = self._reported_counts
+        self._reported_counts = discovered, read, failed
+        oldest = self._oldest(offset)
+        unit.update(discovered=discovered, read=read, oldest=oldest, failed=failed)
         if discovered > before:
             progress = UnitProgressed(time.time(), unit.id, None, 0, {"tasks": discovered - before}, seconds=seconds)
             unit.report(Progressed(self._number, progress))
-        unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": discovered - read})))
+        tasks = OpenTasks(oldest=oldest, failed=failed)
+        unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": discovered - read}, tasks=tasks)))
 
     def _oldest(self, offset: TaskOffset) -> float | None:
         """Return when the first unread task was discovered; None if all are read, or it is not stored yet."""

@@ -33,7 +33,7 @@ class DiscoveryHost:
         topics = {topic.id: channels[topic.channel].topic(topic) for topic in context.plan.topics}
         run = int(time.time() * 1000)
         self.units = tuple(
-            DiscoveryUnit(plan, topics[plan.tasks], context, run)
+            DiscoveryUnit(plan, topics[plan.tasks], context, run, letters=topics.get(plan.dead_letters or ""))
             for plan in context.plan.streamlets
             if plan.tasks is not None
         )

@@ -22,6 +22,7 @@ class DiscoveryProgress:
         dropped: the number of triggers of this run that were dropped because a discovery was running.
         running: what triggered the discovery that is running; None without one.
         oldest: when the oldest unread task was discovered, in seconds since the epoch; None without one.
+        failed: the number of tasks that have failed for good and were not repeated.
         failure: why this run's last discovery failed; "" if it did not.
     """
 
@@ -33,6 +34,7 @@ class DiscoveryProgress:
     dropped: int = 0
     running: str | None = None
     oldest: float | None = None
+    failed: int = 0
     failure: str = ""
 
     @property

@@ -14,6 +14,7 @@ from streamlets.ingress.batch_sources.progress import progress_file
 from streamlets.ingress.batch_sources.reading import LETTER, RECORD
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.source import FORMAT, TaskSource
+from streamlets.ingress.batch_sources.tasks import QUERY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
     from blueprint.avro.model import Contract
     from streamlets.api.logic import SparkStreamletLogic
-
-QUERY = "read"
-"""The name of the query that reads tasks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,16 +20,13 @@ from streamlets.contract.values import RecordError, Values
 from streamlets.ingress.batch_sources.context import SourceContext
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.spool import Spool
-from streamlets.ingress.batch_sources.tasks import Task
+from streamlets.ingress.batch_sources.tasks import TASKS, Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 RECORD, LETTER = "record", "letter"
 """The columns of what is read: a record of the outlet, or a dead letter; one of them is null."""
-
-TASKS = "tasks"
-"""The name that stands for the port of tasks in dead letters."""
 
 _ROWS = 1000
 """The number of records of a batch."""

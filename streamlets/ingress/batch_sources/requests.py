@@ -23,29 +23,25 @@ class RetryRequest:
         path: its file.
         number: the number of the failed task.
         value: the task.
+        key: the key of the task.
     """
 
     path: Path
     number: int
     value: Any
-
-    @property
-    def id(self) -> str:
-        """What distinguishes it from other requests, also for the same task."""
-        return self.path.stem
+    key: str | None
 
     def remove(self) -> None:
         """Remove it, once it is carried out."""
         self.path.unlink(missing_ok=True)
 
 
-def request_retry(directory: Path, task: Task, id: str) -> bool:
-    """Request that a task is read again.
+def request_retry(directory: Path, task: Task) -> bool:
+    """Request that a failed task is read again. A repeated request has no effect.
 
     Arguments:
         directory: the directory of the source in the state directory.
         task: the task.
-        id: what distinguishes the request; a repeated request has no effect.
 
     Returns:
         Whether the request is new.
@@ -53,8 +49,8 @@ def request_retry(directory: Path, task: Task, id: str) -> bool:
     requests = directory / _DIRECTORY
     requests.mkdir(parents=True, exist_ok=True)
     payload = base64.b64encode(task.payload).decode()
-    content = {"number": task.number, "payload": payload, "encoding": task.encoding}
-    return objects.put_if_absent(requests / f"{id}.json", json.dumps(content).encode())
+    content = {"number": task.number, "payload": payload, "encoding": task.encoding, "key": task.key}
+    return objects.put_if_absent(requests / f"{task.number}.json", json.dumps(content).encode())
 
 
 def retry_requests(directory: Path) -> Iterator[RetryRequest]:
@@ -63,4 +59,4 @@ def retry_requests(directory: Path) -> Iterator[RetryRequest]:
         content = json.loads(path.read_bytes())
         payload = base64.b64decode(content["payload"])
         value = payload if content["encoding"] == "bytes" else json.loads(payload)
-        yield RetryRequest(path, content["number"], value)
+        yield RetryRequest(path, content["number"], value, content["key"])

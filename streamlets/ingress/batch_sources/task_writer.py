@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import TopicResource
-from streamlets.ingress.batch_sources.tasks import Task, from_batch, payload_of, task_contract, to_batch
+from streamlets.ingress.batch_sources.tasks import Task, payload_of, task_contract, to_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +52,7 @@ class TaskWriter:
         self.interrupted: str | None = stored.get("discovering")
         self._sequence = -1 if self._appender.last is None else self._appender.last
         self._event: str | None = self.interrupted
+        self._retried: int = stored.get("retried", 0)
         self._keys: set[bytes] | None = None
         self._pending: list[Task] = []
         self._changed = threading.Condition()
@@ -67,6 +68,11 @@ class TaskWriter:
         """The number of the next task; as many tasks were discovered so far."""
         return self._next
 
+    @property
+    def retried(self) -> int:
+        """The number of stored tasks that repeat a failed one."""
+        return self._retried
+
     def begin(self, event: str) -> None:
         """Record that a discovery begins."""
         with self._changed:
@@ -80,7 +86,8 @@ class TaskWriter:
             value: bytes, or plain JSON data.
             key: what makes the task the same as another one: if a task with this key was discovered before, this one is
                 dropped.
-            retry_of: the number of the failed task that it repeats.
+            retry_of: the number of the failed task that it repeats: it is dropped if that was repeated before, whatever
+                its key.
 
         Returns:
             Whether the task is new; False if it was dropped.
@@ -94,12 +101,12 @@ class TaskWriter:
         with self._changed:
             self._changed.wait_for(lambda: len(self._pending) < _MAX_PENDING or self._stopping or self._error)
             self._require_usable()
-            if key is not None:
+            if key is not None or retry_of is not None:
                 if self._keys is None:
                     self._keys = self._stored_keys()
-                digest = _digest(key)
+                digest = _digest(key) if retry_of is None and key is not None else _retry_digest(retry_of)
                 if digest in self._keys:
-                    self.repeated += 1
+                    self.repeated += retry_of is None
                     return False
                 self._keys.add(digest)
             task = Task(self._next, payload, encoding, key, self._event or "", self._clock(), retry_of)
@@ -175,6 +182,9 @@ class TaskWriter:
     def _commit(self, group: list[Task]) -> None:
         """Append tasks, which are consecutive, and the marker in one commit."""
         marker: dict[str, Any] = {"next": group[-1].number + 1 if group else self._next}
+        self._retried += sum(task.retry_of is not None for task in group)
+        if self._retried:
+            marker["retried"] = self._retried
         if self._event is not None:
             marker["discovering"] = self._event
         rows: Iterable[pa.RecordBatch] = [to_batch(group)] if group else []
@@ -183,12 +193,18 @@ class TaskWriter:
         self._sequence += 1
 
     def _stored_keys(self) -> set[bytes]:
-        return {
-            _digest(task.key) for batch in self._topic.scan(task_contract()) for task in from_batch(batch)
-            if task.key is not None
-        }  # fmt: skip
+        keys: set[bytes] = set()
+        for batch in self._topic.scan(task_contract()):
+            keys.update(_digest(key) for key in batch["key"].to_pylist() if key is not None)
+            keys.update(_retry_digest(number) for number in batch["retry_of"].drop_null().to_pylist())
+        return keys
 
 
 def _digest(key: str) -> bytes:
     """Return what is remembered of a key: 16 bytes, so that a million keys take about 100 MB at most."""
     return hashlib.blake2b(key.encode(), digest_size=16).digest()
+
+
+def _retry_digest(number: int | None) -> bytes:
+    """Return what is remembered of the repetition of a failed task; no digest of a key has this length."""
+    return f"retry {number}".encode()

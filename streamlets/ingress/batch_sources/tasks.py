@@ -14,7 +14,13 @@ from streamlets.contract.types import arrow_schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Task", "TaskError", "from_batch", "payload_of", "task_contract", "to_batch"]
+__all__ = ["QUERY", "TASKS", "Task", "TaskError", "from_batch", "payload_of", "task_contract", "to_batch"]
+
+QUERY = "read"
+"""The name of the query that reads tasks."""
+
+TASKS = "tasks"
+"""The name that stands for the port of tasks in dead letters."""
 
 
 class TaskError(TypeError):

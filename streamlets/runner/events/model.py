@@ -122,6 +122,19 @@ class UnitProgressed:
         return self.rows_in or sum(self.rows_out.values())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTasks:
+    """The tasks of a batch source that somebody may have to look after.
+
+    Arguments:
+        oldest: when the oldest waiting task was discovered, in seconds since the epoch; None if none waits.
+        failed: the number of tasks that have failed for good and were not repeated.
+    """
+
+    oldest: float | None = None
+    failed: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class UnitMeasured:
     """A measurement of a unit from outside, without its Spark, has changed.
@@ -130,12 +143,15 @@ class UnitMeasured:
         backlog: records that it has not committed, by inlet; None if unknown. What a unit reports about anything else
             stays as it is.
         running: the running batch and its start; None without one.
+        tasks: the tasks of a batch source; None leaves what is known of them as it is.
     """
 
     time: float
     unit: UnitId
     backlog: Mapping[str, int | None] = field(default_factory=dict)
     running: tuple[int, float] | None = None
+    _: KW_ONLY
+    tasks: OpenTasks | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

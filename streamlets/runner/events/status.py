@@ -11,6 +11,7 @@ from streamlets.runner.events.model import (
     UP,
     BatchStuck,
     Event,
+    OpenTasks,
     RunEnded,
     RunStarted,
     RunStopping,
@@ -64,6 +65,7 @@ class UnitStatus:
         recent: rows of the last seconds, as far back as `RATE_WINDOW`: the time of the first batch in each second, and
             the sum of the rows read in that second, or written by a unit that reads none.
         waiting: what it waits for while it is `starting`.
+        tasks: the tasks of a batch source, see `OpenTasks`; None if it has none.
     """
 
     unit: UnitId
@@ -87,6 +89,7 @@ class UnitStatus:
     recent: tuple[tuple[float, int], ...] = ()
     running: RunningBatch | None = None
     waiting: str = ""
+    tasks: OpenTasks | None = None
 
     def rate(self, now: float) -> float:
         """Rows per second over the last `RATE_WINDOW` seconds."""
@@ -149,6 +152,11 @@ class StreamletStatus:
         """Records of its inlets that it has not committed; None if unknown."""
         counts = [count for unit in self.units for count in unit.backlog.values()]
         return sum(counts) if counts else None
+
+    @property
+    def tasks(self) -> OpenTasks | None:
+        """The tasks of a batch source; None for other streamlets."""
+        return next((unit.tasks for unit in self.units if unit.tasks is not None), None)
 
     @property
     def running(self) -> RunningBatch | None:
@@ -316,7 +324,7 @@ def _measured(unit: UnitStatus, event: UnitMeasured) -> UnitStatus:
         running = RunningBatch(number, since)
     measured = {**unit.backlog, **event.backlog}
     backlog = {inlet: records for inlet, records in measured.items() if records is not None}
-    return replace(unit, backlog=backlog, running=running)
+    return replace(unit, backlog=backlog, running=running, tasks=event.tasks or unit.tasks)
 
 
 def _stuck(unit: UnitStatus, event: BatchStuck) -> UnitStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.model import OpenTasks, UnitId
 from streamlets.runner.events.status import RunningBatch, RunStatus, StreamletStatus, UnitStatus
 
 VERSION = 2
@@ -93,6 +93,7 @@ def _unit_to_json(unit: UnitStatus, now: float) -> dict[str, object]:
         "running_batch": _batch_to_json(unit.running, now) if unit.running else None,
         "watermark": unit.watermark,
         "rate": round(unit.rate(now), 1),
+        "tasks": {"oldest": unit.tasks.oldest, "failed": unit.tasks.failed} if unit.tasks else None,
         "recent": [list(entry) for entry in unit.recent],
     }
 
@@ -108,7 +109,7 @@ def _batch_to_json(batch: RunningBatch, now: float) -> dict[str, object]:
 
 
 def _unit_from_json(data: Mapping[str, Any], streamlet: str) -> UnitStatus:
-    batch = data["running_batch"]
+    batch, tasks = data["running_batch"], data.get("tasks")
     return UnitStatus(
         unit=UnitId(streamlet, data["query"]),
         state="paused" if data["paused"] else data["state"],
@@ -129,5 +130,6 @@ def _unit_from_json(data: Mapping[str, Any], streamlet: str) -> UnitStatus:
         seconds=data["batch_seconds"],
         running=RunningBatch(batch["number"], batch["since"], batch["stuck"], tuple(batch["where"])) if batch else None,
         watermark=data["watermark"],
+        tasks=OpenTasks(oldest=tasks["oldest"], failed=tasks["failed"]) if tasks else None,
         recent=tuple((time, rows) for time, rows in data.get("recent", ())),
     )

@@ -13,6 +13,8 @@ from streamlets.channels.registry import CHANNEL_TYPES
 
 TASK_TOPIC = TopicPlan("tasks.source", "tasks.source", "delta", True, ("source.discovery",), ("source.tasks",), {})
 
+LETTER_TOPIC = TopicPlan("dead-letters.source", "dead-letters.source", "delta", True, ("source.dead-letters",), (), {})
+
 
 @pytest.fixture
 def topic(tmp_path: Path) -> TopicResource:

@@ -9,22 +9,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets import BatchSource
 from streamlets.channels.base import TopicResource
+from streamlets.channels.registry import CHANNEL_TYPES
+from streamlets.contract.types import arrow_schema
 from streamlets.ingress.batch_sources.cursor import TaskOffset
 from streamlets.ingress.batch_sources.discovery import DiscoveryUnit
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, read_progress
 from streamlets.ingress.batch_sources.requests import request_retry
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.ingress.triggerers import Trigger, TriggererContext
-from streamlets.runner.events.model import UnitMeasured, UnitProgressed
+from streamlets.runner.events.model import OpenTasks, UnitMeasured, UnitProgressed
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Seen, Started
-from tests.streamlets.ingress.conftest import TASK_TOPIC
+from tests.streamlets.ingress.conftest import LETTER_TOPIC, TASK_TOPIC
 from tests.streamlets.ingress.test_task_writer import stored
 
 MODULE = "tests.streamlets.ingress.test_discovery"
@@ -97,7 +101,10 @@ def reset() -> Iterator[None]:
 class Run:
     """A run of the source."""
 
-    def __init__(self, directory: Path, topic: TopicResource, *, bounded: bool = False, name: str = "ByHand") -> None:
+    def __init__(
+        self, directory: Path, topic: TopicResource, *, bounded: bool = False, name: str = "ByHand",
+        letters: TopicResource | None = None,
+    ) -> None:  # fmt: skip
         state = StateDirectory(directory, "app")
         plan = StreamletPlan(
             ref="source",
@@ -119,7 +126,7 @@ class Run:
             plan=application, state=state, bounded=bounded, report=self.facts.append,
             log=lambda unit, text: None, print_line=self.lines.append,
         )  # fmt: skip
-        self.unit = DiscoveryUnit(plan, topic, context, 1)
+        self.unit = DiscoveryUnit(plan, topic, context, 1, letters=letters)
 
     def start(self, number: int = 1) -> None:
         """Start the unit, and wait until its triggerer has started."""
@@ -247,6 +254,14 @@ def test_a_bounded_run_discovers_once(tmp_path: Path, topic: TopicResource) -> N
     assert ByHand.started == []
 
 
+def test_a_bounded_run_reads_failed_tasks_again_on_request(tmp_path: Path, topic: TopicResource) -> None:
+    """A request that was made while nothing ran is carried out before the discovery."""
+    run = Run(tmp_path, topic, bounded=True)
+    request_retry(run.file.parent, Task(5, b'"x"', "json"))
+    run.unit.start(1)
+    assert run.ended() is None and [task.retry_of for task in stored(topic)] == [5]
+
+
 def test_a_triggerer_that_raises_fails_the_unit(tmp_path: Path, topic: TopicResource) -> None:
     """The supervisor then starts it again later."""
     run = Run(tmp_path, topic, name="Broken")
@@ -276,15 +291,35 @@ def test_the_backlog_and_its_age_follow_the_checkpoint(run: Run) -> None:
     run.ended()
 
 
+def test_failed_tasks_are_counted_until_they_are_retried(tmp_path: Path, topic: TopicResource) -> None:
+    """Dead letters of tasks count, those of records do not; each look reads only new dead letters."""
+    letters = CHANNEL_TYPES["delta"].open(tmp_path / "topics").topic(LETTER_TOPIC)
+    letters.create([dead_letter_contract()])
+    run = Run(tmp_path, topic, letters=letters)
+    run.start()
+    with letters.appender(dead_letter_contract(), writer="source.read") as appender:
+        for sequence, port in enumerate(("source.tasks", "source.out", "source.tasks")):
+            letter = {"record": "{}", "port": port, "coordinates": "task/5", "reason": "x", "time": 0, "version": ""}
+            schema = arrow_schema(dead_letter_contract())
+            appender.append([pa.RecordBatch.from_pylist([letter], schema=schema)], sequence)
+    wait_until(lambda: run.progress.failed == 2, 60, "the failures are counted")
+    request_retry(run.file.parent, Task(5, b'"x"', "json"))
+    wait_until(lambda: run.progress.failed == 1, 60, "the retry is counted")
+    run.unit.drain()
+    run.ended()
+    measured = [f.event for f in run.facts if isinstance(f, Seen) and isinstance(f.event, UnitMeasured)]
+    assert measured[-1].tasks == OpenTasks(oldest=run.progress.oldest, failed=1)
+
+
 def test_a_failed_task_is_read_again_on_request(run: Run) -> None:
     """The request is a file; it is carried out once, also if it is made while nothing runs, or twice."""
-    task = Task(5, b'{"path":"x"}', "json")
-    assert request_retry(run.file.parent, task, "5-1") and not request_retry(run.file.parent, task, "5-1")
+    task = Task(5, b'{"path":"x"}', "json", "x@1")
+    assert request_retry(run.file.parent, task) and not request_retry(run.file.parent, task)
     run.start()
     wait_until(lambda: len(run.values()) == 1, 60, "the task is discovered again")
     wait_until(lambda: not list(run.unit.requests()), 60, "the request is removed")
-    request_retry(run.file.parent, task, "5-1")
+    request_retry(run.file.parent, task)
     wait_until(lambda: not list(run.unit.requests()), 60, "the request is removed")
-    assert [(task.value, task.retry_of) for task in stored(run.topic)] == [({"path": "x"}, 5)]
+    assert [(task.value, task.key, task.retry_of) for task in stored(run.topic)] == [({"path": "x"}, "x@1", 5)]
     run.unit.drain()
     run.ended()

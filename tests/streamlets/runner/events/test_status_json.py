@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streamlets.runner.events.model import (
     BatchStuck,
     Event,
+    OpenTasks,
     RunEnded,
     RunStarted,
     RunStopping,
@@ -47,7 +48,10 @@ _EVENTS = st.one_of(
         UnitProgressed, _TIMES, _UNITS, st.none() | _COUNTS, _COUNTS, _BY_NAME, dead_letters=_COUNTS, late=_COUNTS,
         backlog=_BY_NAME, pending_rows=_COUNTS, seconds=_TIMES, watermark=st.none() | _TEXTS, state_rows=_COUNTS,
     ),
-    st.builds(UnitMeasured, _TIMES, _UNITS, _BY_NAME, st.none() | st.tuples(_COUNTS, _TIMES)),
+    st.builds(
+        UnitMeasured, _TIMES, _UNITS, _BY_NAME, st.none() | st.tuples(_COUNTS, _TIMES),
+        tasks=st.none() | st.builds(OpenTasks, oldest=st.none() | _TIMES, failed=_COUNTS),
+    ),
     st.builds(
         BatchStuck,
         time=_TIMES,
