@@ -31,6 +31,7 @@ class TaskLimits:
     tasks: int
     attempts: int
     retry_delay: float
+    timeout: float
     on_failure: Literal["dead-letters", "fail"]
 
 
@@ -96,6 +97,7 @@ def _settings(logic: SparkStreamletLogic[Any], limits: TaskLimits, connection: T
         max_tasks=limits.tasks,
         max_attempts=limits.attempts,
         retry_delay=limits.retry_delay,
+        timeout=limits.timeout,
         on_failure=limits.on_failure,
         topic=connection.topic,
         topics=context.state / "topics",

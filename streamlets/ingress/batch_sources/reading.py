@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
+from blueprint.catalog import LoadFailure
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.records import fitted
 from streamlets.contract.types import arrow_schema
@@ -21,6 +22,8 @@ from streamlets.ingress.batch_sources.context import SourceContext
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.spool import Spool
 from streamlets.ingress.batch_sources.tasks import TASKS, Task
+from streamlets.project.loading import StreamletNotLoadedError, load_streamlet
+from streamlets.project.modules import project_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +35,7 @@ _ROWS = 1000
 """The number of records of a batch."""
 
 _LONGEST_DELAY = 60.0
+_MOST_DETAILS = 4000  # characters of the error of a task
 
 
 class Readable(Protocol):
@@ -47,6 +51,32 @@ class TaskFailedError(Exception):
     """A task has failed in all attempts, and the source is set to fail then."""
 
 
+class AttemptFailedError(Exception):
+    """An attempt to read a task has failed.
+
+    Arguments:
+        reason: why, on one line.
+        details: the error with its frames.
+    """
+
+    def __init__(self, reason: str, details: str) -> None:
+        super().__init__(reason)
+        self.reason, self.details = reason, details
+
+
+class Records(Protocol):
+    """Takes the records of an attempt."""
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add a batch."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all batches."""
+
+    def close(self) -> None:
+        """Release them."""
+
+
 @dataclass(slots=True)
 class Attempt:
     """What an attempt to read a task has yielded.
@@ -56,16 +86,30 @@ class Attempt:
         letters: records that break the contract, as dead letters.
     """
 
-    records: Spool
+    records: Records
     letters: list[dict[str, Any]] = field(default_factory=list)
 
 
+class Attempts(Protocol):
+    """Makes attempts to read tasks, one at a time."""
+
+    def attempt(self, task: Task) -> Attempt:
+        """Read a task, whose records the caller releases.
+
+        Raises:
+            AttemptFailedError: the attempt has failed; what it had read is released.
+        """
+
+    def close(self) -> None:
+        """Release what the attempts have in common; another attempt acquires it again."""
+
+
 class TaskReader:
-    """Reads tasks with one instance of a source, which is opened for the first task and again after each failure.
+    """Reads tasks in several attempts, and makes dead letters of those that fail for good.
 
     Arguments:
         settings: the settings of the source.
-        create: creates an instance of the source.
+        attempts: makes the attempts.
         sleep: waits a number of seconds between two attempts.
         clock: returns the time in seconds since the epoch.
     """
@@ -73,15 +117,13 @@ class TaskReader:
     def __init__(
         self,
         settings: SourceSettings,
-        create: Callable[[], Readable],
+        attempts: Attempts,
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._settings, self._create, self._sleep, self._clock = settings, create, sleep, clock
+        self._settings, self._attempts, self._sleep, self._clock = settings, attempts, sleep, clock
         self._contract = parse_contract(settings.contract)
-        self._schema = arrow_schema(self._contract)
-        self._source: Readable | None = None
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield the records of a task and its dead letters, in batches of `schema_of`. An attempt that fails yields
@@ -92,18 +134,15 @@ class TaskReader:
         """
         settings, delay = self._settings, self._settings.retry_delay
         for number in range(1, settings.max_attempts + 1):
-            attempt = Attempt(Spool(self._schema))
             try:
-                self._attempt(task, attempt)
-            except Exception as error:
-                attempt.records.close()
-                self.close()
+                attempt = self._attempts.attempt(task)
+            except AttemptFailedError as error:
                 if number < settings.max_attempts:
                     self._sleep(min(delay, _LONGEST_DELAY))
                     delay *= 2
                 elif settings.on_failure == "fail":
-                    reason = _reason(error)
-                    raise TaskFailedError(f"the task {task.number} ({task.shown:.200}) failed: {reason}") from error
+                    message = f"the task {task.number} ({task.shown:.200}) failed: {error.reason}"
+                    raise TaskFailedError(message) from error
                 else:
                     yield self._batch(None, [self._failure(task, error)])
             else:
@@ -115,13 +154,79 @@ class TaskReader:
                 return
 
     def close(self) -> None:
+        """Release what the attempts have in common."""
+        self._attempts.close()
+
+    def _failure(self, task: Task, error: AttemptFailedError) -> dict[str, Any]:
+        """Return the dead letter of a task that has failed."""
+        record = {
+            "task": task.number,
+            "key": task.key,
+            "payload": task.shown,
+            "attempts": self._settings.max_attempts,
+            "error": error.details[-_MOST_DETAILS:],
+        }
+        text = json.dumps(record, ensure_ascii=False)
+        return _letter(text, f"{self._settings.streamlet}.{TASKS}", task, error.reason, self._clock())
+
+    def _batch(self, records: pa.RecordBatch | None, letters: list[dict[str, Any]]) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        schema = schema_of(self._contract)
+        count = records.num_rows if records is not None else len(letters)
+        record, letter = schema.field(RECORD).type, schema.field(LETTER).type
+        columns = [
+            pa.StructArray.from_arrays(records.columns, fields=list(record)) if records is not None
+            else pa.nulls(count, record),
+            pa.array(letters, letter) if letters else pa.nulls(count, letter),
+        ]  # fmt: skip
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+class SourceInstance:
+    """Reads tasks in this process with one instance of a source, which is opened for the first task and again after
+    each failure.
+
+    Arguments:
+        settings: the settings of the source.
+        create: creates an instance of the source.
+        records: returns what takes the records of an attempt; default: a `Spool`.
+        clock: returns the time in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        settings: SourceSettings,
+        create: Callable[[], Readable],
+        *,
+        records: Callable[[], Records] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings, self._create, self._records, self._clock = settings, create, records, clock
+        self._contract = parse_contract(settings.contract)
+        self._schema = arrow_schema(self._contract)
+        self._source: Readable | None = None
+
+    def attempt(self, task: Task) -> Attempt:
+        """Read a task; see `Attempts.attempt`."""
+        attempt = Attempt(self._records() if self._records is not None else Spool(self._schema))
+        try:
+            self._read(task, attempt)
+        except (Exception, SystemExit) as error:
+            attempt.records.close()
+            self.close()
+            details = "".join(traceback.format_exception(error))
+            raise AttemptFailedError(_reason(error), details[-_MOST_DETAILS:]) from error
+        return attempt
+
+    def close(self) -> None:
         """Close the instance of the source; its errors are of no consequence."""
         source, self._source = self._source, None
         if source is not None:
             with contextlib.suppress(Exception):
                 source.close()
 
-    def _attempt(self, task: Task, attempt: Attempt) -> None:
+    def _read(self, task: Task, attempt: Attempt) -> None:
         source = self._opened()
         source.prepare(task.value)
         values, rows = Values(self._contract), list[dict[str, object]]()
@@ -137,7 +242,8 @@ class TaskReader:
                 if not self._settings.broken_records:
                     raise
                 text = json.dumps(item, default=str, ensure_ascii=False)
-                attempt.letters.append(self._letter(text, self._settings.outlet, f"task/{task.number}", str(error)))
+                port = f"{self._settings.streamlet}.{self._settings.outlet}"
+                attempt.letters.append(_letter(text, port, task, str(error), self._clock()))
             if len(rows) >= _ROWS:
                 self._spool(rows, attempt)
                 rows = []
@@ -174,40 +280,6 @@ class TaskReader:
             self._source = source
         return self._source
 
-    def _failure(self, task: Task, error: Exception) -> dict[str, Any]:
-        """Return the dead letter of a task that has failed."""
-        record = {
-            "task": task.number,
-            "key": task.key,
-            "payload": task.shown,
-            "attempts": self._settings.max_attempts,
-            "error": "".join(traceback.format_exception(error))[-4000:],
-        }
-        return self._letter(json.dumps(record, ensure_ascii=False), TASKS, f"task/{task.number}", _reason(error))
-
-    def _letter(self, record: str, port: str, coordinates: str, reason: str) -> dict[str, Any]:
-        return {
-            "record": record,
-            "port": f"{self._settings.streamlet}.{port}",
-            "coordinates": coordinates,
-            "reason": reason,
-            "time": int(self._clock() * 1e6),
-            "version": "",
-        }
-
-    def _batch(self, records: pa.RecordBatch | None, letters: list[dict[str, Any]]) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        schema = schema_of(self._contract)
-        count = records.num_rows if records is not None else len(letters)
-        record, letter = schema.field(RECORD).type, schema.field(LETTER).type
-        columns = [
-            pa.StructArray.from_arrays(records.columns, fields=list(record)) if records is not None
-            else pa.nulls(count, record),
-            pa.array(letters, letter) if letters else pa.nulls(count, letter),
-        ]  # fmt: skip
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
-
 
 def schema_of(contract: Contract) -> pa.Schema:
     """Return the Arrow schema of what is read: a record of the contract, or a dead letter."""
@@ -231,3 +303,26 @@ def _reason(error: BaseException) -> str:
     """Return an exception on one line, of a length that people read."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text[:500]
+
+
+def _letter(record: str, port: str, task: Task, reason: str, time: float) -> dict[str, Any]:
+    return {
+        "record": record,
+        "port": port,
+        "coordinates": f"task/{task.number}",
+        "reason": reason,
+        "time": int(time * 1e6),
+        "version": "",
+    }
+
+
+def creating(settings: SourceSettings) -> Callable[[], Readable]:
+    """Return a function that creates instances of the source of a project."""
+
+    def create() -> Readable:
+        source: Any = load_streamlet(settings.class_name, project_at(settings.project), tuple)
+        if isinstance(source, LoadFailure):
+            raise StreamletNotLoadedError(source)
+        return source  # type: ignore[no-any-return]  # a BatchSource, as verified
+
+    return create

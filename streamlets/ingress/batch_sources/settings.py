@@ -31,6 +31,7 @@ class SourceSettings:
         max_tasks: the largest number of tasks of a batch.
         max_attempts: the number of times that a task is tried.
         retry_delay: seconds before the second attempt; doubled before each further one.
+        timeout: seconds after which an attempt is ended and has failed.
         on_failure: what happens when all attempts have failed.
         topic: the task topic.
         topics: the application's directory of topics.
@@ -48,6 +49,7 @@ class SourceSettings:
     max_tasks: int
     max_attempts: int
     retry_delay: float
+    timeout: float
     on_failure: Literal["dead-letters", "fail"]
     topic: TopicPlan
     topics: Path

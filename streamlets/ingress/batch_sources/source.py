@@ -7,22 +7,20 @@ the tasks, which they get with the partitions: they need no access to the task t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
-from blueprint.catalog import LoadFailure
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.progress import read_progress
-from streamlets.ingress.batch_sources.reading import Readable, TaskReader
+from streamlets.ingress.batch_sources.reading import TaskReader
 from streamlets.ingress.batch_sources.settings import OPTION, SourceSettings
+from streamlets.ingress.batch_sources.task_process import TaskProcess
 from streamlets.ingress.batch_sources.tasks import Task
-from streamlets.project.loading import StreamletNotLoadedError, load_streamlet
-from streamlets.project.modules import project_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,21 +113,11 @@ _readers: dict[str, TaskReader] = {}
 
 
 def _reader(encoded: str) -> TaskReader:
-    """Return the reader of this worker process, which keeps its instance of the source open between tasks."""
+    """Return the reader of this worker process, which keeps its process with the source between tasks."""
     if encoded not in _readers:
         for reader in _readers.values():  # of an earlier start of a query
             reader.close()
         _readers.clear()
         settings = SourceSettings.from_options({OPTION: encoded})
-        _readers[encoded] = TaskReader(settings, _creating(settings))
+        _readers[encoded] = TaskReader(settings, TaskProcess(settings))
     return _readers[encoded]
-
-
-def _creating(settings: SourceSettings) -> Callable[[], Readable]:
-    def create() -> Readable:
-        source: Any = load_streamlet(settings.class_name, project_at(settings.project), tuple)
-        if isinstance(source, LoadFailure):
-            raise StreamletNotLoadedError(source)
-        return source  # type: ignore[no-any-return]  # a BatchSource, as verified
-
-    return create

@@ -31,9 +31,9 @@ class BatchSource(SparkStreamlet):
           parameters.discovery { triggerer = cron, config { expression = "0 6 * * *", time-zone = Europe/Paris } }
         }
 
-    A source has one outlet. The runner has one instance that discovers, and each worker process of Spark that reads has
-    one: `open` is called once for each, before anything else. After a task has failed, the instance is closed and
-    another one opened. A worker process may be ended without a call of `close`.
+    A source has one outlet. The runner has one instance that discovers, and each process that reads for a worker of
+    Spark has one: `open` is called once for each, before anything else. After a task has failed, the instance is closed
+    and another one opened. A process that reads may be ended without a call of `close`.
     """
 
     kind = "batch-source"
@@ -42,6 +42,9 @@ class BatchSource(SparkStreamlet):
     max_task_attempts = IntegerParameter("How often a task is tried", default=3)
     task_retry_delay = DurationParameter(
         "The pause before the second attempt, doubled before each further", default="1 s"
+    )
+    task_timeout = DurationParameter(
+        "After how long an attempt to read a task is ended, and has failed", default="1 day"
     )
     on_task_failure = StringParameter(
         "What happens to a task when all attempts have failed: it is a dead letter, or the source fails",
@@ -95,6 +98,9 @@ class BatchSource(SparkStreamlet):
                 yield ParameterProblem(
                     (parameter.key,), f"`{parameter.key}` must be at least 1, found {values[parameter.key]}"
                 )
+        if values[self.task_timeout.key].seconds <= 0:
+            message = f"`{self.task_timeout.key}` must be longer than 0, found {values[self.task_timeout.key]}"
+            yield ParameterProblem((self.task_timeout.key,), message)
         yield from discovery_problems(values[self.discovery.key])
 
     def check_texts(self, parameters: Mapping[str, Value]) -> Iterator[Diagnostic]:
@@ -117,6 +123,7 @@ class BatchSource(SparkStreamlet):
                 tasks=self.value(source.max_tasks_per_batch),
                 attempts=self.value(source.max_task_attempts),
                 retry_delay=self.value(source.task_retry_delay).seconds,
+                timeout=self.value(source.task_timeout).seconds,
                 on_failure="fail" if self.value(source.on_task_failure) == "fail" else "dead-letters",
             )
             return read_tasks(self, limits)

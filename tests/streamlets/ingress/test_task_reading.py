@@ -15,7 +15,7 @@ from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets import BatchPushSource, BatchSource
 from streamlets.ingress.batch_sources import spool
-from streamlets.ingress.batch_sources.reading import TaskFailedError, TaskReader
+from streamlets.ingress.batch_sources.reading import SourceInstance, TaskFailedError, TaskReader
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.tasks import Task, payload_of
 from tests.streamlets.ingress.conftest import TASK_TOPIC
@@ -52,9 +52,10 @@ def reader_of(create: Callable[[], Any], sleeps: list[float] | None = None, **ch
     settings: dict[str, Any] = {
         "class_name": "x.Numbers", "streamlet": "source", "project": ".", "config": {"rate": 5}, "outlet": "out",
         "contract": CONTRACT.json, "broken_records": False, "max_tasks": 4, "max_attempts": 3, "retry_delay": 1.0,
-        "on_failure": "dead-letters", "topic": TASK_TOPIC, "topics": Path(), "progress": Path(),
+        "timeout": 60.0, "on_failure": "dead-letters", "topic": TASK_TOPIC, "topics": Path(), "progress": Path(),
     }  # fmt: skip
-    return TaskReader(SourceSettings(**settings | changes), create, sleep=(sleeps if sleeps is not None else []).append)
+    chosen = SourceSettings(**settings | changes)
+    return TaskReader(chosen, SourceInstance(chosen, create), sleep=(sleeps if sleeps is not None else []).append)
 
 
 def task_of(value: object, number: int = 7) -> Task:
