@@ -3,7 +3,9 @@
 Three streamlets: an ingress from files, a processor, and an egress to a Delta table with keys, which is idempotent. In
 each round new numbers are fed, and something is killed while a batch is active: the run at a crash point, the run with
 `kill -9`, or the broker, which is then started again. After the last round the application runs to the end. Topics may
-have doubled records (at least once) and must not lack any; the table must have each record once.
+have doubled records (at least once) and must not lack any; the table must have each record once. With `--deduplicate`
+outlets stage their batches, inlets recognize doubles by headers, and a second egress appends to a table without keys,
+which must have each record once, too.
 
 With `--directory` this can be done in several calls: `--rounds 10` executes ten of the remaining rounds, and the call
 after which no rounds remain compares.
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 POINTS = ("after-batch-begun", "after-topic-commit", "before-spark-commit")
 BROKER = "broker"
-TABLE = "table"
+TABLE, APPENDED = "table", "appended"
 
 _BLUEPRINT = """\
 blueprint {
@@ -50,6 +52,17 @@ blueprint {
 flow.application = ledger
 """
 
+_APPENDED = f"""
+blueprint.streamlets.append {{ class = streamlets.Sink, inlets.in = "twice bigint not null, n bigint not null"
+                              parameters {{ to = delta, options {{ path = {APPENDED}, existing = append }} }} }}
+blueprint.topics.doubled.consumers = [archive.in, append.in]
+flow.streamlets {{
+  numbers.outlets.out.staged = true
+  double {{ outlets.out.staged = true, inlets.in.deduplicate.by-headers = true }}
+  append.inlets.in {{ deduplicate.by-headers = true, max-records = {BATCH} }}
+}}
+"""
+
 
 class KafkaLedger(Ledger):
     """The application, in its own directory, with a broker of its own."""
@@ -57,10 +70,12 @@ class KafkaLedger(Ledger):
     topics: ClassVar[tuple[str, ...]] = ("numbers", "doubled")
     queries: ClassVar[dict[str, str]] = {"numbers": "out", "double": "out", "archive": "sink"}
     passages: ClassVar[int] = 4
+    tables: ClassVar[tuple[str, ...]] = (TABLE,)
+    text: ClassVar[str] = _BLUEPRINT
 
     def __init__(self, directory: Path, servers: str, files: int = 0) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "blueprint.conf").write_text(_BLUEPRINT, encoding="utf-8")
+        (directory / "blueprint.conf").write_text(self.text, encoding="utf-8")
         options = ("flow.channel=kafka", f'flow.kafka.clusters.default.bootstrap.servers="{servers}"')
         super().__init__(directory, files, options=options)
         self.servers = servers
@@ -80,7 +95,7 @@ class KafkaLedger(Ledger):
         }
 
     def records(self) -> dict[str, Counter[str]]:
-        """Return how often each record is in each topic and in the table."""
+        """Return how often each record is in each topic and in each table."""
         from deltalake import DeltaTable
 
         channel = KafkaChannel(self.home / "topics")
@@ -88,20 +103,30 @@ class KafkaLedger(Ledger):
         for name in self.topics:
             topic = channel.topic(TopicPlan(name, name, "kafka", True, (), (), {"bootstrap.servers": self.servers}))
             counts[name] = Counter(as_text(row) for batch in topic.scan() for row in batch.to_pylist())
-        rows = DeltaTable(self.directory / "table").to_pyarrow_table().to_pylist()
-        return counts | {TABLE: Counter(map(as_text, rows))}
+        for name in self.tables:
+            rows = DeltaTable(self.directory / name).to_pyarrow_table().to_pylist()
+            counts[name] = Counter(map(as_text, rows))
+        return counts
 
     def _how_far(self, streamlet: str, batch: int) -> str:
         return "executing"
 
 
-def expected(files: int) -> dict[str, Counter[str]]:
+class DeduplicatingLedger(KafkaLedger):
+    """The application with inlets that recognize doubles, and an egress that appends to a table without keys."""
+
+    queries: ClassVar[dict[str, str]] = {**KafkaLedger.queries, "append": "sink"}
+    tables: ClassVar[tuple[str, ...]] = (TABLE, APPENDED)
+    text: ClassVar[str] = _BLUEPRINT + _APPENDED
+
+
+def expected(ledger: KafkaLedger) -> dict[str, Counter[str]]:
     """Return the expected records, each once."""
-    numbers = range(files * BATCH)
+    numbers = range(ledger.files * BATCH)
     return {
         "numbers": Counter(as_text({"n": n}) for n in numbers),
         "doubled": Counter(as_text({"n": n, "twice": 2 * n, "ten": n // 10}) for n in numbers),
-        TABLE: Counter(as_text({"twice": 2 * n, "n": n}) for n in numbers),
+        **{name: Counter(as_text({"twice": 2 * n, "n": n}) for n in numbers) for name in ledger.tables},
     }
 
 
@@ -156,8 +181,9 @@ def outcome(ledger: KafkaLedger) -> tuple[bool, dict[str, tuple[int, int]]]:
     code = ledger.run()
     if code != 0:
         raise RuntimeError(f"the last run has failed with exit code {code}:\n{ledger.out.read_text()[-3000:]}")
-    wrong = differences(ledger.records(), expected(ledger.files))
-    return not any(lost for lost, _ in wrong.values()) and wrong[TABLE] == (0, 0), wrong
+    wrong = differences(ledger.records(), expected(ledger))
+    exact = all(wrong[name] == (0, 0) for name in ledger.tables)
+    return exact and not any(lost for lost, _ in wrong.values()), wrong
 
 
 def main() -> None:
@@ -166,6 +192,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=5, help="how often each crash point is hit")
     parser.add_argument("--kills", type=int, default=40, help="how often the run is killed in a batch")
     parser.add_argument("--brokers", type=int, default=20, help="how often the broker is killed in a batch")
+    parser.add_argument("--deduplicate", action="store_true", help="with deduplicating inlets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1_000_000, help="maximum number of rounds in this call")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further round after this time")
@@ -177,7 +204,8 @@ def main() -> None:
     random.Random(options.seed).shuffle(todo)
     journal = Journal.at(directory, todo)
     with Broker(directory / "kafka") as broker:
-        ledger = KafkaLedger(directory / "ledger", broker.servers, journal.files)
+        application = DeduplicatingLedger if options.deduplicate else KafkaLedger
+        ledger = application(directory / "ledger", broker.servers, journal.files)
         dice = random.Random(options.seed * 1000 + len(journal.hits))
         _rounds(ledger, broker, journal, dice, options.rounds, options.seconds)
         if journal.todo:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kafka_kills import BROKER, POINTS, KafkaLedger, kill_broker, outcome, play
+from benchmarks.kafka_kills import BROKER, POINTS, DeduplicatingLedger, KafkaLedger, kill_broker, outcome, play
 from tests.kafka.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.full]
@@ -28,6 +28,17 @@ def broker(kafka_broker: str, tmp_path: Path) -> Iterator[Broker]:
 def test_no_record_is_lost(kill: str, broker: Broker, tmp_path: Path) -> None:
     """After a kill, topics have each record at least once, and the table with keys exactly once."""
     with KafkaLedger(tmp_path / "ledger", broker.servers) as ledger:
+        dice = random.Random(1)
+        while not play(ledger, broker, kill, dice)[0]:
+            pass
+        holds, wrong = outcome(ledger)
+    assert holds, wrong
+
+
+@pytest.mark.parametrize("kill", ["after-topic-commit", ""], ids=["after-topic-commit", "run"])
+def test_deduplicating_inlets_read_each_record_once(kill: str, broker: Broker, tmp_path: Path) -> None:
+    """After a kill, a table without keys has each record exactly once, too."""
+    with DeduplicatingLedger(tmp_path / "ledger", broker.servers) as ledger:
         dice = random.Random(1)
         while not play(ledger, broker, kill, dice)[0]:
             pass
