@@ -55,7 +55,7 @@ flow.application = ledger
 _APPENDED = f"""
 blueprint.streamlets.append {{ class = streamlets.Sink, inlets.in = "twice bigint not null, n bigint not null"
                               parameters {{ to = delta, options {{ path = {APPENDED}, existing = append }} }} }}
-blueprint.topics.doubled.consumers = [archive.in, append.in]
+blueprint.topics.doubled.consumers += append.in
 flow.streamlets {{
   numbers.outlets.out.staged = true
   double {{ outlets.out.staged = true, inlets.in.deduplicate.by-headers = true }}
@@ -166,21 +166,17 @@ def kill_broker(
     time.sleep(dice.uniform(0, 0.2))
     phase = ledger.phase(wanted)
     if phase is None:
-        process.wait()
+        ledger.require_success(process.wait())
         return False, f"kill -9 of the broker: {NOT_HIT}"
     broker.kill()
     restart(broker)
-    code = process.wait()
-    if code != 0:
-        raise RuntimeError(f"the run has failed with exit code {code}:\n{ledger.out.read_text()[-3000:]}")
+    ledger.require_success(process.wait())
     return True, f"kill -9 of the broker, {phase}"
 
 
 def outcome(ledger: KafkaLedger) -> tuple[bool, dict[str, tuple[int, int]]]:
     """Run to the end; return whether the guarantees hold, and the lost and the doubled records by place."""
-    code = ledger.run()
-    if code != 0:
-        raise RuntimeError(f"the last run has failed with exit code {code}:\n{ledger.out.read_text()[-3000:]}")
+    ledger.require_success(ledger.run())
     wrong = differences(ledger.records(), expected(ledger))
     exact = all(wrong[name] == (0, 0) for name in ledger.tables)
     return exact and not any(lost for lost, _ in wrong.values()), wrong

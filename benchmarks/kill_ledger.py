@@ -140,6 +140,15 @@ class Ledger:
         """Run to the end, or to the crash; return the exit code."""
         return self.start(crash_at).wait()
 
+    def require_success(self, code: int) -> None:
+        """Require the exit code 0 of the last run.
+
+        Raises:
+            RuntimeError: it is another one; the message has the end of its output.
+        """
+        if code != 0:
+            raise RuntimeError(f"the run has failed with exit code {code}:\n{self.out.read_text()[-3000:]}")
+
     def flow(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another command about the application to its end."""
         command = [*_FLOW, *arguments, "--state-dir", str(self._state_dir)]
@@ -225,6 +234,9 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
 
     Returns:
         What was killed, and the phase of the batch; None if the run ended before.
+
+    Raises:
+        RuntimeError: the run has failed by itself.
     """
     process = ledger.start()
     wanted = dice.choice([*ledger.queries])  # two new files make at least two batches of each
@@ -238,6 +250,7 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
             if phase is not None:  # else the batch was committed meanwhile: wait for the next one
                 return f"{_kill_driver(process, alone=dice.random() < 0.5)}, {phase}"
         time.sleep(0.005)
+    ledger.require_success(process.wait())
     return None
 
 
@@ -272,8 +285,8 @@ def play_round(ledger: Ledger, point: str, dice: random.Random) -> tuple[bool, s
 
 def _crash(ledger: Ledger, point: str, nth: int) -> tuple[bool, str]:
     code = ledger.run(f"{point}:{nth}")
-    if code not in (0, -signal.SIGKILL):  # each repetition would fail alike
-        raise RuntimeError(f"the run has failed with exit code {code}:\n{ledger.out.read_text()[-3000:]}")
+    if code != -signal.SIGKILL:  # else each repetition would fail alike
+        ledger.require_success(code)
     hit = code == -signal.SIGKILL
     return hit, f"{point}, passage {nth}: {'killed' if hit else f'{NOT_HIT}, exit code {code}'}"
 
