@@ -78,7 +78,7 @@ bench: $(READY)  ## Run the small version of every benchmark
 	  done; exit $$failed; }
 
 clean:  ## Remove what runs and tests leave behind (not .venv and .venvs)
-	@rm -rf build .flow .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse examples/*/.flow examples/*/out
+	@rm -rf build .flow .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse examples/*/.flow examples/*/out examples/*/*.db*
 
 # Made once; made again when the requirements change.
 $(READY): pyproject.toml .ci/venv

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from streamlets import AvroOutlet, GeneratorSpout, Spout
-from streamlets.ingress.spouts.generator import SpoutOutput, Transaction
+from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 from streamlets.testkit import Testkit
 
 _ROWS = 10_000
@@ -40,7 +40,7 @@ class Dicts(GeneratorSpout):
         for number in range(_ROWS)
     ]
 
-    def run(self, out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+    def run(self, out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         """Yield until nobody asks for more."""
         number = 0
         while True:

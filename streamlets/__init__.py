@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from streamlets.ingress.batch_sources.context import Eat, SourceContext
     from streamlets.ingress.batch_sources.streamlet import BatchPushSource, BatchSource
     from streamlets.ingress.spouts import client as spout
+    from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
     from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
     from streamlets.sql import Sql
 
@@ -65,6 +66,8 @@ __all__ = [
     "SparkStreamletContext",
     "SparkStreamletLogic",
     "Spout",
+    "SpoutOutput",
+    "SpoutTransaction",
     "Sql",
     "StreamingWrite",
     "Streamlet",
@@ -85,6 +88,8 @@ _MODULES = {
     "GeneratorSpout": "streamlets.ingress.spouts.streamlet",
     "SourceContext": "streamlets.ingress.batch_sources.context",
     "Spout": "streamlets.ingress.spouts.streamlet",
+    "SpoutOutput": "streamlets.ingress.spouts.generator",
+    "SpoutTransaction": "streamlets.ingress.spouts.generator",
     "Sql": "streamlets.sql",
 }
 """The modules of what few applications use, which are imported when it is first used."""

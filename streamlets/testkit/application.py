@@ -15,10 +15,13 @@ from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import DEFAULT
+from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
 from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project.modules import project_at
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.testkit.failures import TestkitError, error_with_findings
 from streamlets.testkit.outside_paths import OutsidePaths
+from streamlets.testkit.spout_under_test import SpoutUnderTest
 from streamlets.testkit.step import Step
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 from streamlets.testkit.taps import SinkTap, TopicTap
@@ -43,6 +46,8 @@ class ApplicationUnderTest:
         checkpoints: Path,
         outside: OutsidePaths,
         real: Iterable[str] = (),
+        *,
+        state: StateDirectory,
     ) -> None:
         """Create the streamlets of an application.
 
@@ -54,9 +59,10 @@ class ApplicationUnderTest:
             checkpoints: the directory of checkpoints.
             outside: moves paths outside of the kit into it.
             real: the names of streamlets that write to their real paths.
+            state: the state directory of its spouts.
 
         Raises:
-            TestkitError: a class cannot be loaded or has no queries on Spark, or `real` has an unknown name.
+            TestkitError: a class cannot be loaded or is of another kind, or `real` has an unknown name.
         """
         self.plan = plan
         real_refs = frozenset(real)
@@ -64,23 +70,27 @@ class ApplicationUnderTest:
             raise TestkitError(_unknown("streamlet", ref, {own.ref: own for own in plan.streamlets}))
         self._topics = topics
         self._taps: dict[str, TopicTap] = {}
+        self._streamlets: dict[str, StreamletUnderTest] = {}
+        self._spouts: dict[str, SpoutUnderTest] = {}
         project = project_at(plan.directory)
-        try:
-            self._streamlets = {
-                own.ref: StreamletUnderTest(
-                    _on_spark(streamlet_of(own, project), own),
-                    own,
-                    open_session,
-                    topics,
-                    channels,
-                    checkpoints,
-                    None if own.ref in real_refs else outside,
-                    f"real=[{own.ref!r}]",
-                )
-                for own in plan.streamlets
-            }
-        except StreamletNotLoadedError as error:
-            raise TestkitError(f"the application cannot run: {error}") from None
+        for own in plan.streamlets:
+            try:
+                streamlet = streamlet_of(own, project)
+            except StreamletNotLoadedError as error:
+                raise TestkitError(f"the application cannot run: {error}") from None
+            if isinstance(streamlet, Spout | GeneratorSpout):
+                self._spouts[own.ref] = SpoutUnderTest(streamlet, own, plan.topics, topics, state)
+                continue
+            self._streamlets[own.ref] = StreamletUnderTest(
+                _on_spark(streamlet, own),
+                own,
+                open_session,
+                topics,
+                channels,
+                checkpoints,
+                None if own.ref in real_refs else outside,
+                f"real=[{own.ref!r}]",
+            )
 
     def streamlet(self, ref: str) -> StreamletUnderTest:
         """Return a streamlet of the application, to feed, step and read it alone.
@@ -94,6 +104,19 @@ class ApplicationUnderTest:
         if ref not in self._streamlets:
             raise TestkitError(_unknown("streamlet", ref, self._streamlets))
         return self._streamlets[ref]
+
+    def spout(self, ref: str) -> SpoutUnderTest:
+        """Return a spout of the application, to deliver transactions, run its program or step its generator.
+
+        Arguments:
+            ref: its name in the blueprint.
+
+        Raises:
+            TestkitError: there is no spout with this name.
+        """
+        if ref not in self._spouts:
+            raise TestkitError(_unknown("spout", ref, self._spouts))
+        return self._spouts[ref]
 
     def topic(self, topic_id: str) -> TopicTap:
         """Return a topic of the application, to write and read records.
@@ -125,7 +148,8 @@ class ApplicationUnderTest:
         return self.streamlet(ref).sink(query)
 
     def step(self) -> dict[str, Step]:
-        """Step every streamlet once, producers before consumers, and return the steps by streamlet name.
+        """Step every streamlet on Spark once, producers before consumers, and return the steps by streamlet name.
+        Spouts are stepped by themselves; see `spout`.
 
         Raises:
             StreamletError: as for `StreamletUnderTest.step`.
@@ -134,9 +158,10 @@ class ApplicationUnderTest:
         return {ref: streamlet.step() for ref, streamlet in self._streamlets.items()}
 
     def restart(self) -> None:
-        """Restart all streamlets from their checkpoints."""
-        for streamlet in self._streamlets.values():
-            streamlet.restart()
+        """Restart all streamlets from their checkpoints, and generators from their resume markers."""
+        units: tuple[StreamletUnderTest | SpoutUnderTest, ...] = (*self._streamlets.values(), *self._spouts.values())
+        for unit in units:
+            unit.restart()
 
     def _contract(self, topic_id: str) -> Contract:
         readers = [port.contract for own in self.plan.streamlets for port in own.inlets if port.topic == topic_id]
@@ -174,7 +199,8 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
 
 def _on_spark(streamlet: Streamlet, plan: StreamletPlan) -> SparkStreamlet:
     if not isinstance(streamlet, SparkStreamlet):
-        raise TestkitError(f"the testkit only runs streamlets on Spark; `{plan.ref}` is of the kind `{plan.kind}`")
+        runs = "the testkit runs streamlets on Spark and spouts"
+        raise TestkitError(f"{runs}; `{plan.ref}` is of the kind `{plan.kind}`")
     return streamlet
 
 

@@ -179,8 +179,9 @@ class Testkit:
         home = self.directory / plan.name
         channels, resources = _resources(home, plan.topics, plan.streamlets)
         return ApplicationUnderTest(
-            plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.directory, home), real
-        )
+            plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.directory, home), real,
+            state=StateDirectory(self.directory, plan.name),
+        )  # fmt: skip
 
     def _required_spark(self) -> SparkSession:
         if self._spark is None:

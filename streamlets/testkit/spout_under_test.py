@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -17,7 +18,7 @@ from streamlets.ingress.spouts.client import SpoutClient, Transaction
 from streamlets.ingress.spouts.codecs import open_codec
 from streamlets.ingress.spouts.deliveries import Deliveries
 from streamlets.ingress.spouts.generator import SpoutOutput
-from streamlets.ingress.spouts.generator_unit import deliver
+from streamlets.ingress.spouts.generator_unit import GeneratorUnit, deliver
 from streamlets.ingress.spouts.program_unit import ProgramUnit
 from streamlets.ingress.spouts.session import Session
 from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
@@ -84,7 +85,8 @@ class SpoutUnderTest:
             return client.marker()
 
     def run(self, *, seconds: float = _LONGEST_RUN) -> str:
-        """Run the program until it ends, without a restart.
+        """Run the program or the generator until it ends, without a restart. As in a run with `--available-now`, it is
+        told to end when all available data is delivered: `out.bounded` is true.
 
         Arguments:
             seconds: the timeout in seconds.
@@ -95,14 +97,20 @@ class SpoutUnderTest:
         Raises:
             TestkitError: it does not end in time.
         """
-        self._require("cmd" in self.plan.parameters, "run", "a program")
-        unit = ProgramUnit(self.plan, self._resources, self._context)
-        unit.start(1)
+        self.restart()
+        context, unit = replace(self._context, bounded=True), self._spout
+        running = (
+            GeneratorUnit(self.plan, self._resources, context, lambda: unit)
+            if isinstance(unit, GeneratorSpout)
+            else ProgramUnit(self.plan, self._resources, context)
+        )
+        running.start(1)
         ended = self._ended(seconds)
         if ended is None:
-            unit.stop()
+            running.stop()
             self._ended(_LONGEST_RUN)
-            raise TestkitError(f"the program of `{self.plan.ref}` has not ended after {seconds:g} s")
+            what = "generator" if isinstance(unit, GeneratorSpout) else "program"
+            raise TestkitError(f"the {what} of `{self.plan.ref}` has not ended after {seconds:g} s")
         return ended.failure.cause if ended.failure is not None else ""
 
     def step(self, transactions: int = 1) -> list[Committed]:

@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 @pytest.fixture(autouse=True)
 def examples_importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put the examples first on the path, and remove their modules afterwards, for tests that import copies."""
-    for example in ("flights", "resilience", "sensors"):
+    for example in ("changes", "flights", "resilience", "sensors"):
         monkeypatch.syspath_prepend(EXAMPLES / example)
     yield
     for name, module in list(sys.modules.items()):

@@ -1,4 +1,4 @@
-"""What a generator spout gets and yields: `SpoutOutput` and `Transaction`."""
+"""What a generator spout gets and yields: `SpoutOutput` and `SpoutTransaction`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class SpoutTransaction:
     """Records that a generator spout yields, to be committed together.
 
     Arguments:
@@ -50,9 +50,9 @@ class SpoutOutput:
 
     def transaction(
         self, records: Iterable[Mapping[str, Any]] | pa.Table | pa.RecordBatch, *, resume: Any = None, outlet: str = ""
-    ) -> Transaction:
-        """Return a transaction for `yield`; see `Transaction` for the arguments."""
-        return Transaction(records, resume, outlet)
+    ) -> SpoutTransaction:
+        """Return a transaction for `yield`; see `SpoutTransaction` for the arguments."""
+        return SpoutTransaction(records, resume, outlet)
 
     def value(self, parameter: Parameter[T]) -> T:
         """Return the value of a config parameter."""

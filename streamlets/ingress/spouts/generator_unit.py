@@ -15,7 +15,7 @@ from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.api.errors import StreamletError
 from streamlets.channels.base import TopicResource
 from streamlets.ingress.spouts.codecs import Row
-from streamlets.ingress.spouts.generator import SpoutOutput, Transaction
+from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
 from streamlets.ingress.spouts.streamlet import GeneratorSpout
 from streamlets.ingress.spouts.writer import Committed, RefusedError, TransactionWriter
@@ -114,14 +114,14 @@ def deliver(
         )
     with closing(transactions) if isinstance(transactions, Generator) else nullcontext():
         for transaction in transactions:
-            if not isinstance(transaction, Transaction):
+            if not isinstance(transaction, SpoutTransaction):
                 raise StreamletError(f"`run` must yield `out.transaction(...)`, found `{type(transaction).__name__}`")
             yield _commit(transaction, writer)
             if is_stopped():
                 return
 
 
-def _commit(transaction: Transaction, writer: TransactionWriter) -> Committed:
+def _commit(transaction: SpoutTransaction, writer: TransactionWriter) -> Committed:
     outlet = writer.outlet(transaction.outlet)
     marker = None if transaction.resume is None else json.dumps(transaction.resume).encode()
     records: Any = transaction.records

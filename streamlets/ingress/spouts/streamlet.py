@@ -19,7 +19,7 @@ from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import Streamlet
 
 if TYPE_CHECKING:
-    from streamlets.ingress.spouts.generator import SpoutOutput, Transaction
+    from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 
 
 class _Spout(Streamlet):
@@ -120,7 +120,7 @@ class GeneratorSpout(_Spout):
                 first += 1000
     """
 
-    def run(self, out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+    def run(self, out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         """Yield transactions, each of which is one commit; it is called for each start.
 
         When the run drains, the generator is closed at its `yield`. So wait with `out.wait`, not with `time.sleep`.

@@ -20,10 +20,14 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def running(bin: Path) -> Iterator[str]:
+def running(bin: Path, **settings: str) -> Iterator[str]:
     """Run a server on a free port of this machine, and provide the URL of its database.
 
     The server refuses to run as root, so it runs as another user then, in a directory which that user can read.
+
+    Arguments:
+        bin: the directory of its programs.
+        settings: further settings by name.
     """
     user = "postgres" if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory(prefix="postgresql-", ignore_cleanup_errors=True) as name:
@@ -36,6 +40,7 @@ def running(bin: Path) -> Iterator[str]:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={name} -c fsync=off"
+        options += "".join(f" -c {name}={value}" for name, value in settings.items())
         control = [str(bin / "pg_ctl"), "-D", data, "-w", "-t", "300"]
         start = [*control, "-l", f"{name}/log", "-o", options, "start"]
         subprocess.run(start, check=True, stdout=subprocess.DEVNULL, user=user, cwd=name)

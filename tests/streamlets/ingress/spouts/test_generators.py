@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from streamlets import AvroOutlet, GeneratorSpout, IntegerParameter, StreamletError
-from streamlets.ingress.spouts.generator import SpoutOutput, Transaction
+from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 from streamlets.ingress.spouts.generator_unit import GeneratorUnit
 from streamlets.ingress.spouts.writer import RefusedError
 from streamlets.runner.supervision.facts import Ended, Progressed
@@ -24,7 +24,7 @@ class Numbers(GeneratorSpout):
     out = AvroOutlet(schema="number long not null")
     size = IntegerParameter("The records of a transaction", default=3)
 
-    def run(self, out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+    def run(self, out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         first = resume or 0
         while first < 9:
             numbers = range(first, first + out.value(self.size))
@@ -83,7 +83,7 @@ def test_records_of_all_kinds(custom: Any) -> None:
     """Dicts by a generator, and Arrow tables and batches; those that break the contract are dead letters."""
     table = pa.table({"number": pa.array([3, 4], pa.int64())})
 
-    def run(out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+    def run(out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         yield out.transaction(({"number": n} for n in (1, "x", 2)), outlet="out")
         yield out.transaction(table, outlet="out")
         yield out.transaction(table.to_batches()[0], outlet="strict")
@@ -140,7 +140,7 @@ def test_a_unit_drains_between_transactions(custom: Any) -> None:
     """The generator is closed at its `yield`, so that its `finally` is executed."""
     closed = threading.Event()
 
-    def run(out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+    def run(out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         try:
             while not out.wait(0.001):
                 yield out.transaction([{"number": 1}], outlet="out")
@@ -161,7 +161,7 @@ def test_a_generator_that_hangs_is_abandoned(custom: Any) -> None:
     """A stop reports the end at once. What the thread yields later is not committed, and the next run goes on."""
     release = threading.Event()
 
-    def run(out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+    def run(out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         if resume is None:
             yield out.transaction([{"number": 1}], resume=1, outlet="out")
             release.wait()
@@ -188,7 +188,7 @@ def test_a_generator_that_hangs_is_abandoned(custom: Any) -> None:
 def test_the_failure_of_a_unit_has_the_authors_frames(custom: Any) -> None:
     """As with the logic of streamlets on Spark."""
 
-    def run(out: SpoutOutput, resume: Any) -> Iterator[Transaction]:
+    def run(out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         yield from ()
         raise ZeroDivisionError("no rate")
 

@@ -1,0 +1,1 @@
+"""Spouts that follow the changes of a database table, in order."""
