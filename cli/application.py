@@ -75,6 +75,7 @@ class Application:
         against: Against | AgainstOf | None = None,
         state: bool = False,
         texts: Mapping[Path, str] | None = None,
+        planned: bool = True,
     ) -> Verification:
         """Verify the application.
 
@@ -84,6 +85,7 @@ class Application:
             against: the older descriptor to compare with; None not to compare.
             state: whether to determine the queries' state, too.
             texts: texts to verify instead of the content of files, by their resolved paths.
+            planned: whether to make the plan, too; False when only the findings are needed.
         """
         from blueprint.verification.verify import verify
         from streamlets.project.catalog import ProjectCatalog
@@ -99,6 +101,7 @@ class Application:
             against=against,
             state=state,
             texts=texts,
+            planned=planned,
         )
 
 

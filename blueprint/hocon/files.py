@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
+from blueprint.hocon.blocks import Blocks, EditedTexts
 from blueprint.hocon.parser import Parser
 from blueprint.hocon.source import MAX_DEPTH, Source, too_deep
 from blueprint.hocon.tree import Layer, ObjectNode
@@ -71,7 +72,7 @@ def _layer(source: Source, path: Path, read: _Read) -> Layer:
     name = source.file
     if path.suffix in _YAML:
         return _yaml(source)
-    parser = Parser(source, _Files(path.parent, (path.resolve(),), read=read))
+    parser = Parser(source, _Files(path.parent, (path.resolve(),), read=read), blocks=read.blocks(path))
     root = parser.parse()
     if parser.findings and path.suffix and path.suffix not in _KNOWN:
         return Layer(name, _empty(name), (_not_configuration(name, path.suffix),))
@@ -161,16 +162,27 @@ class _Read:
         texts: strings to read instead of files, by resolved path.
         files: the number of files included.
         reported: keys of the findings about whole files, which are reported at the first include only.
+        reused: the files whose objects of an earlier version are in use.
     """
 
     texts: Mapping[Path, str] = field(default_factory=dict)
     files: int = 0
     reported: set[object] = field(default_factory=set)
+    reused: set[Path] = field(default_factory=set)
 
     def text(self, path: Path, name: str, at: Span | None = None) -> str | Diagnostic:
         """Return the text of a file as `read_text` does."""
         known = self.texts.get(path.resolve()) if self.texts else None
         return known.removeprefix("\ufeff") if known is not None else read_text(path, name, at)
+
+    def blocks(self, path: Path) -> Blocks | None:
+        """Return the objects of an earlier version of a file that an editor changes; None for other files, and when a
+        file is included again: a tree has each object once."""
+        real = path.resolve()
+        if not isinstance(self.texts, EditedTexts) or real not in self.texts or real in self.reused:
+            return None
+        self.reused.add(real)
+        return self.texts.blocks.setdefault(real, Blocks())
 
     def once(self, key: object, diagnostic: Diagnostic) -> list[Diagnostic]:
         """Return the finding the first time it is reported under `key`, nothing afterwards."""
@@ -269,6 +281,12 @@ class _Files:
         if path.suffix in _YAML:
             layer = _yaml(source)
             return layer.root, list(layer.diagnostics)
-        parser = Parser(source, _Files(path.parent, (*self.chain, real), (*self.places, at), self.read), roots, depth)
+        parser = Parser(
+            source,
+            _Files(path.parent, (*self.chain, real), (*self.places, at), self.read),
+            roots,
+            depth,
+            self.read.blocks(path),
+        )
         root = parser.parse()
         return root, parser.findings

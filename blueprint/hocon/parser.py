@@ -8,6 +8,7 @@ from typing import Protocol
 
 from blueprint.diagnostics import Diagnostic
 from blueprint.hocon import lexer
+from blueprint.hocon.blocks import Blocks
 from blueprint.hocon.paths import PathFault, Segment, read_path
 from blueprint.hocon.reading import ENDS, Stop, shown
 from blueprint.hocon.source import MAX_DEPTH, Source
@@ -56,10 +57,19 @@ class Parser(ValueParser):
         includer: reads the files of `include` statements.
         roots: as in `Substitution.roots`.
         depth: the nesting level at which the text is included.
+        blocks: the objects of an earlier version of the text; receives those of this one.
     """
 
-    def __init__(self, source: Source, includer: Includer, roots: tuple[Path, ...] = (), depth: int = 0) -> None:
+    def __init__(
+        self,
+        source: Source,
+        includer: Includer,
+        roots: tuple[Path, ...] = (),
+        depth: int = 0,
+        blocks: Blocks | None = None,
+    ) -> None:
         super().__init__(source)
+        self.blocks = blocks
         self.includer = includer
         self.roots = roots
         self.base_depth = depth
@@ -69,6 +79,8 @@ class Parser(ValueParser):
         root = ObjectNode(origins=[Origin(self.source.span(0, len(self.text)))])
         with contextlib.suppress(Stop):
             self._root(root)
+        if self.blocks is not None:
+            self.blocks.limit(self.text)
         return root
 
     def _root(self, root: ObjectNode) -> None:
@@ -211,7 +223,7 @@ class Parser(ValueParser):
         last = segments[-1]
         key = span(last.start, last.end)
         if type(value) is ObjectNode:
-            value.origins = [Origin(origin.span, key) for origin in value.origins]
+            value = value.with_key(key)
         node.add(last.key, Definition(key, value))
 
     # Includes

@@ -59,6 +59,9 @@ class _Builder:
         if len(stack) == 1 and type(node) is ScalarNode:
             key = view.definition.key if view.definition is not None else None
             return Scalar(node.value, node.text, node.quoted, (Origin(node.span, key, view.via),))
+        known = node if len(stack) == 1 and isinstance(node, ObjectNode) and node.shared and view.via is None else None
+        if known is not None and known.resolved is not None:
+            return known.resolved
         if self.depth > MAX_DEPTH + 16:
             self._too_deep(stack)
             return None
@@ -67,6 +70,8 @@ class _Builder:
             return None
         self.depth += 1
         value = self._build(stack)
+        if known is not None and isinstance(value, ObjectValue):
+            known.resolved = value
         self.depth -= 1
         del self.building[len(self.building) - entered :]
         return value

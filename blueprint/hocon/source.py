@@ -29,6 +29,11 @@ class Source:
         self.text = text
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
+    def place(self, at: int) -> tuple[int, int]:
+        """Return line and column of an offset."""
+        line = bisect_right(self._starts, at)
+        return line, at - self._starts[line - 1] + 1
+
     def span(self, start: int, end: int) -> Span:
         """Return the span between two offsets (in characters, from 0, the end exclusive)."""
         starts = self._starts

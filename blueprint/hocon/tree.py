@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from blueprint.diagnostics import Diagnostic, Span
-from blueprint.hocon.values import Origin
+from blueprint.hocon.values import ObjectValue, Origin
 
 
 @dataclass(slots=True, eq=False)
@@ -77,10 +77,21 @@ class Definition:
 
 @dataclass(slots=True, eq=False)
 class ObjectNode:
-    """An object: for each key its definitions, oldest first. Consecutive objects of a key are merged into one."""
+    """An object: for each key its definitions, oldest first. Consecutive objects of a key are merged into one.
+
+    Arguments:
+        fields: the definitions by key.
+        origins: the places that define it.
+        shared: whether trees of later versions of the text may have it, too, so that its definitions must not change.
+        reused: whether it is from the tree of an earlier version, so that nothing of it may change.
+        resolved: the value of a shared object, once it is known.
+    """
 
     fields: dict[str, list[Definition]] = field(default_factory=dict)
     origins: list[Origin] = field(default_factory=list)
+    shared: bool = False
+    reused: bool = False
+    resolved: ObjectValue | None = None
 
     def add(self, key: str, definition: Definition) -> None:
         """Add a definition of `key` that overrides the earlier ones."""
@@ -90,6 +101,9 @@ class ObjectNode:
             return
         last = definitions[-1].node
         if type(last) is ObjectNode and type(definition.node) is ObjectNode:
+            if last.shared:
+                last = last.copy()
+                definitions[-1] = Definition(definitions[-1].key, last)
             last.merge(definition.node)
         else:
             definitions.append(definition)
@@ -100,6 +114,27 @@ class ObjectNode:
         for key, definitions in other.fields.items():
             for definition in definitions:
                 self.add(key, definition)
+
+    def copy(self) -> ObjectNode:
+        """Return an object with the same definitions that can be changed."""
+        return ObjectNode({key: list(definitions) for key, definitions in self.fields.items()}, list(self.origins))
+
+    def with_key(self, key: Span) -> ObjectNode:
+        """Return the object as the value of a key, whose place is in all its origins."""
+        origins = [Origin(origin.span, key) for origin in self.origins]
+        if origins == self.origins:
+            return self
+        node = self.copy() if self.reused else self
+        node.origins = origins
+        return node
+
+    def share(self) -> None:
+        """Let the object, and those that it has, be part of several trees."""
+        self.shared = True
+        for definitions in self.fields.values():
+            for definition in definitions:
+                if type(definition.node) is ObjectNode and not definition.node.shared:
+                    definition.node.share()
 
 
 Node = ScalarNode | ListNode | ObjectNode | Substitution | Concatenation | Append

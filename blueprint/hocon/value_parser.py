@@ -6,6 +6,7 @@ import re
 
 from blueprint.diagnostics import Edit, Fix, FixKind
 from blueprint.hocon import lexer
+from blueprint.hocon.blocks import Blocks, Place
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.reading import ENDS, MAX_SHOWN, Reading
 from blueprint.hocon.strings import StringFault
@@ -23,10 +24,11 @@ _TO_A_BRACE = re.compile(r"[^{}\[\]\n]*\}")
 class ValueParser(Reading):
     """Reads values. A subclass reads the fields of objects.
 
-    `roots` is as in `Substitution.roots`.
+    `roots` is as in `Substitution.roots`, `blocks` has the objects of an earlier version of the text.
     """
 
     roots: tuple[Path, ...] = ()
+    blocks: Blocks | None = None
 
     def _fields(self, at: int, node: ObjectNode, depth: int, path: Path | None, opened: int | None) -> int:
         raise NotImplementedError
@@ -68,10 +70,7 @@ class ValueParser(Reading):
         text = self.text
         match text[at : at + 1]:
             case "{":
-                inner = ObjectNode()
-                end = self._fields(at + 1, inner, depth + 1, path, at)
-                inner.origins.insert(0, Origin(self.source.span(at, end)))
-                return inner, end
+                return self._object(at, depth + 1, path)
             case "[":
                 return self._list(at, depth + 1)
             case '"':
@@ -86,6 +85,27 @@ class ValueParser(Reading):
         if word is None:
             return None
         return ScalarNode(lexer.meaning(word[0]), word[0], False, self.source.span(at, word.end())), word.end()
+
+    def _object(self, at: int, depth: int, path: Path | None) -> tuple[ObjectNode, int]:
+        """Read an object, unless it is one of an earlier version of the text."""
+        blocks = self.blocks
+        if blocks is None:
+            return self._new_object(at, depth, path)
+        place = Place(*self.source.place(at), self._indent(at, alone=False), depth)
+        known = blocks.find(place, self.text, at)
+        if known is not None:
+            return known
+        reported = len(self.findings)
+        node, end = self._new_object(at, depth, path)
+        if len(self.findings) == reported and self.suspect is None and not self.lost:
+            blocks.keep(place, self.text[at:end], node)
+        return node, end
+
+    def _new_object(self, at: int, depth: int, path: Path | None) -> tuple[ObjectNode, int]:
+        node = ObjectNode()
+        end = self._fields(at + 1, node, depth, path, at)
+        node.origins.insert(0, Origin(self.source.span(at, end)))
+        return node, end
 
     def _joined(self, parts: list[Node], gaps: list[str], start: int, end: int) -> Node:
         if len(parts) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from blueprint.catalog import ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
-from blueprint.diagnostics import Label, Span
+from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model.blueprint import Blueprint
 from blueprint.model.graph import ApplicationGraph
@@ -30,6 +30,8 @@ class Draft:
         dead_letters: the settings of the dead-letter topics that the blueprint does not connect, by streamlet.
         channels: the traits of all channels, by name.
         known: the settings that the application may have, as a tree.
+        misfits: what is wrong with the keys and types of settings; rules that need valid settings are silent if there
+            is anything.
         unused: returns the streamlet classes of the project other than those of a collection, and their places.
     """
 
@@ -42,6 +44,7 @@ class Draft:
     dead_letters: Mapping[str, TopicSettings] = field(default_factory=dict)
     channels: Mapping[str, ChannelTraits] = field(default_factory=dict)
     known: SettingNode = field(default_factory=SettingNode)
+    misfits: tuple[Diagnostic, ...] = ()
     unused: Callable[[Collection[str]], Iterable[tuple[str, Span]]] = field(default=lambda used: ())
 
     def descriptor(self, ref: str) -> StreamletDescriptor | None:

@@ -106,7 +106,23 @@ def masked(text: str) -> str:
 
 def is_secret_path(path: Sequence[str]) -> bool:
     """Return whether a setting is a secret by its path, not counting the names of streamlets, topics and the like."""
-    return is_secret(".".join(key for above, key in zip(("", *path), path, strict=False) if above not in _USER_NAMED))
+    name = ""
+    for above, key in zip(("", *path), path, strict=False):
+        name = _below(name, above, key)
+    return is_secret(name)
+
+
+def _below(name: str, above: str, key: str) -> str:
+    """Return the name of a setting below another, which is that other's name if the user chooses the key.
+
+    Arguments:
+        name: of the setting above.
+        above: its key.
+        key: of the setting.
+    """
+    if above in _USER_NAMED:
+        return name
+    return f"{name}.{key}" if name else key
 
 
 _Data = TypeVar("_Data")
@@ -188,7 +204,7 @@ def secrets_in(tree: ObjectValue, flow: ObjectValue, known: SettingNode) -> Secr
         flow: its settings: the `flow` section over the blocks of the blueprint.
         known: the settings that the application may have; those that are defined as secrets are secrets.
     """
-    scalars = [*_secret_scalars(tree, ()), *_defined_secrets(flow, known)]
+    scalars = [*_secret_scalars(tree), *_defined_secrets(flow, known)]
     values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
     return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
 
@@ -205,26 +221,33 @@ def secrets_of(plan: ApplicationPlan) -> Secrets:
     return Secrets(text for group in groups for key, value in group.items() for text in _secret_texts(key, value))
 
 
-def _secret_scalars(value: Value, path: tuple[str, ...], *, inside: bool = False) -> Iterator[Scalar]:
-    """Yield all single values at and below secret paths."""
-    secret = inside or (bool(path) and is_secret_path(path))
+def _secret_scalars(value: Value, name: str = "", above: str = "", *, inside: bool = False) -> Iterator[Scalar]:
+    """Yield all single values at and below secret paths.
+
+    Arguments:
+        value: of a setting.
+        name: of the setting, without the names that the user chooses.
+        above: the last key of its path.
+        inside: whether the setting is below a secret.
+    """
+    secret = inside or (bool(name) and is_secret(name))
     match value:
         case Scalar():
             if secret:
                 yield value
         case ListValue(items):
             for item in items:
-                yield from _secret_scalars(item, path, inside=secret)
+                yield from _secret_scalars(item, name, above, inside=secret)
         case ObjectValue(inner):
             for key, field in inner.items():
-                yield from _secret_scalars(field, (*path, key), inside=secret)
+                yield from _secret_scalars(field, _below(name, above, key), key, inside=secret)
 
 
 def _defined_secrets(value: Value, node: SettingNode | None) -> Iterator[Scalar]:
     if node is None:
         return
     if node.setting is not None and node.setting.secret:
-        yield from _secret_scalars(value, (), inside=True)
+        yield from _secret_scalars(value, inside=True)
     elif isinstance(value, ObjectValue):
         for key, field in value.fields.items():
             yield from _defined_secrets(field, node.inner(key))

@@ -78,8 +78,8 @@ def topic_settings(
         name=STRING.value(topic.get("topic", "name")) or id,
         channel=channel,
         managed=BOOLEAN.value(topic.get("managed")) is not False,
-        options=typed_settings(topic, (*_TOPIC_GROUP, *channel_settings(traits, Scope.TOPIC))),
-        channel_options=typed_settings(_block(flow, channel), channel_settings(traits, Scope.APPLICATION)),
+        options=_of_scope(topic, Scope.TOPIC, traits, _TOPIC_GROUP),
+        channel_options=_of_scope(_block(flow, channel), Scope.APPLICATION, traits),
     )
     location = traits.location(settings) if traits is not None else ""
     return replace(settings, location=location) if location else settings
@@ -98,7 +98,14 @@ def port_options(
         traits: of the channel of its topic.
     """
     section = "inlets" if scope is Scope.INLET else "outlets"
-    return typed_settings(_block(flow, "streamlets", ref, section, port), channel_settings(traits, scope))
+    return _of_scope(_block(flow, "streamlets", ref, section, port), scope, traits)
+
+
+def _of_scope(
+    block: ObjectValue, scope: Scope, traits: ChannelTraits | None, more: Iterable[Setting] = ()
+) -> dict[str, object]:
+    """Return the typed values of a block, which has settings of a channel, and more of them."""
+    return typed_settings(block, (*more, *channel_settings(traits, scope))) if block.fields else {}
 
 
 def typed_settings(block: ObjectValue, settings: Iterable[Setting]) -> dict[str, object]:

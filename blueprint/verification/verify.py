@@ -25,7 +25,7 @@ from blueprint.model.source import Source
 from blueprint.model.wiring import PortKey, Wiring, wire
 from blueprint.plan import ApplicationPlan
 from blueprint.setting import SettingNode
-from blueprint.settings.checks import stray_findings
+from blueprint.settings.checks import setting_findings, stray_findings
 from blueprint.settings.known_settings import known_settings
 from blueprint.settings.layers import ARGUMENTS, count_settings, read_layers
 from blueprint.settings.secrets import Secrets, secrets_in
@@ -55,7 +55,7 @@ class Verification:
     Arguments:
         blueprint: the blueprint as the user would name it: its file, or another source.
         diagnostics: all findings, sorted by place.
-        plan: the application with every setting resolved; None when there is an error.
+        plan: the application with every setting resolved; None when there is an error, or it was not requested.
         sources: the texts that the findings point into.
         checked: the number of streamlets, topics and other things that were checked.
         graph: streamlets and topics as far as they could be read, even if there are errors.
@@ -117,6 +117,7 @@ def verify(
     state: bool = False,
     against: Against | AgainstOf | None = None,
     texts: Mapping[Path, str] | None = None,
+    planned: bool = True,
 ) -> Verification:
     """Verify an application. Of its code, only the streamlets' constructors run, and their logic if requested.
 
@@ -136,6 +137,7 @@ def verify(
         against: the older application to report changes against, or a function that returns it for a plan; None omits
             the comparison.
         texts: the content of configuration files, by resolved path, that is read instead of the files.
+        planned: whether to make the plan; an editor needs the findings only. A comparison needs it.
     """
     if isinstance(source, Path | str):
         source = source_at(Path(working_directory) / source)
@@ -177,7 +179,7 @@ def verify(
         checked = replace(checked, logic=len(application.streamlets))
     levels = Levels(draft, _texts(layers, blueprint), sources)
     findings = levels.apply(findings)
-    plan = None if _has_errors(findings) else make_plan(draft)
+    plan = make_plan(draft) if planned and not _has_errors(findings) else None
     older = against(plan) if callable(against) and plan is not None else None if callable(against) else against
     changes: tuple[Change, ...] = ()
     if older is not None:
@@ -248,6 +250,7 @@ def _draft(
     ids = section.fields if isinstance(section, ObjectValue) else ()
     with_settings = {id: topic_settings(id, settings, channels) for id in ids if id not in topics}
     all_topics = topics | with_settings | {topic.id: topic for topic in dead_letters.values()}
+    known = known_settings(settings, all_topics, ports, channels)
     return Draft(
         blueprint=blueprint,
         described=described,
@@ -257,7 +260,8 @@ def _draft(
         topics=topics,
         dead_letters=dead_letters,
         channels=channels,
-        known=known_settings(settings, all_topics, ports, channels),
+        known=known,
+        misfits=tuple(setting_findings(settings, known)),
         unused=functools.partial(catalog.unused, blueprint.directory),
     )
 

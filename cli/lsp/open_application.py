@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import LoadFailure, StreamletRequest
+from blueprint.hocon.blocks import Blocks, EditedTexts
 from blueprint.model.blueprint_files import BLUEPRINT_NAMES
 from cli.application import SUFFIXES, Application
 from cli.lsp.schemas import title
@@ -42,6 +43,7 @@ class OpenApplication:
         self.draft: Draft | None = None
         self.catalog = ProjectCatalog()
         self.stale = False
+        self._blocks: dict[Path, Blocks] = {}
 
     def verify(self, texts: Mapping[Path, str]) -> Verification:
         """Verify the application.
@@ -60,7 +62,8 @@ class OpenApplication:
 
     def trial(self, texts: Mapping[Path, str]) -> Verification:
         """Verify other texts, and forget the result."""
-        return Application(self.blueprint, (), ()).verify(self.catalog, texts=texts)
+        edited = EditedTexts(texts, self._blocks)
+        return Application(self.blueprint, (), ()).verify(self.catalog, texts=edited, planned=False)
 
     def class_doc(self, class_name: str) -> str:
         """Return the description of a class and its ports as Markdown; the problem if it cannot be described.

@@ -10,7 +10,6 @@ from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.model.draft import Draft
 from blueprint.plan import RealTime
-from blueprint.settings.checks import setting_findings
 from blueprint.settings.retry import RetryOptionError, option
 from blueprint.settings.values import retry_options, streamlet_settings
 from blueprint.spelling import alternatives, near
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def settings(draft: Draft) -> Iterator[Diagnostic]:
     """Every setting exists and has a valid value; reported once for a place that several streamlets share."""
     reported = set()
-    for diagnostic in setting_findings(draft.settings, draft.known):
+    for diagnostic in draft.misfits:
         mistake = (diagnostic.code, diagnostic.primary, diagnostic.causes, diagnostic.help)
         if mistake not in reported:
             reported.add(mistake)
@@ -143,7 +142,7 @@ def _readable(draft: Draft, *sections: str) -> list[str]:
         for ref in draft.blueprint.streamlets
         if common or any(draft.settings.get("streamlets", ref, section) is not None for section in sections)
     ]
-    return refs if refs and not any(setting_findings(draft.settings, draft.known)) else []
+    return refs if refs and not draft.misfits else []
 
 
 def _unknown_owners(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, spa
 from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
+from blueprint.model.wiring import PortKey
 from blueprint.setting import Scope
-from blueprint.settings.checks import setting_findings
 from blueprint.settings.values import port_options, spark_artifacts
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import is_half, missing_links
@@ -188,7 +188,7 @@ def dead_letters_on_another_channel(draft: Draft) -> Iterator[Diagnostic]:
 
 def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     """The settings of a topic are those that its channel can work with; a place that topics share is reported once."""
-    if any(setting_findings(draft.settings, draft.known)):
+    if draft.misfits:
         return
     reported = set()
     for topic in (*draft.topics.values(), *draft.dead_letters.values()):
@@ -202,23 +202,26 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
 
 def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
     """The settings of an inlet for the channel of its topic are consistent, with those of the outlets that write it."""
-    if any(setting_findings(draft.settings, draft.known)):
+    if draft.misfits:
         return
+    writers: dict[str, list[PortKey]] = defaultdict(list)
+    for binding in draft.wiring.bindings:
+        if binding.key.role == "producer":
+            writers[binding.topic].append(binding.key)
+    written: dict[str, dict[str, dict[str, object]]] = {}
     for binding in draft.wiring.bindings:
         ref, port = binding.key.streamlet, binding.key.port
         traits = draft.channels.get(draft.topics[binding.topic].channel) if binding.topic in draft.topics else None
         if traits is None or binding.key.role != "consumer":
             continue
-        producers = {
-            f"{other.key.streamlet}.{other.key.port}": port_options(
-                draft.settings, other.key.streamlet, other.key.port, Scope.OUTLET, traits
-            )
-            for other in draft.wiring.bindings
-            if other.topic == binding.topic and other.key.role == "producer"
-        }
+        if binding.topic not in written:
+            written[binding.topic] = {
+                key.path: port_options(draft.settings, key.streamlet, key.port, Scope.OUTLET, traits)
+                for key in writers[binding.topic]
+            }
         contract = binding.port.contract if binding.port is not None else None
         options = port_options(draft.settings, ref, port, Scope.INLET, traits)
-        for problem in traits.inlet_problems(InletSettings(ref, port, options, contract, producers)):
+        for problem in traits.inlet_problems(InletSettings(ref, port, options, contract, written[binding.topic])):
             value = draft.settings.get("streamlets", ref, "inlets", port, *problem.path)
             span = span_of(value) if value is not None and value.origins else draft.blueprint.streamlets[ref].key
             yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)
@@ -226,7 +229,7 @@ def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
 
 def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     """This machine has what the channels of the topics need; reported once for each channel."""
-    if any(setting_findings(draft.settings, draft.known)):
+    if draft.misfits:
         return
     artifacts = spark_artifacts(draft.settings, Path(draft.blueprint.directory))
     first: dict[str, str] = {}
