@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 import psutil
@@ -31,6 +32,9 @@ settings.load_profile("gate" if os.environ.get("CI") else "desk")
 
 _PROCESS_GB = 4  # a test process, its Spark, and a run that a test starts
 
+SHOWN_LINES = 20
+"""The lines of a failure that are shown at once; all are shown at the end."""
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """Return the number of test processes: one for each core, if memory allows.
@@ -44,17 +48,58 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the tests that take longest, so that no process is left alone with one at the end. The other tests of
-    a file stay together, in their order: they share fixtures, and the tests before each of them are the same ones."""
-    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, item.get_closest_marker("spark") is None))
+    """Start with the tests without Spark, which find most failures in the first minutes. Slow tests with Spark follow,
+    and then files with ever fewer tests of Spark, so that no process is left alone with a long one at the end. The
+    tests of a file, except slow ones, stay together, in their order: they share fixtures, and the tests before each of
+    them are the same ones."""
+    with_spark = Counter(item.path for item in items if item.get_closest_marker("spark") and not _is_slow(item))
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        if _is_slow(item):
+            return (1 if item.get_closest_marker("spark") else -1), 0
+        return (2, -with_spark[item.path]) if with_spark[item.path] else (0, 0)
+
+    items.sort(key=place)
     for item in items:
-        if item.get_closest_marker("slow") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if not _is_slow(item):
+            file = item.path.relative_to(REPOSITORY) if item.path.is_relative_to(REPOSITORY) else item.path
+            item.add_marker(pytest.mark.xdist_group(re.sub(r"\W", "_", str(file))))
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
+
+
+class FailuresAtOnce:
+    """Shows each failure when it happens, and not only at the end of the run."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Show the test, and the end of its traceback."""
+        if report.failed:
+            self._reporter.write_line("")
+            self._reporter.write_line(f"FAILED {_test(report)} ({report.when})", red=True)
+            self._reporter.write_line("\n".join(report.longreprtext.splitlines()[-SHOWN_LINES:]))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Show failures at once in a run of several processes, which may take long."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and getattr(config.option, "numprocesses", None):
+        config.pluginmanager.register(FailuresAtOnce(reporter))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Write the failed tests to the file that FAILED_TESTS names, one per line, for another attempt (`.ci/run`)."""
     if file := os.environ.get("FAILED_TESTS"):
         reports = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
-        tests = [re.sub(r"@\w+$", "", report.nodeid) for report in reports]  # pytest-xdist adds the group of a test
+        tests = map(_test, reports)
         Path(file).write_text("".join(f"{test}\n" for test in tests), encoding="utf-8")
+
+
+def _test(report: pytest.TestReport) -> str:
+    """Return the id of a test without its group, which pytest-xdist adds."""
+    return re.sub(r"@\w+$", "", report.nodeid)
