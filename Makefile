@@ -37,7 +37,7 @@ test: $(READY)  ## Run all tests of the gate, with Spark (ARGS="tests/cli -k wor
 	@$(RUN) $(PYTEST) -m "not full" $(ARGS)
 
 # The benchmarks that kill runs, longer than in `make bench`.
-LEDGERS = "kill_ledger --each 2 --kills 5" "kill_shop --each 2 --kills 5" "drains --drains 3 --kills 2" sink_kills java_kills "spout_kills --each 2 --kills 5" \
+LEDGERS = "kill_ledger --each 2 --kills 5" "kill_shop --each 2 --kills 5" "drains --drains 3 --kills 2" "sink_kills --together" java_kills "spout_kills --each 2 --kills 5" \
   "kafka_kills --each 1 --kills 2 --brokers 2"
 
 test-full: $(READY)  ## Run everything: the gate, tests of many minutes, ten times the random examples, test-matrix, kill ledgers

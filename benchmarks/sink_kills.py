@@ -4,6 +4,9 @@ For each sink, a SQL job reads files of numbers, one per batch. Each round adds 
 a named crash point of the sink, or with `kill -9` of all its processes while a batch is active. The next round recovers
 and is killed elsewhere. The last one runs to the end. Then an exactly-once sink must have each number once, and an
 at-least-once sink each number; `webhook` each number once, because the server of this benchmark knows idempotency keys.
+
+With `--directory` this can be done in several calls: a sink whose result is in the directory is not killed again, and
+one that was interrupted begins again. `--seconds` begins no further sink after this time.
 """
 
 from __future__ import annotations
@@ -12,131 +15,31 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
-import pyarrow.dataset as ds
 
-from benchmarks.processes import killed_at_end
+from benchmarks.processes import QUICK_JAVA, family, killed_at_end
+from benchmarks.sink_cases import CASES, MODULE, Server
 from streamlets.storage.crash import VARIABLE
-from tests.streamlets.egress.receiver import Receiver, receiving
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ROWS = 200
 _FLOW = (sys.executable, "-c", "from cli.main import main; main()")
-_TABLE = ("after-data-files", "after-topic-commit", "before-spark-commit")
-_FILES = ("after-data-files", "after-manifest", "during-rename", "before-spark-commit")
+_ATTEMPTS = 4  # runs for each `kill -9` that is to hit a batch
 
-SAVE = """
-from pathlib import Path
-
-def save(rows, batch, *, path):
-    Path(path).mkdir(exist_ok=True)
-    numbers = [row[0] for row in rows.collect()]
-    (Path(path) / f"{batch}.txt").write_text("".join(f"{n}\\n" for n in numbers))
-"""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A sink.
-
-    Arguments:
-        options: its options; `{root}` stands for the directory of the job, `{url}` for the server.
-        read: returns the numbers in its output, of the directory of the job and the server.
-        points: the crash points of its batches.
-        once: whether each number must be there once.
-    """
-
-    options: dict[str, str]
-    read: Callable[[Path, Receiver], list[int]]
-    points: Sequence[str] = ()
-    once: bool = True
-
-
-def _files(format: str) -> Callable[[Path, Receiver], list[int]]:
-    def read(root: Path, receiver: Receiver) -> list[int]:
-        suffix = {"orc": "orc", "parquet": "parquet"}.get(format, format)
-        paths = [str(path) for path in (root / "out").glob(f"*.{suffix}")]
-        rows = ds.dataset(paths, format=suffix).to_table().to_pylist() if paths else []
-        return [int(row["id"]) for row in rows]
-
-    return read
-
-
-def _listed_files(root: Path, receiver: Receiver) -> list[int]:
-    """Read the files in the log of Spark's sink of files, as Spark does."""
-    logs = [path for path in (root / "out" / "_spark_metadata").glob("[0-9]*") if path.is_file()]
-    entries = [json.loads(line) for path in logs for line in path.read_text().splitlines()[1:]]
-    paths = sorted({entry["path"].removeprefix("file://") for entry in entries})
-    return ds.dataset(paths, format="parquet").to_table()["id"].to_pylist() if paths else []
-
-
-def _lines(root: Path, receiver: Receiver) -> list[int]:
-    return [int(line) for path in (root / "out").glob("*.txt") for line in path.read_text().split()]
-
-
-def _delta(root: Path, receiver: Receiver) -> list[int]:
-    from deltalake import DeltaTable
-
-    if not DeltaTable.is_deltatable(str(root / "out")):
-        return []
-    return DeltaTable(root / "out").to_pyarrow_table()["id"].to_pylist()  # type: ignore[no-any-return]
-
-
-def _sqlite(root: Path, receiver: Receiver) -> list[int]:
-    connection = sqlite3.connect(root / "out.db")
-    try:
-        return [row[0] for row in connection.execute("SELECT id FROM numbers")]
-    except sqlite3.OperationalError:
-        return []  # the table does not exist yet
-    finally:
-        connection.close()
-
-
-def _iceberg(root: Path, receiver: Receiver) -> list[int]:
-    from pyiceberg.catalog import load_catalog
-    from pyiceberg.exceptions import NoSuchTableError
-
-    catalog = load_catalog("default", uri=f"sqlite:///{root}/catalog.db", warehouse=f"file://{root}/warehouse")
-    try:
-        return catalog.load_table("lake.numbers").scan().to_arrow()["id"].to_pylist()  # type: ignore[no-any-return]
-    except NoSuchTableError:
-        return []
-
-
-CASES = {
-    **{name: Case({"path": "{root}/out"}, _files(name), _FILES) for name in ("parquet", "orc", "json", "csv")},
-    "delta": Case({"path": "{root}/out"}, _delta, _TABLE),
-    "iceberg": Case(
-        {
-            "table": "lake.numbers",
-            "catalog.uri": "sqlite:///{root}/catalog.db",
-            "catalog.warehouse": "file://{root}/warehouse",
-        },
-        _iceberg,
-        _TABLE,
-    ),
-    "jdbc": Case({"url": "sqlite:{root}/out.db", "table": "numbers"}, _sqlite, _TABLE),
-    "webhook": Case(
-        {"url": "{url}", "max-records": "60"},
-        lambda root, receiver: receiver.ids,
-        ("after-data-files", "after-manifest", "after-topic-commit", "before-spark-commit"),
-    ),
-    "spark-files": Case({"path": "{root}/out"}, _listed_files),
-    "function": Case({"function": "saving.save", "path": "{root}/out"}, _lines, once=False),
-}
-"""The sinks that store records. `text` writes as `csv` does; those without crash points are only killed."""
+_STREAM = "CREATE STREAM numbers (id bigint) FROM csv OPTIONS ('path' = 'in', 'maxFilesPerTrigger' = 1)"
+_LINES = "CREATE TEMPORARY VIEW lines AS SELECT CAST(id AS STRING) AS id FROM numbers"
 
 
 @dataclass
@@ -144,28 +47,29 @@ class Job:
     """A job that saves numbers to sinks, each in a directory of its own.
 
     Arguments:
-        names: the sinks.
         root: its directory.
-        receiver: the server of the sink `webhook`.
+        servers: the sinks by name, and the server of each.
     """
 
-    names: Sequence[str]
     root: Path
-    receiver: Receiver
+    servers: Mapping[str, Server]
     files: int = 0
     runs: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
         (self.root / "in").mkdir(parents=True)
-        (self.root / "saving.py").write_text(SAVE)
-        statements = ["CREATE STREAM numbers (id bigint) FROM csv OPTIONS ('path' = 'in', 'maxFilesPerTrigger' = 1)"]
-        for name in self.names:
+        (self.root / "saving.py").write_text(MODULE)
+        statements = [_STREAM, _LINES]
+        for name, server in self.servers.items():
             (self.root / name).mkdir()
-            options = CASES[name].options.items()
-            filled = [
-                f"'{key}' = '{text.format(root=self.root / name, url=self.receiver.url)}'" for key, text in options
-            ]
-            statements.append(f"SAVE STREAM numbers TO `{name}` IDENTIFIED BY `{name}` OPTIONS ({', '.join(filled)})")
+            case = CASES[name]
+            options = ", ".join(
+                f"'{key}' = '{text.format(root=self.root / name, server=server.address)}'"
+                for key, text in case.options.items()
+            )
+            statements.append(
+                f"SAVE STREAM {case.rows} TO `{case.sink or name}` IDENTIFIED BY `{name}` OPTIONS ({options})"
+            )
         (self.root / "kills.sql").write_text(";\n".join(statements))
 
     def feed(self, files: int) -> None:
@@ -180,7 +84,8 @@ class Job:
 
     def start(self, crash_at: str = "") -> subprocess.Popen[bytes]:
         """Start the job, with its output in `run.out`."""
-        command = [*_FLOW, "run", str(self.root / "kills.sql"), "--available-now", "--state-dir", str(self.root / "s")]
+        options = ["--available-now", "--state-dir", str(self.root / "s"), QUICK_JAVA]
+        command = [*_FLOW, "run", str(self.root / "kills.sql"), *options]
         environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": f"{REPOSITORY}", "no_proxy": "127.0.0.1"}
         with (self.root / "run.out").open("ab") as out:
             process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.root)
@@ -188,22 +93,25 @@ class Job:
 
     def kill(self) -> list[str]:
         """Start the job and kill it while batches are active; return the sinks of the unfinished batches."""
-        chosen = random.choice(self.names)
+        chosen = random.choice([*self.servers])
         before, process = self._last(chosen, "offsets"), self.start()
         # The batch that the kill before interrupted is unfinished from the start: wait for one after it.
         while process.poll() is None and (self._last(chosen, "offsets") == before or chosen not in self._active()):
             time.sleep(0.005)
         time.sleep(random.uniform(0, 0.5))
         if process.poll() is None:
-            everyone = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
-            for one in everyone:
-                one.kill()
+            runner, *others = family(process.pid)
+            for member in (*others, runner):
+                try:
+                    member.kill()
+                except psutil.NoSuchProcess:
+                    continue
         process.wait()
         return self._active()
 
     def _active(self) -> list[str]:
         """Return the sinks of which Spark has planned a batch and not committed it."""
-        return [name for name in self.names if self._last(name, "offsets") > self._last(name, "commits")]
+        return [name for name in self.servers if self._last(name, "offsets") > self._last(name, "commits")]
 
     def _last(self, name: str, directory: str) -> int:
         paths = (self.root / "s").glob(f"*/checkpoints/job/{name}/{directory}/[0-9]*")
@@ -211,67 +119,124 @@ class Job:
 
     def problems(self, *, ended: bool) -> list[str]:
         """Return what contradicts the guarantees of the sinks."""
-        found = []
-        for name in self.names:
-            counts = Counter(CASES[name].read(self.root / name, self.receiver))
+        problems = []
+        for name, server in self.servers.items():
+            counts = Counter(CASES[name].read(self.root / name, server))
             doubled = sum(count - 1 for count in counts.values()) if CASES[name].once else 0
             lost = sum(n not in counts for n in range(self.files * ROWS)) if ended else 0
             unknown = sum(n >= self.files * ROWS or n < 0 for n in counts)
             if doubled or lost or unknown:
-                found.append(f"{name}: {doubled} doubled, {lost} lost, {unknown} unknown")
-        return found
+                problems.append(f"{name}: {doubled} doubled, {lost} lost, {unknown} unknown")
+        return problems
+
+    def doubled(self) -> int:
+        """Return how many numbers are more than once in the output of the at-least-once sinks."""
+        outputs = (CASES[name].read(self.root / name, server) for name, server in self.servers.items())
+        return sum(len(numbers) - len(set(numbers)) for numbers in outputs)
 
 
-def ledger(names: Sequence[str], each: int, kills: int) -> int:
-    """Kill a job repeatedly, print a line for each kill, and return the number of problems.
+@dataclass
+class Result:
+    """What happened to the sinks of a job.
+
+    Arguments:
+        sinks: their names.
+        points: how often the job was killed at each crash point.
+        batches: how often a `kill -9` has hit a batch of each sink.
+        records: the records that were fed.
+        doubled: the records that an at-least-once sink has more than once.
+        repeated_requests: the requests that the server of `webhook` took more than once.
+        problems: what contradicts the guarantees.
+    """
+
+    sinks: Sequence[str]
+    points: dict[str, int] = field(default_factory=dict)
+    batches: dict[str, int] = field(default_factory=dict)
+    records: int = 0
+    doubled: int = 0
+    repeated_requests: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path) -> Result:
+    """Kill a job, print a line for each kill, and return the result.
 
     Arguments:
         names: the sinks. With several, they share each run, and a crash point is that of any of them.
         each: how often at each crash point.
         kills: how often with `kill -9` while batches are active.
+        root: the directory of the job, which does not exist.
     """
-    count, hits, reached = 0, Counter[str](), Counter[str]()
+    result = Result(names)
+    begun, reached, batches = time.monotonic(), Counter[str](), Counter[str]()
 
-    def report(what: str, problems: Sequence[str]) -> None:
-        nonlocal count
-        count += len(problems)
-        print(f"{', '.join(names)}: {what}: {'; '.join(problems) or 'as guaranteed'}", flush=True)
+    def report(event: str, problems: Sequence[str]) -> None:
+        result.problems.extend(problems)
+        outcome = "; ".join(problems) or "as guaranteed"
+        print(f"{', '.join(names)}: {time.monotonic() - begun:4.0f} s: {event}: {outcome}", flush=True)
 
-    with tempfile.TemporaryDirectory(prefix="sink-kills-") as directory, receiving() as receiver:
-        job = Job(names, Path(directory).resolve(), receiver)
-        with job.runs:
-            points = list(dict.fromkeys(point for name in names for point in CASES[name].points))
-            for number, point in enumerate(points * each):
-                job.feed(2)
-                code = job.start(f"{point}:{1 + number % 2}").wait()
-                missed = [] if code == -signal.SIGKILL else [f"not reached (exit code {code})"]
-                reached[point] += not missed
-                report(f"killed {point}", [*missed, *job.problems(ended=False)])
-            for _ in range(kills):
-                job.feed(3)
-                active = job.kill()
-                hits.update(active)
-                report(f"kill -9 in a batch of {', '.join(active) or 'no sink'}", job.problems(ended=False))
-            job.feed(1)
-            code = job.start().wait()
-            failed = [f"exit code {code}\n{(job.root / 'run.out').read_text()[-2000:]}"] if code else []
-            report("ran to the end", [*failed, *job.problems(ended=True)])
-        repeated = len(receiver.requests) - len(receiver.taken)
-    print(json.dumps({"at points": reached, "in batches": hits, "repeated requests": repeated, "problems": count}))
-    return count
+    with ExitStack() as servers:
+        job = Job(root, {name: servers.enter_context(CASES[name].server()) for name in names})
+        servers.push(job.runs)
+        points = list(dict.fromkeys(point for name in names for point in CASES[name].points))
+        for number, point in enumerate(points * each):
+            job.feed(2)
+            code = job.start(f"{point}:{1 + number % 2}").wait()
+            missed = [] if code == -signal.SIGKILL else [f"not reached (exit code {code})"]
+            reached[point] += not missed
+            report(f"killed {point}", [*missed, *job.problems(ended=False)])
+        for _ in range(kills * _ATTEMPTS):
+            if batches.total() >= kills:
+                break
+            job.feed(3)
+            active = job.kill()
+            batches.update(active)
+            report(f"kill -9 in a batch of {', '.join(active) or 'no sink'}", job.problems(ended=False))
+        job.feed(1)
+        code = job.start().wait()
+        failed = [f"exit code {code}\n{(root / 'run.out').read_text()[-2000:]}"] if code else []
+        report("ran to the end", [*failed, *job.problems(ended=True)])
+        receivers = [server.receiver for server in job.servers.values() if server.receiver is not None]
+        result.repeated_requests = sum(len(receiver.requests) - len(receiver.taken) for receiver in receivers)
+        result.points, result.batches, result.doubled = dict(reached), dict(batches), job.doubled()
+        result.records = job.files * ROWS
+    if batches.total() < kills:
+        result.problems.append(f"only {batches.total()} of {kills} kills have hit a batch")
+    return result
 
 
 def main() -> None:
-    """Kill the jobs."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    """Kill the jobs, and print a line with the result of each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sinks", nargs="*", choices=[*CASES, []], help="default: all")
     parser.add_argument("--each", type=int, default=3, help="kills at each crash point")
     parser.add_argument("--kills", type=int, default=5, help="`kill -9` while a batch is active")
     parser.add_argument("--together", action="store_true", help="one job with all sinks, instead of a job for each")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further sink after this time")
+    parser.add_argument("--directory", type=Path, help="directory of the results, to continue an earlier call")
     arguments = parser.parse_args()
     names = arguments.sinks or [*CASES]
     groups = [names] if arguments.together else [[name] for name in names]
-    sys.exit(sum(ledger(group, arguments.each, arguments.kills) for group in groups) > 0)
+    directory: Path = arguments.directory or Path(tempfile.mkdtemp(prefix="sink-kills-"))
+    directory = directory.resolve()
+    directory.mkdir(parents=True, exist_ok=True)
+    begun, problems = time.monotonic(), 0
+    for group in groups:
+        key = "+".join(group)
+        file, root = directory / f"{key}.json", directory / key
+        if not file.exists():
+            if time.monotonic() - begun > arguments.seconds:
+                print(f"{key}: remains", flush=True)
+                continue
+            shutil.rmtree(root, ignore_errors=True)
+            result = asdict(kill_repeatedly(group, arguments.each, arguments.kills, root))
+            file.write_text(json.dumps(result))
+        text = file.read_text()
+        print(f"RESULT {text} load {os.getloadavg()[0]:.1f}", flush=True)
+        problems += len(json.loads(text)["problems"])
+    if arguments.directory is None and not problems:
+        shutil.rmtree(directory)
+    sys.exit(problems > 0)
 
 
 if __name__ == "__main__":
