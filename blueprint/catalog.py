@@ -130,10 +130,21 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class WrittenDirectory:
-    """An absolute directory outside of topics that a streamlet writes, and the keys of the parameter that sets it."""
+    """A directory outside of topics that a streamlet writes.
+
+    Arguments:
+        parameter: the keys of the parameter that sets it.
+        directory: its absolute path.
+        query: the query that writes it, if the text of a parameter has several.
+        place: its place in the text of a parameter; None for the place of the parameter.
+        checkpoint: whether it is the checkpoint of the query, not its output.
+    """
 
     parameter: tuple[str, ...]
     directory: str
+    query: str = ""
+    place: Span | None = None
+    checkpoint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

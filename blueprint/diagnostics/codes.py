@@ -114,6 +114,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "parameter-pattern": Code(_ERROR, "the pattern of a config parameter is not a valid regular expression"),
         "parameter-default": Code(_ERROR, "the default of a config parameter does not match its type"),
         "parameter-value": Code(_ERROR, "the value of a config parameter is invalid, or its streamlet rejects it"),
+        "checkpoint-shared": Code(_ERROR, "two queries keep their checkpoints in the same directory"),
         "directory-shared": Code(_ERROR, "two streamlets write to the same directory"),
         "tcp-port-shared": Code(_ERROR, "two streamlets listen on the same TCP port"),
         "parameter-check-raises": Code(_ERROR, "a streamlet raises while it checks its config parameters"),

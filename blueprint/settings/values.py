@@ -303,9 +303,13 @@ def retry_options(spark: Value | None) -> Iterator[tuple[str, Scalar]]:
             yield name, scalar
 
 
-def _spark(value: Value | None) -> dict[str, str]:
+def spark_scalars(value: Value | None) -> dict[str, Scalar]:
     """Return Spark settings by their full names; blueprints may omit the prefix `spark.`."""
-    return {_spark_name(key): scalar.text for key, scalar in _scalars(value, ()).items()}
+    return {_spark_name(key): scalar for key, scalar in _scalars(value, ()).items()}
+
+
+def _spark(value: Value | None) -> dict[str, str]:
+    return {key: scalar.text for key, scalar in spark_scalars(value).items()}
 
 
 def _spark_name(key: str) -> str:

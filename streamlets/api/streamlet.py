@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.avro.model import type_text
-from blueprint.catalog import Connector, ParameterProblem
+from blueprint.catalog import Connector, ParameterProblem, WrittenDirectory
 from blueprint.html import html_table, html_text
 from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
@@ -115,6 +115,15 @@ class Streamlet:
             resolved against the directory of the file that sets the parameter; the logic gets it as an absolute path.
         """
         return {}
+
+    def directories_in_texts(self, parameters: Mapping[str, Value]) -> Iterable[WrittenDirectory]:
+        """Return the directories outside of topics that the texts of its parameters name, with their places.
+
+        Arguments:
+            parameters: as for `check_texts`, which has returned no findings for them. A relative directory is resolved
+                against the directory of the blueprint.
+        """
+        return ()
 
     def connectors(self, values: Mapping[str, Any]) -> Iterable[Connector]:
         """Return what Spark needs on its class path for what the streamlet reads and writes outside of topics.

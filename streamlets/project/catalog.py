@@ -216,16 +216,26 @@ def written_directories(
     streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
 ) -> tuple[WrittenDirectory, ...] | LoadFailure:
     """Return the directories outside of topics that the streamlet writes."""
-    if type(streamlet).written_directories is Streamlet.written_directories:
+    own = type(streamlet)
+    if (
+        own.written_directories is Streamlet.written_directories
+        and own.directories_in_texts is Streamlet.directories_in_texts
+    ):
         return ()
     values = _values(described, request)
+    if values is None:
+        return ()
     try:
-        written = dict(streamlet.written_directories(values)) if values is not None else {}
         directories = [
             WrittenDirectory(
                 tuple(path), str(_base_directory(request, tuple(path), project) / Path(directory).expanduser())
             )
-            for path, directory in written.items()
+            for path, directory in streamlet.written_directories(values).items()
+        ]
+        start = project.directory.absolute()
+        directories += [
+            replace(written, directory=str(start / Path(written.directory).expanduser()))
+            for written in streamlet.directories_in_texts(request.parameters)
         ]
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import Connector
+from blueprint.catalog import Connector, ParameterType, WrittenDirectory
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.source import Source
@@ -70,13 +70,35 @@ class Sql(SparkStreamlet):
         Arguments:
             parameters: the configured values by key, with their places.
         """
+        return self._job(parameters)[1]
+
+    def directories_in_texts(self, parameters: Mapping[str, Value]) -> Iterator[WrittenDirectory]:
+        """Yield the directories of the files and of the explicit checkpoints of the queries.
+
+        Arguments:
+            parameters: the configured values by key, with their places.
+        """
+        from blueprint.sql.job import normal_path
+
+        for query in self._job(parameters)[0].queries:
+            traits = SINKS[query.sink].traits if query.outlet is None else None
+            names = [option.name for option in traits.options if option.type is ParameterType.PATH] if traits else []
+            options = [(query.options[name], False) for name in names if name in query.options]
+            options += [(query.checkpoint, True)] if query.checkpoint is not None else []
+            for option, checkpoint in options:
+                if option.value.known:
+                    path, place = normal_path(option.value.text), option.value.span
+                    yield WrittenDirectory((self.statements.key,), path, query.name, place, checkpoint)
+
+    def _job(self, parameters: Mapping[str, Value]) -> tuple[Job, tuple[Diagnostic, ...]]:
+        """Return the job in configured values, and its mistakes, with places in the file of the values."""
         from blueprint.sql.embedded import EmbeddedSource
 
         statements, variables = parameters[self.statements.key], parameters.get(self.variables.key)
         assert isinstance(statements, Scalar)  # it is a valid string
         fields = variables.fields.items() if isinstance(variables, ObjectValue) else ()
         values = {key: value.text for key, value in fields if isinstance(value, Scalar)}
-        return read_job(EmbeddedSource(statements), _by_path(values), self.shape)[1]
+        return read_job(EmbeddedSource(statements), _by_path(values), self.shape)
 
     def connectors(self, values: Mapping[str, Any]) -> Iterator[Connector]:
         """Yield what Spark needs for the sinks and the sources of the statements."""

@@ -69,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     parameters.unknown_parameters,
     parameters.missing_parameters,
     directories.shared_directories,
+    directories.shared_checkpoints,
     tcp_ports.shared_tcp_ports,
     mounts.mount_declarations,
     mounts.mount_directories,

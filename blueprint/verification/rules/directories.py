@@ -6,12 +6,16 @@ import os.path
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
+from blueprint.hocon.values import span_of
 from blueprint.model.draft import Draft
+from blueprint.settings.values import spark_scalars
 from blueprint.spelling import listing
 from blueprint.verification.rules.parameters import parameter_place
+
+_CHECKPOINT_BASE = "spark.sql.streaming.checkpointLocation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,23 +24,66 @@ class _Writer:
     directory: PurePath
     place: Span
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The directory without regard to case."""
+        return tuple(part.casefold() for part in self.directory.parts)
+
 
 def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
     """No two streamlets write to the same directory, because a reader would read the files of both as one table."""
     by_parts: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        for written in descriptor.directories if descriptor is not None else ():
-            directory = PurePath(os.path.normpath(written.directory))
-            key = tuple(part.casefold() for part in directory.parts)
-            by_parts[key].append(_Writer(ref, directory, parameter_place(draft, ref, written.parameter)))
+    for writer in _writers(draft, checkpoints=False):
+        by_parts[writer.key].append(writer)
     for key, writers in by_parts.items():
         if len(writers) > 1:
             yield _same_directory(writers)
-        else:
-            outer = next((key[:length] for length in range(len(key) - 1, 0, -1) if key[:length] in by_parts), None)
-            if outer is not None:
-                yield _nested_directories(writers[0], by_parts[outer][0])
+        elif (outer := _outer(key, by_parts)) is not None:
+            yield _nested_directories(writers[0], by_parts[outer][0])
+
+
+def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
+    """No two queries keep their checkpoints in one directory, or one inside the other's: the mistakes within one
+    streamlet are reported with its statements."""
+    by_parts: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
+    for writer in _writers(draft, checkpoints=True):
+        by_parts[writer.key].append(writer)
+    for key, writers in by_parts.items():
+        first, *others = writers
+        for other in others:
+            yield _shared_checkpoint(f"`{first.ref}` and `{other.ref}` have the same checkpoint", first, other)
+        outer = _outer(key, by_parts) if not others else None
+        if outer is not None:
+            within = by_parts[outer][0]
+            yield _shared_checkpoint(f"the checkpoint of `{first.ref}` is inside that of `{within.ref}`", within, first)
+    for base in _checkpoint_bases(draft):
+        outer = base.key if base.key in by_parts else _outer(base.key, by_parts)
+        if outer is not None:
+            yield _base_in_checkpoint(by_parts[outer][0], base)
+
+
+def _writers(draft: Draft, *, checkpoints: bool) -> Iterator[_Writer]:
+    for ref in draft.blueprint.streamlets:
+        descriptor = draft.descriptor(ref)
+        for written in descriptor.directories if descriptor is not None else ():
+            if written.checkpoint == checkpoints:
+                name = f"{ref}.{written.query}" if written.query else ref
+                place = written.place or parameter_place(draft, ref, written.parameter)
+                yield _Writer(name, PurePath(os.path.normpath(written.directory)), place)
+
+
+def _checkpoint_bases(draft: Draft) -> Iterator[_Writer]:
+    """Yield Spark's setting for the parent of the checkpoints of queries without one of their own."""
+    for path in (("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)):
+        base = spark_scalars(draft.settings.get(*path)).get(_CHECKPOINT_BASE)
+        if base is not None and base.text:
+            directory = Path(draft.blueprint.directory).absolute() / base.text.removeprefix("file:")
+            yield _Writer(_CHECKPOINT_BASE, PurePath(os.path.normpath(directory)), span_of(base))
+
+
+def _outer(key: tuple[str, ...], by_parts: dict[tuple[str, ...], list[_Writer]]) -> tuple[str, ...] | None:
+    """Return the innermost directory of a writer that contains a directory; None if there is none."""
+    return next((key[:length] for length in range(len(key) - 1, 0, -1) if key[:length] in by_parts), None)
 
 
 def _same_directory(writers: list[_Writer]) -> Diagnostic:
@@ -65,5 +112,29 @@ def _nested_directories(inner: _Writer, outer: _Writer) -> Diagnostic:
         also=(Label(outer.place, f"the directory of `{outer.ref}`"),),
         causes=("a reader of the outer directory reads the inner one, too",),
         help=("use directories that do not contain each other",),
+        severity=Severity.WARNING,
+    )
+
+
+def _shared_checkpoint(headline: str, other: _Writer, writer: _Writer) -> Diagnostic:
+    return finding(
+        "checkpoint-shared",
+        headline,
+        Label(writer.place, f"the checkpoint of `{writer.ref}`"),
+        also=(Label(other.place, f"the checkpoint of `{other.ref}`"),),
+        causes=("a checkpoint belongs to one query: the other one fails when it starts",)
+        if writer.key == other.key else ("a reset of the outer checkpoint would delete the inner one, too",),
+        help=("give each query a directory of its own, or omit `checkpointLocation`",),
+    )  # fmt: skip
+
+
+def _base_in_checkpoint(writer: _Writer, base: _Writer) -> Diagnostic:
+    return finding(
+        "checkpoint-shared",
+        f"the checkpoint of `{writer.ref}` contains the checkpoints of queries without `checkpointLocation`",
+        Label(writer.place, f"the checkpoint of `{writer.ref}`"),
+        also=(Label(base.place, "the parent of the others"),),
+        causes=("a reset of the outer checkpoint would delete the inner ones, too",),
+        help=("choose another directory, or omit `checkpointLocation`",),
         severity=Severity.WARNING,
     )
