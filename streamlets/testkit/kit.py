@@ -77,6 +77,8 @@ class Testkit:
         *,
         ref: str = "streamlet-under-test",
         parameters: Mapping[str, object] | None = None,
+        inlets: Mapping[str, str] | None = None,
+        outlets: Mapping[str, str] | None = None,
         schemas: Mapping[str, str] | None = None,
         volume_mounts: Mapping[str, str | Path] | None = None,
         max_records: Mapping[str, int] | None = None,
@@ -90,6 +92,8 @@ class Testkit:
             ref: its name, which must be unique in the kit.
             parameters: values by key, as Python values or in the notation of a blueprint; they are checked as in a
                 blueprint.
+            inlets: schemas by name of the inlets of a class whose ports the blueprint names, such as `streamlets.Sql`.
+            outlets: schemas by name of its outlets.
             schemas: schemas by port name, for ports whose class does not have one.
             volume_mounts: directories by mount name.
             max_records: the maximum number of records per batch by inlet name, so that a step has several batches.
@@ -104,12 +108,15 @@ class Testkit:
             raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
         self._used.add(ref)
         own = streamlet() if isinstance(streamlet, type) else streamlet
+        if both := set(inlets or {}) & set(outlets or {}):
+            raise TestkitError(f"`{min(both)}` is both an inlet and an outlet: give them different names")
+        own.declare_ports(tuple(inlets or {}), tuple(outlets or {}))
         plan, topics = plan_of(
             own,
             ref=ref,
             place=author_location() or UNKNOWN,
             parameters=parameters or {},
-            schemas=schemas or {},
+            schemas={**(schemas or {}), **(inlets or {}), **(outlets or {})},
             volume_mounts=volume_mounts or {},
             max_records=max_records or {},
             spark=spark or {},

@@ -13,7 +13,7 @@ from streamlets.api.parameters import as_text
 from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import Streamlet
 from streamlets.channels.registry import DEFAULT
-from streamlets.project.catalog import check_parameters, descriptor
+from streamlets.project.catalog import check_parameters, descriptor, takes_ports
 from streamlets.project.modules import project_at
 from streamlets.project.paths import path_problems
 from streamlets.testkit.failures import TestkitError, error_with_findings
@@ -81,7 +81,10 @@ def _described(
     own = type(streamlet)
     settings = {name: PortSetting(schema, place.span) for name, schema in schemas.items()}
     inlets = {inlet.name for inlet in streamlet.shape.inlets}
-    _check_names("port", schemas, (port.name for port in streamlet.shape.ports))
+    names = [port.name for port in streamlet.shape.ports]
+    if takes_ports(streamlet) and (missing := next((name for name in schemas if name not in names), None)) is not None:
+        raise TestkitError(f"there is no port `{missing}`; name it in `inlets` or `outlets`")
+    _check_names("port", schemas, names)
     request = StreamletRequest(
         ref=ref,
         class_name=f"{own.__module__}.{own.__qualname__}",

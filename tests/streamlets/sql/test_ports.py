@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,7 +15,7 @@ from blueprint.verification.verify import verify
 from streamlets import AvroInlet, AvroOutlet, Sql, StringParameter
 from streamlets.plans import LogicChecker
 from streamlets.project.catalog import ProjectCatalog
-from streamlets.testkit import Testkit
+from streamlets.testkit import Testkit, TestkitError
 
 BLUEPRINT = '''\
 blueprint {
@@ -113,6 +115,56 @@ class Heat(Sql):
         CREATE TEMPORARY VIEW hot_stations AS SELECT station FROM readings WHERE celsius > 30;
         SAVE STREAM hot_stations TO hot;
     """)  # fmt: skip
+
+
+@pytest.mark.spark
+def test_statements_are_tested_alone(kit: Testkit) -> None:
+    """The test names the ports, as a blueprint does; the parameters are those of the blueprint."""
+    heat = kit.streamlet(
+        Sql,
+        inlets={"readings": "station string, celsius double"},
+        outlets={"hot-days": "station string"},
+        parameters={
+            "statements": """
+                CREATE TEMPORARY VIEW hot AS SELECT station FROM readings WHERE celsius > ${limit};
+                SAVE STREAM hot TO hot_days;
+                SAVE STREAM readings TO console;
+            """,
+            "variables": {"limit": 30},
+        },
+    )
+    heat.inlet("readings").put([{"station": "oslo", "celsius": 31.0}, {"station": "bergen", "celsius": 1.0}])
+    heat.step()
+    assert heat.outlet("hot-days").take() == [{"station": "oslo"}]
+    assert [row["station"] for row in heat.sink("readings").take()] == ["oslo", "bergen"]
+    heat.restart()
+    heat.inlet("readings").put([{"station": "voss", "celsius": 30.5}])
+    heat.step()
+    assert heat.outlet("hot-days").take() == [{"station": "voss"}]
+
+
+@pytest.mark.spark
+def test_the_test_of_the_page_passes(kit: Testkit) -> None:
+    """The documentation shows a test of a SQL streamlet."""
+    page = (Path(__file__).parents[3] / "docs" / "save-stream.md").read_text(encoding="utf-8")
+    (example,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "kit.streamlet(" in block)
+    names: dict[str, Any] = {}
+    exec(compile(example, "save-stream.md", "exec"), names)
+    names["test_hot_days"](kit)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"schemas": {"readings": "a int"}}, "there is no port `readings`; name it in `inlets` or `outlets`"),
+        ({"inlets": {"readings": "a itn"}}, "unknown type `itn`"),
+        ({"inlets": {"in": "a int"}, "outlets": {"in": "a int"}}, "`in` is both an inlet and an outlet"),
+    ],
+)
+def test_wrong_ports_of_a_test_are_reported(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """A port of a class that takes them from the blueprint must be named as inlet or outlet."""
+    with pytest.raises(TestkitError, match=message):
+        Testkit(directory=tmp_path).streamlet(Sql, parameters={"statements": ""}, **arguments)
 
 
 @pytest.mark.spark
