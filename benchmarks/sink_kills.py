@@ -91,8 +91,9 @@ class Job:
             process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.root)
         return self.runs.enter_context(killed_at_end(process))
 
-    def kill(self) -> list[str]:
-        """Start the job and kill it while batches are active; return the sinks of the unfinished batches."""
+    def kill(self) -> tuple[int, list[str]]:
+        """Start the job and kill it while batches are active; return its exit code and the sinks of the unfinished
+        batches."""
         chosen = random.choice([*self.servers])
         before, process = self._last(chosen, "offsets"), self.start()
         # The batch that the kill before interrupted is unfinished from the start: wait for one after it.
@@ -106,8 +107,7 @@ class Job:
                     member.kill()
                 except psutil.NoSuchProcess:
                     continue
-        process.wait()
-        return self._active()
+        return process.wait(), self._active()
 
     def _active(self) -> list[str]:
         """Return the sinks of which Spark has planned a batch and not committed it."""
@@ -178,18 +178,21 @@ def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path) -> 
     with ExitStack() as servers:
         job = Job(root, {name: servers.enter_context(CASES[name].server()) for name in names})
         servers.push(job.runs)
+        code = 0
         points = list(dict.fromkeys(point for name in names for point in CASES[name].points))
         for number, point in enumerate(points * each):
             job.feed(2)
             code = job.start(f"{point}:{1 + number % 2}").wait()
-            missed = [] if code == -signal.SIGKILL else [f"not reached (exit code {code})"]
+            if code > 0:
+                break  # the last run reports why
+            missed = [] if code == -signal.SIGKILL else ["not reached"]
             reached[point] += not missed
             report(f"killed {point}", [*missed, *job.problems(ended=False)])
         for _ in range(kills * _ATTEMPTS):
-            if batches.total() >= kills:
+            if code > 0 or batches.total() >= kills:
                 break
             job.feed(3)
-            active = job.kill()
+            code, active = job.kill()
             batches.update(active)
             report(f"kill -9 in a batch of {', '.join(active) or 'no sink'}", job.problems(ended=False))
         job.feed(1)

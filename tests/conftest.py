@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, settings
 
 from _streamlets_pytest import kit
 from tests.kafka.fixtures import kafka_broker, spark
+from tests.streamlets.egress.postgresql import postgresql_server
 
-__all__ = ["kafka_broker", "kit", "spark"]
+__all__ = ["kafka_broker", "kit", "postgresql_server", "spark"]
 
 # Spark's workers import functions of the tests by the names that pytest gives their modules.
 REPOSITORY = str(Path(__file__).resolve().parent.parent)

@@ -21,21 +21,9 @@ import pytest
 from benchmarks.processes import killed_at_end, wait_until
 from streamlets.testkit import Testkit
 from streamlets.testkit.spout_under_test import SpoutUnderTest
-from tests.streamlets.egress.postgresql import programs, running
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXAMPLE = REPOSITORY / "examples" / "changes"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Return the URL of a PostgreSQL server with logical decoding."""
-    bin = programs()
-    if bin is None:
-        assert not os.environ.get("CI"), "PostgreSQL is not installed: .ci/postgresql installs it"
-        pytest.skip("PostgreSQL is not installed: .ci/postgresql installs it")
-    with running(bin, wal_level="logical") as url:
-        yield url
 
 
 @contextmanager
@@ -55,7 +43,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield f"sqlite:{tmp_path / 'store.db'}"
         return
-    with database(request.getfixturevalue("server")) as new:
+    with database(request.getfixturevalue("postgresql_server")) as new:
         yield new
 
 
@@ -158,12 +146,12 @@ def test_changes_that_another_program_has_read(url: str, follower: SpoutUnderTes
     assert "run with `--fresh`" in follower.run()
 
 
-def test_a_large_value_that_does_not_change(server: str, spouts: Testkit) -> None:
+def test_a_large_value_that_does_not_change(postgresql_server: str, spouts: Testkit) -> None:
     """PostgreSQL stores it outside of the row, and an update of other columns does not write it again."""
     from capture import postgresql
     from store import Store, connected
 
-    with database(server) as url:
+    with database(postgresql_server) as url:
         follower = spouts.spout(postgresql.Orders, parameters={"database": url, "slot": f"s_{uuid.uuid4().hex[:8]}"})
         large = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=20_000))
         with closing(Store(url, random.Random(1))), closing(connected(url)) as connection:
@@ -177,12 +165,12 @@ def test_a_large_value_that_does_not_change(server: str, spouts: Testkit) -> Non
             assert "`orders` was truncated" in follower.run()
 
 
-def test_a_slot_of_another_application(server: str, spouts: Testkit) -> None:
+def test_a_slot_of_another_application(postgresql_server: str, spouts: Testkit) -> None:
     """It is not dropped."""
     from capture import postgresql
     from store import Store
 
-    with database(server) as url:
+    with database(postgresql_server) as url:
         parameters = {"database": url, "slot": f"s_{uuid.uuid4().hex[:8]}"}
         with closing(Store(url, random.Random(1))):
             assert spouts.spout(postgresql.Orders, parameters=parameters).run() == ""
@@ -222,7 +210,7 @@ def test_kills(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Non
     with ExitStack() as resources:
         conf: tuple[str, ...] = ()
         if kind == "postgresql":
-            url = target = resources.enter_context(database(request.getfixturevalue("server")))
+            url = target = resources.enter_context(database(request.getfixturevalue("postgresql_server")))
             slot = f"blueprint.streamlets.follow.parameters.slot=s_{uuid.uuid4().hex[:8]}"
             conf = ("--conf", str(application / "postgresql.conf"), slot)
         dice = random.Random(4)

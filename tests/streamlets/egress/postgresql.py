@@ -11,12 +11,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 
 def programs() -> Path | None:
     """Return the directory of the server's programs; None if it is not installed."""
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     found = shutil.which("initdb")
     return installed[-1].parent if installed else Path(found).parent if found else None
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """Return the URL of a PostgreSQL server with logical decoding, which all tests of this process share."""
+    bin = programs()
+    if bin is None:
+        assert not os.environ.get("CI"), "PostgreSQL is not installed: .ci/postgresql installs it"
+        pytest.skip("PostgreSQL is not installed: .ci/postgresql installs it")
+    with running(bin, wal_level="logical") as url:
+        yield url
 
 
 @contextmanager

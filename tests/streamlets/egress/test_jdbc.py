@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -28,25 +27,13 @@ from streamlets.egress.jdbc.databases import UrlError, database
 from streamlets.storage.crash import VARIABLE
 from streamlets.testkit import Testkit
 from tests.streamlets.egress.applications import numbers_application
-from tests.streamlets.egress.postgresql import programs, running
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Return the URL of a PostgreSQL server."""
-    bin = programs()
-    if bin is None:
-        assert not os.environ.get("CI"), "PostgreSQL is not installed: .ci/postgresql installs it"
-        pytest.skip("PostgreSQL is not installed: .ci/postgresql installs it")
-    with running(bin) as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the URL of each database."""
     if request.param == "postgresql":
-        return str(request.getfixturevalue("server"))
+        return str(request.getfixturevalue("postgresql_server"))
     return f"{request.param}:{tmp_path / 'numbers.db'}"
 
 
@@ -183,9 +170,9 @@ def test_a_batch_that_fails_changes_nothing(table: Table) -> None:
     assert table.rows() == [(1, 1, "a"), (2, 1, "b")]
 
 
-def test_two_processes_write_a_batch_once(server: str) -> None:
+def test_two_processes_write_a_batch_once(postgresql_server: str) -> None:
     """The row of the query is locked: the second of two transactions waits, and then does not write the batch."""
-    table = Table(server)
+    table = Table(postgresql_server)
     table.write(0, (0, 1, "first"))
     threads = [threading.Thread(target=table.write, args=(1, (1, 1, "second"))) for _ in range(4)]
     for thread in threads:
@@ -236,10 +223,10 @@ def test_values_of_all_types(url: str) -> None:
         assert dict(zip(row, written, strict=True)) == row
 
 
-def test_a_schema_before_the_name_of_the_table(server: str) -> None:
+def test_a_schema_before_the_name_of_the_table(postgresql_server: str) -> None:
     """PostgreSQL and DuckDB have schemas."""
-    table = Table(server)
-    with database(server).transaction() as cursor:
+    table = Table(postgresql_server)
+    with database(postgresql_server).transaction() as cursor:
         cursor.execute("CREATE SCHEMA IF NOT EXISTS sales")
     table.name = f"sales.{table.name}"
     table.write(0, (1, 1, "a"), keys="id", sequence_by="Seq")

@@ -91,6 +91,16 @@ def test_the_ports_are_those_that_the_blueprint_names(project: Path) -> None:
     assert heat.dead_letters == "dead-letters.heat"
 
 
+def test_directories_in_statements_stay_text(project: Path) -> None:
+    """The plan has the statements as they are written."""
+    to_file = BLUEPRINT.replace("TO console", "TO json OPTIONS ('path' = 'copy')")
+    (project / "blueprint.conf").write_text(to_file, encoding="utf-8")
+    plan, findings = verified(project)
+    assert plan is not None, findings
+    (heat,) = (streamlet for streamlet in plan.streamlets if streamlet.ref == "heat")
+    assert "TO json OPTIONS ('path' = 'copy')" in str(heat.parameters["statements"])
+
+
 @pytest.mark.spark
 def test_records_pass_from_table_to_table(kit: Testkit, project: Path) -> None:
     """Rows that break the contract of an outlet go to the dead letters; a restart continues."""
