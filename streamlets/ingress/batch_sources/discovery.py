@@ -21,13 +21,23 @@ from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, Trigger
 from streamlets.ingress.triggerers.registry import make_triggerer
 from streamlets.project.loading import streamlet_of
 from streamlets.project.modules import project_at
-from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, UnitProgressed
+from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, UnitProgressed, UnitWarned
 from streamlets.runner.hosts import HostContext
+from streamlets.runner.supervision.backoff import may_restart
 from streamlets.runner.supervision.facts import Ended, Progressed, Seen, Started
 from streamlets.spark.failure import Failure, text_of
 
 HOST = "discovery"
 """The name of the host, and of the part of a streamlet."""
+
+_BOUNDED_ATTEMPTS = 4
+"""How often a discovery is tried in a bounded run, which must end."""
+
+_MEANWHILE = "the tasks that it has found are read, and further triggers are dropped"
+_ABANDONED = "the tasks that it has found are read; it runs again at the next start"
+_GIVEN_UP = (
+    "a bounded run does not try again; the tasks that it has found are read, and it runs again at the next start"
+)
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the checkpoint and at requests, while no discovery is triggered."""
@@ -45,7 +55,9 @@ class DiscoveryUnit:
     """The discovery of a batch source as a unit of the supervisor.
 
     Only one discovery runs at a time; a trigger meanwhile is dropped and counted. A discovery that fails or is
-    interrupted runs again, with its event, when the unit starts the next time.
+    interrupted runs again, with its event, when the unit starts the next time. One that takes longer than
+    `discovery-timeout` is reported once. In a bounded run it is abandoned then, and the unit fails for good: a thread
+    cannot be ended, and there must not be two discoveries at once.
 
     Arguments:
         plan: the plan of the batch source.
@@ -69,6 +81,8 @@ class DiscoveryUnit:
         self._file = progress_file(context.state.directory, plan.ref)
         self._progress = DiscoveryProgress(run)
         self._current: _Discovery | None = None
+        self._failures = 0
+        self._overdue: _Discovery | None = None  # the discovery that was reported
         write_progress(self._file, self._progress)  # a bounded query waits for the discovery of this run
 
     def start(self, run: int) -> None:
@@ -79,17 +93,39 @@ class DiscoveryUnit:
     def drain(self) -> None:
         """End; a running discovery is interrupted by its next task, and runs again at the next start."""
         if self._current is not None:
+            self._abandon()
             self._current.end()
 
     def stop(self) -> None:
         """End at once: a discovery that does not end is abandoned, and its tasks are refused."""
         current = self._current
         if current is not None:
+            self._abandon()
             current.end()
             current.report_end()
 
     def check(self) -> None:
-        """Do nothing: its thread always reports its end."""
+        """Report a discovery that takes too long; in a bounded run, abandon it."""
+        timeout: Any = self._plan.parameters["discovery-timeout"]
+        current = self._current
+        if current is None or (seconds := current.seconds()) is None or seconds < timeout.seconds:
+            return
+        if not self.bounded:
+            if self._overdue is not current:
+                self._overdue = current
+                what = f"the discovery has been running for longer than `discovery-timeout` ({timeout}); {_MEANWHILE}"
+                self.report(Seen(UnitWarned(time.time(), self.id, what)))
+            return
+        reason = f"the discovery did not end within `discovery-timeout` ({timeout})"
+        self.update(failure=reason)
+        self._abandon()
+        current.end()
+        current.report_end(Failure(reason, fatal=_ABANDONED))
+
+    def _abandon(self) -> None:
+        """Have the query of a bounded run wait for no further task."""
+        if self.bounded and not self._progress.discoveries:
+            self.update(abandoned=True)
 
     def locate(self, batch: int, since: float) -> None:
         """Do nothing: it has no batches."""
@@ -103,7 +139,13 @@ class DiscoveryUnit:
             self._context.log(self.id, text_of(error))
             reason = f"{type(error).__name__}: {error}"
             self.update(failure=reason, running=None)
-            current.report_end(Failure(reason))
+            self._failures += 1
+            final = self.bounded and (
+                self._failures >= _BOUNDED_ATTEMPTS or not may_restart(self.retry, self._failures - 1)
+            )
+            if final:
+                self._abandon()
+            current.report_end(Failure(reason, fatal=_GIVEN_UP if final else ""))
         else:
             current.report_end()
 
@@ -184,6 +226,12 @@ class _Discovery:
         self._writer: TaskWriter | None = None
         self._cursor = unit.cursor()
         self._reported_counts = (0, -1, 0)
+        self._since: float | None = None  # when the running discovery has begun, by the monotonic clock
+
+    def seconds(self) -> float | None:
+        """Return for how long the discovery has been running; None without one."""
+        since = self._since
+        return None if since is None else time.monotonic() - since
 
     def end(self) -> None:
         """Have it end."""
@@ -278,8 +326,10 @@ class _Discovery:
                 self._measure(writer)
             return new
 
+        self._since = began
         source.discover(eat, event)
         writer.finish()
+        self._since = None
         self._measure(writer, time.monotonic() - began)
         done = unit.progress.discoveries + 1
         unit.update(running=None, discoveries=done, failure="", repeated=writer.repeated)

@@ -23,6 +23,7 @@ class DiscoveryProgress:
         running: what triggered the discovery that is running; None without one.
         oldest: when the oldest unread task was discovered, in seconds since the epoch; None without one.
         failed: the number of tasks that have failed for good and were not repeated.
+        abandoned: whether this run, which is bounded, discovers no more, although its discovery is not complete.
         failure: why this run's last discovery failed; "" if it did not.
     """
 
@@ -35,6 +36,7 @@ class DiscoveryProgress:
     running: str | None = None
     oldest: float | None = None
     failed: int = 0
+    abandoned: bool = False
     failure: str = ""
 
     @property

@@ -68,10 +68,11 @@ class TaskStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return TaskOffset().to_dict()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Wait for the discovery of a bounded run, and read no further than to its end."""
+        """Wait for the discovery of a bounded run, until it is complete or abandoned, and read no further than to its
+        end."""
         while True:
             progress = read_progress(self._settings.progress)
-            if progress.discoveries or progress.failure:
+            if progress.discoveries or progress.abandoned:
                 break
             time.sleep(_DISCOVERY_POLL)
         self._tasks.stop_at_end()

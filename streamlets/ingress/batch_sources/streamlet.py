@@ -46,6 +46,9 @@ class BatchSource(SparkStreamlet):
     task_timeout = DurationParameter(
         "After how long an attempt to read a task is ended, and has failed", default="1 day"
     )
+    discovery_timeout = DurationParameter(
+        "The time after which a discovery is reported; in a bounded run it is abandoned then", default="1 hour"
+    )
     on_task_failure = StringParameter(
         "What happens to a task when all attempts have failed: it is a dead letter, or the source fails",
         default="dead-letters",
@@ -98,9 +101,10 @@ class BatchSource(SparkStreamlet):
                 yield ParameterProblem(
                     (parameter.key,), f"`{parameter.key}` must be at least 1, found {values[parameter.key]}"
                 )
-        if values[self.task_timeout.key].seconds <= 0:
-            message = f"`{self.task_timeout.key}` must be longer than 0, found {values[self.task_timeout.key]}"
-            yield ParameterProblem((self.task_timeout.key,), message)
+        for timeout in (self.task_timeout, self.discovery_timeout):
+            if values[timeout.key].seconds <= 0:
+                message = f"`{timeout.key}` must be longer than 0, found {values[timeout.key]}"
+                yield ParameterProblem((timeout.key,), message)
         yield from discovery_problems(values[self.discovery.key])
 
     def check_texts(self, parameters: Mapping[str, Value]) -> Iterator[Diagnostic]:

@@ -14,6 +14,7 @@ import pytest
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.plan import ApplicationPlan, StreamletPlan
+from blueprint.quantities import duration
 from streamlets import BatchSource
 from streamlets.channels.base import TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES
@@ -24,7 +25,7 @@ from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progres
 from streamlets.ingress.batch_sources.requests import request_retry
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.ingress.triggerers import Trigger, TriggererContext
-from streamlets.runner.events.model import OpenTasks, UnitMeasured, UnitProgressed
+from streamlets.runner.events.model import OpenTasks, UnitMeasured, UnitProgressed, UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Seen, Started
@@ -103,14 +104,14 @@ class Run:
 
     def __init__(
         self, directory: Path, topic: TopicResource, *, bounded: bool = False, name: str = "ByHand",
-        letters: TopicResource | None = None,
+        letters: TopicResource | None = None, timeout: str = "1 hour", source: str = "Found",
     ) -> None:  # fmt: skip
         state = StateDirectory(directory, "app")
         plan = StreamletPlan(
             ref="source",
-            class_name=f"{MODULE}.Found",
+            class_name=f"{MODULE}.{source}",
             descriptor=None,  # type: ignore[arg-type]
-            parameters={"discovery": {"triggerer": f"{MODULE}.{name}"}},
+            parameters={"discovery": {"triggerer": f"{MODULE}.{name}"}, "discovery-timeout": duration(timeout)},
             tasks=TASK_TOPIC.id,
             directory=str(directory),
         )
@@ -143,6 +144,21 @@ class Run:
         before = self.progress.discoveries
         wait_until(lambda: self.trigger(event), 60, "the trigger is accepted")
         wait_until(lambda: self.progress.discoveries > before, 60, "the discovery is complete")
+
+    def check_until(self, reached: Callable[[], bool]) -> None:
+        """Have the unit check itself, as the supervisor does, until a condition is true."""
+
+        def checked() -> bool:
+            self.unit.check()
+            return reached()
+
+        wait_until(checked, 60, "the check has an effect")
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of the unit."""
+        events = [fact.event for fact in self.facts if isinstance(fact, Seen)]
+        return [event.what for event in events if isinstance(event, UnitWarned)]
 
     @property
     def progress(self) -> DiscoveryProgress:
@@ -260,6 +276,67 @@ def test_a_bounded_run_reads_failed_tasks_again_on_request(tmp_path: Path, topic
     request_retry(run.file.parent, Task(5, b'"x"', "json"))
     run.unit.start(1)
     assert run.ended() is None and [task.retry_of for task in stored(topic)] == [5]
+
+
+class Waits(Found):
+    """Its discovery in a bounded run, which has no event, never ends."""
+
+    def discover(self, eat: Any, event: str) -> None:
+        super().discover(eat, "a wait")
+
+
+def test_a_discovery_that_never_ends_ends_a_bounded_run(tmp_path: Path, topic: TopicResource) -> None:
+    """After `discovery-timeout` the unit fails for good. What was found is read, and the discovery is to run again."""
+    run = Run(tmp_path, topic, bounded=True, timeout="10 ms", source="Waits")
+    run.unit.start(1)
+    wait_until(lambda: run.values() == ["a", "wait"], 60, "tasks are found")
+    assert not run.progress.abandoned
+    run.check_until(lambda: run.progress.abandoned)
+    assert run.ended() == "the discovery did not end within `discovery-timeout` (10 milliseconds)"
+    end = next(fact for fact in run.facts if isinstance(fact, Ended))
+    assert end.failure is not None and "it runs again at the next start" in end.failure.fatal
+    Found.resume.set()
+    wait_until(lambda: Found.closed == 1, 60, "the thread ends")
+    assert run.values() == ["a", "wait"] and run.progress.discoveries == 0
+    writer = run.unit.writer()
+    assert writer.interrupted == ""
+    writer.close()
+
+
+def test_a_discovery_that_takes_long_is_reported_once(tmp_path: Path, topic: TopicResource) -> None:
+    """It goes on, as a thread cannot be ended; its tasks are read."""
+    run = Run(tmp_path, topic, timeout="10 ms")
+    run.start()
+    wait_until(lambda: run.trigger("a wait"), 60, "the trigger is accepted")
+    run.check_until(lambda: run.warnings != [])
+    run.unit.check()
+    (warning,) = run.warnings
+    assert warning.startswith("the discovery has been running for longer than `discovery-timeout` (10 milliseconds); ")
+    Found.resume.set()
+    wait_until(lambda: run.progress.discoveries == 1, 60, "the discovery is complete")
+    run.unit.check()
+    run.unit.drain()
+    assert run.ended() is None and len(run.warnings) == 1
+
+
+def test_a_discovery_that_fails_in_a_bounded_run_is_tried_again(tmp_path: Path, topic: TopicResource) -> None:
+    """Its query waits for the last attempt; then it reads what was found, and the unit fails for good."""
+    run = Run(tmp_path, topic, bounded=True, source="Booms")
+    for number in range(1, 5):
+        assert not run.progress.abandoned
+        Found.failures.append("no such host")
+        run.unit.start(number)
+        assert run.ended(number) == "OSError: no such host"
+    fatal = [fact.failure.fatal for fact in run.facts if isinstance(fact, Ended) and fact.failure is not None]
+    assert fatal[:3] == ["", "", ""] and fatal[3].startswith("a bounded run does not try again")
+    assert run.progress.abandoned
+
+
+class Booms(Found):
+    """Its discovery fails as often as `failures` says."""
+
+    def discover(self, eat: Any, event: str) -> None:
+        super().discover(eat, "a boom")
 
 
 def test_a_triggerer_that_raises_fails_the_unit(tmp_path: Path, topic: TopicResource) -> None:
