@@ -1,0 +1,297 @@
+"""Kills of a batch source: every task is read, none is lost, and no record is in the egress twice.
+
+    python -m benchmarks.batch_source_kills [--kills 30] [--seed 1] [--directory DIRECTORY]
+
+A source of 500 tasks is killed while it discovers, reads and commits, in turn: at crash points, or with `kill -9` of
+the runner or of all its processes, and sometimes of a process that reads. After each kill nothing may be left running.
+At the end every task must be in the task topic once, and its records must be once in the topic and in the files of the
+egress. A task may have been begun again only if its batch was interrupted, or if its process was killed.
+
+With `--directory` the state is kept, and a further call continues with the next kills.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.dataset as ds
+
+from benchmarks.processes import QUICK_JAVA, command_line, killed_at_end, left_behind, started_by, wait_until
+from blueprint.avro.tasks import task_contract
+from blueprint.plan import TopicPlan
+from streamlets.channels.base import TopicLostError
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.ingress.batch_sources.cursor import TaskOffset
+from streamlets.ingress.batch_sources.progress import progress_file, read_progress
+from streamlets.runner.checkpoints.checkpoint import read_checkpoint
+from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.storage.crash import VARIABLE
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+TASKS = 500
+RECORDS = 10
+"""The records of a task."""
+
+_FED = 20
+"""The tasks that are new in a round that kills the discovery; the others are there from the beginning."""
+
+DISCOVERY = ("after-append-file", "after-append-commit")
+COMMIT = ("after-data-files", "after-manifest", "after-topic-commit", "before-spark-commit")
+_BLUEPRINT = """
+blueprint {
+  streamlets {
+    pages {
+      class = paging.Pages
+      parameters { discovery.triggerer = immediate, max-tasks-per-batch = 8, task-retry-delay = 50ms }
+    }
+    archive {
+      class = streamlets.Sink, inlets.in = "task long, part int", parameters { to = parquet, options.path = out }
+    }
+  }
+  topics { pages { producers = [pages.out], consumers = [archive.in] } }
+}
+flow.application = kills
+"""
+_MODULE = """
+import os, time
+from pathlib import Path
+from streamlets import AvroOutlet, BatchSource
+
+class Pages(BatchSource):
+    out = AvroOutlet(schema="task long, part int")
+
+    def open(self, config, context):
+        self._directory = context.directory
+
+    def discover(self, eat, event):
+        for number in range(int((self._directory / "tasks").read_text())):
+            if eat(number, key=f"page {number}"):
+                time.sleep(0.02)
+
+    def prepare(self, task):
+        begun = os.open(self._directory / "begun", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(begun, f"{task}\\n".encode())
+        os.close(begun)
+        self._task, self._part = task, 0
+
+    def read_next(self):
+        if self._part == 10:
+            return None
+        time.sleep(0.005)
+        self._part += 1
+        return {"task": self._task, "part": self._part}
+"""
+
+
+class Kills:
+    """The application in a directory, and what was killed so far.
+
+    Arguments:
+        directory: the directory; if it has a state, this continues with it.
+        dice: the random numbers of the kills.
+        rounds: the number of kills, so that the last one finds all tasks.
+    """
+
+    def __init__(self, directory: Path, dice: random.Random, rounds: int) -> None:
+        self.directory, self._dice = directory.resolve(), dice
+        self._state = StateDirectory(self.directory / ".flow", "kills")
+        self._processes = 0  # that read, and were killed in the present round
+        self._history = self.directory / "kills.json"
+        self.history: list[dict[str, Any]] = json.loads(self._history.read_text()) if self._history.exists() else []
+        if not self.history:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            (self.directory / "blueprint.conf").write_text(_BLUEPRINT)
+            (self.directory / "paging.py").write_text(_MODULE)
+            (self.directory / "tasks").write_text(str(TASKS - _FED * ((rounds + 2) // 3)))
+
+    def round(self) -> str:
+        """Kill once, while it discovers, reads or commits, in turn; return what was hit."""
+        kill: Callable[[], str] = (self._in_discovery, self._in_reading, self._in_commit)[len(self.history) % 3]
+        self._processes = 0
+        description = kill()
+        planned = self._interrupted()
+        self.history.append({"hit": description, "interrupted": planned, "processes": self._processes})
+        self._history.write_text(json.dumps(self.history))
+        unfinished = f"tasks {planned[0]} to {planned[1]} unfinished" if planned else "no batch unfinished"
+        return f"{description}; {unfinished}"
+
+    def end(self) -> int:
+        """Run to the end, and return the exit code."""
+        (self.directory / "tasks").write_text(str(TASKS))
+        with killed_at_end(self._start(bounded=True)) as run:
+            return run.wait(600)
+
+    def problems(self, *, ended: bool) -> list[str]:
+        """Return what is wrong: records and tasks that appear twice, or, after the end, are missing."""
+        wanted = Counter((task, part) for task in range(TASKS) for part in range(1, RECORDS + 1))
+        tasks = [row["number"] for row in self._rows("tasks.pages")]
+        keys = Counter(row["key"] for row in self._rows("tasks.pages"))
+        found = [] if tasks == list(range(len(tasks))) else ["the numbers of tasks are not dense"]
+        found += [f"the task {key} is in the topic {count} times" for key, count in keys.items() if count > 1]
+        contents = {"the topic": self._rows("pages"), "the egress": self._saved()}
+        for name, rows in contents.items():
+            records = Counter((row["task"], row["part"]) for row in rows)
+            doubled, lost = (records - wanted).total(), (wanted - records).total()
+            found += [f"{doubled} records are doubled in {name}"] * bool(doubled)
+            found += [f"{lost} records are missing in {name}"] * bool(lost and ended)
+        allowed = Counter(range(TASKS))
+        for kill in self.history:
+            first, last = kill["interrupted"] or (0, -1)
+            allowed.update(range(first, last + 1))
+            allowed.update(dict.fromkeys(range(TASKS), kill["processes"]))
+        for task, count in self.begun().items():
+            if count > allowed[task]:
+                found.append(f"the task {task} was begun {count} times, at most {allowed[task]} expected")
+        return found
+
+    def begun(self) -> Counter[int]:
+        """Return how often each task was begun. A task has the number of its key, because they are found in order."""
+        file = self.directory / "begun"
+        return Counter(int(line) for line in file.read_text().split("\n")[:-1]) if file.exists() else Counter()
+
+    def _in_discovery(self) -> str:
+        tasks = int((self.directory / "tasks").read_text())
+        (self.directory / "tasks").write_text(str(min(TASKS, tasks + _FED)))
+        if self._dice.random() < 0.5:
+            return self._crash(self._dice.choice(DISCOVERY), 5)
+        more = self._dice.randint(1, _FED - 2)
+        with killed_at_end(self._start()) as run:
+            known = self._stored()
+            self._until(run, lambda: self._stored() >= known + more)
+            return f"{self._kill(run)} while it discovered"
+
+    def _in_reading(self) -> str:
+        with killed_at_end(self._start()) as run:
+            before = self._batch("offsets")
+            self._until(run, lambda: self._batch("offsets") > max(before, self._batch("commits")))
+            time.sleep(self._dice.uniform(0, 0.4))
+            readers = [child for child in started_by(run.pid) if "task_program" in command_line(child)]
+            killed = ""
+            if readers and self._dice.random() < 0.5:
+                with suppress(psutil.NoSuchProcess):
+                    self._dice.choice(readers).kill()
+                self._processes = 1
+                killed = "kill -9 of a process that reads, then "
+                now = self._batch("commits")
+                self._until(run, lambda: self._batch("commits") > now)  # it goes on
+            return f"{killed}{self._kill(run)} while it read"
+
+    def _in_commit(self) -> str:
+        return self._crash(self._dice.choice(COMMIT), 3)
+
+    def _crash(self, point: str, passages: int) -> str:
+        nth = self._dice.randint(1, passages)
+        with killed_at_end(self._start(f"{point}:{nth}")) as run:
+            self._until(run, lambda: run.poll() is not None)
+            assert run.returncode == -signal.SIGKILL, f"exit code {run.returncode} instead of a crash"
+        return f"{point}, passage {nth}"
+
+    def _kill(self, run: subprocess.Popen[bytes]) -> str:
+        children = started_by(run.pid)
+        everything = self._dice.random() < 0.5
+        for child in children if everything else ():
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        run.kill()
+        run.wait()
+        assert left_behind(children, 120) == [], "a process has survived the runner"
+        return f"kill -9 of {'all processes' if everything else 'the runner'}"
+
+    def _start(self, crash_at: str = "", *, bounded: bool = False) -> subprocess.Popen[bytes]:
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        environment = os.environ | {VARIABLE: crash_at, "PATH": path, "PYTHONPATH": str(REPOSITORY)}
+        command = [sys.executable, "-m", "cli.main", "run", str(self.directory), "--format", "json", QUICK_JAVA]
+        with (self.directory / "run.out").open("wb") as out:
+            return subprocess.Popen(
+                [*command, *(["--available-now"] if bounded else [])], env=environment, stdout=out, stderr=out
+            )
+
+    def _until(self, run: subprocess.Popen[bytes], reached: Callable[[], bool]) -> None:
+        wait_until(run, self.directory / "run.out", reached, poll=0.02)
+
+    def _stored(self) -> int:
+        return read_progress(progress_file(self._state.directory, "pages")).discovered
+
+    def _batch(self, kind: str) -> int:
+        directory = self._state.checkpoints / "pages" / "read" / kind
+        with suppress(FileNotFoundError):
+            return max((int(file.name) for file in directory.iterdir() if file.name.isdigit()), default=-1)
+        return -1
+
+    def _interrupted(self) -> tuple[int, int] | None:
+        """Return the first and the last task of the batch that was planned and not committed."""
+        checkpoint = read_checkpoint(self._state.checkpoints / "pages" / "read")
+        if checkpoint.planned is None:
+            return None
+        ends = [
+            TaskOffset.from_dict(json.loads(position)).task
+            for batch in (checkpoint.committed, checkpoint.planned)
+            for position in (batch.positions.values() if batch is not None else ('{"task": -1, "position": null}',))
+        ]
+        return (ends[0] + 1, ends[-1]) if len(ends) == 2 and ends[-1] > ends[0] else None
+
+    def _rows(self, topic: str) -> list[dict[str, Any]]:
+        channel = DeltaChannel(self._state.topics)
+        with suppress(TopicLostError):  # the first run was killed before it created the topic
+            reader = task_contract() if topic.startswith("tasks.") else None
+            batches = channel.topic(TopicPlan(topic, topic, "delta", True, (), (), {})).scan(reader)
+            return [row for batch in batches for row in batch.to_pylist()]
+        return []
+
+    def _saved(self) -> list[dict[str, Any]]:
+        files = [str(file) for file in (self.directory / "out").glob("*.parquet")]
+        return ds.dataset(files, format="parquet").to_table().to_pylist() if files else []
+
+
+def rounds(kills: Kills, count: int) -> Iterator[str]:
+    """Kill so often; yield what each round hit, after nothing was found to be doubled.
+
+    Raises:
+        AssertionError: something is doubled.
+    """
+    for _ in range(count):
+        yield kills.round()
+        problems = kills.problems(ended=False)
+        assert not problems, "\n".join(problems)
+
+
+def main() -> None:
+    """Kill, and print the rounds and the sums."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=30, help="the number of kills in all")
+    parser.add_argument("--at-once", type=int, default=1_000, help="the largest number of kills of this call")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--directory", type=Path, help="keep the state here, and continue with it")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="batch-source-kills-") as temporary:
+        directory, begun = options.directory or Path(temporary), time.monotonic()
+        kills = Kills(directory / "app", random.Random(), options.kills)
+        done = len(kills.history)
+        kills._dice.seed(options.seed * 1000 + done)  # noqa: SLF001 - a call that continues draws others
+        for description in rounds(kills, min(options.at_once, options.kills - done)):
+            print(f"{len(kills.history):3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
+        if len(kills.history) < options.kills:
+            return
+        code, problems = kills.end(), kills.problems(ended=True)
+        again = sum(count - 1 for count in kills.begun().values())
+        print(f"{len(kills.history)} kills, {TASKS} tasks, {TASKS * RECORDS} records, {again} tasks begun again; "
+              f"exit code {code}; {'; '.join(problems) or 'none lost, none doubled'}")  # fmt: skip
+        raise SystemExit(bool(problems or code))
+
+
+if __name__ == "__main__":
+    main()
