@@ -168,6 +168,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "unsupported-operator": Code(_ERROR, "Spark does not support an operator on a stream"),
         "unbounded-state": Code(_WARNING, "the state of an operator grows without bound"),
         "real-time-plan": Code(_ERROR, "a query has a real-time trigger and cannot run in real-time mode"),
+        "continuous-trigger": Code(_ERROR, "a query has Spark's continuous trigger"),
         "python-udf": Code(_NOTE, "a Python function runs for each record"),
         "outlet-schema": Code(_ERROR, "the rows for an outlet do not match its schema"),
         "outlet-unwritten": Code(_WARNING, "no query writes an outlet"),

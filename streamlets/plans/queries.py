@@ -19,7 +19,7 @@ from streamlets.plans.places import Places, span_of
 from streamlets.plans.real_time import unsupported_operators
 from streamlets.plans.state import Unbounded, has_operator, unbounded
 from streamlets.spark.plan_tree import PlanNode, lists, plan_tree
-from streamlets.spark.stream_writer import WriterFacts, facts, rows_of
+from streamlets.spark.stream_writer import NOT_CONTINUOUS, WriterFacts, facts, rows_of
 from streamlets.triggers import trigger_of
 
 if TYPE_CHECKING:
@@ -74,6 +74,14 @@ def query_findings(query: CheckedQuery, streamlet: Buildable, places: Places) ->
             f"{query.description} has no sink",
             span_of(place),
             help=('set a sink, such as `.format("console")` or `.foreachBatch(...)`; file formats also need a `path`',),
+        )
+    if facts.continuous:
+        yield finding(
+            "continuous-trigger",
+            f"{query.description} has a continuous trigger, which is not supported",
+            span_of(place),
+            causes=("Spark's continuous processing supports neither state nor graceful shutdown",),
+            help=(NOT_CONTINUOUS,),
         )
     if facts.mode not in _MODES:
         return

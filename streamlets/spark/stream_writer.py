@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_READ = ("extraOptions", "foreachBatchWriter", "foreachWriter", "outputMode", "source")
+_READ = ("extraOptions", "foreachBatchWriter", "foreachWriter", "outputMode", "source", "trigger")
+_CONTINUOUS_TRIGGER, _CONTINUOUS_QUERY = "ContinuousTrigger", "ContinuousExecution"
+
+NOT_CONTINUOUS = "remove it, and set `trigger { real-time = 5 minutes }` for the query, or use `real_time(...)` in code"
+"""What to do instead of continuous processing."""
 FILES = ("parquet", "orc", "json", "csv", "text", "avro", "xml")
 
 
@@ -22,11 +27,13 @@ class WriterFacts:
         mode: `append`, `update` or `complete`; "" if this version of Spark stores it elsewhere.
         format: the format of the sink; "" for a function of batches or rows.
         options: the options by name in lower case.
+        continuous: whether it has Spark's trigger for continuous processing.
     """
 
     mode: str
     format: str
     options: dict[str, str]
+    continuous: bool = False
 
     @property
     def lacks_sink(self) -> bool:
@@ -76,7 +83,21 @@ def facts(writer: DataStreamWriter) -> WriterFacts:
     while pairs is not None and pairs.hasNext():
         pair = pairs.next()
         options[str(pair.productElement(0)).lower()] = str(pair.productElement(1))
-    return WriterFacts(mode.toString().lower() if mode is not None else "", "" if function else str(source), options)
+    trigger = value("trigger")
+    return WriterFacts(
+        mode=mode.toString().lower() if mode is not None else "",
+        format="" if function else str(source),
+        options=options,
+        continuous=trigger is not None and trigger.getClass().getSimpleName() == _CONTINUOUS_TRIGGER,
+    )
+
+
+def is_continuous(query: DataStreamWriter | StreamingQuery) -> bool:
+    """Return whether a query that is not started, or one that the author has started, has a continuous trigger."""
+    if hasattr(query, "runId"):
+        execution: Any = query._jsq  # noqa: SLF001
+        return bool(execution.streamingQuery().getClass().getSimpleName() == _CONTINUOUS_QUERY)
+    return facts(query).continuous
 
 
 @cache

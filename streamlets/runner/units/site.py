@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.plan import AvailableNow, RealTime, StreamletPlan, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.errors import StreamletError
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.real_time import RealTimeChannel
@@ -33,7 +34,7 @@ from streamlets.spark.failure import Failure
 from streamlets.spark.plan_tree import plan_tree
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from streamlets.spark.session import Spark
-from streamlets.spark.stream_writer import rows_of
+from streamlets.spark.stream_writer import NOT_CONTINUOUS, is_continuous, rows_of
 from streamlets.triggers import trigger_of, with_trigger
 
 if TYPE_CHECKING:
@@ -130,7 +131,9 @@ class Site:
             if not isinstance(streamlet, SparkStreamlet):
                 raise LoadError(f"the class `{self.plan.class_name}` is no longer a `SparkStreamlet`")
             with _stopping_new_queries_on_failure(self._context.session):
-                return streamlet.create_logic(self._context).build()
+                built = streamlet.create_logic(self._context).build()
+                _require_supported_triggers(built)
+                return built
 
     def start(self, write: StreamingWrite) -> StreamingQuery:
         """Start one query under its name, on its checkpoint, with its trigger.
@@ -274,6 +277,23 @@ def drops_known_batches(
     return may_have_written(
         write, streamlet, [channel for channel in channels if CHANNEL_TYPES[channel.name].traits.exactly_once]
     )
+
+
+def _require_supported_triggers(built: Iterable[StreamingWrite | StreamingQuery]) -> None:
+    """Check the triggers that the author has set on Spark's own objects.
+
+    Raises:
+        StreamletError: one is continuous, which has no batches to supervise.
+    """
+    for item in built:
+        write = item if isinstance(item, StreamingWrite) else None
+        if is_continuous(write.writer if write is not None else item):
+            name = write.query if write is not None else item.name or ""
+            raise StreamletError(
+                f"the query `{name}` has a continuous trigger, which is not supported: {NOT_CONTINUOUS}",
+                write.place if write is not None else None,
+                code="continuous-trigger",
+            )
 
 
 @contextmanager
