@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -227,36 +226,48 @@ def _topic_name_fault(name: str) -> str | None:
 
 
 def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
-    """The topics of a channel and cluster have different physical names, also for Kafka's metrics and for a file system
-    that does not distinguish upper and lower case."""
-    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for id, facts in draft.topics.items():
-        groups[_physical(facts)].append(id)
-    for ids in groups.values():
-        for previous, id in itertools.pairwise(ids):
-            first, second = draft.topics[previous].name, draft.topics[id].name
-            if first == second:
-                headline, severity = f"the topics `{previous}` and `{id}` have the same name `{first}`", Severity.ERROR
-            else:
-                headline = f"the topic names `{first}` and `{second}` differ only in case or in `.` and `_`"
-                severity = Severity.WARNING
-            yield finding(
-                "topic-name-clash",
-                headline,
-                draft.topic_span(id, "topic", "name"),
-                also=(Label(draft.topic_span(previous, "topic", "name"), "the other topic"),),
-                causes=() if first == second else ("some file systems and Kafka's metrics treat them as the same",),
-                help=("give one of them another `topic.name`",),
-                severity=severity,
-            )
+    """The topics of a channel have different physical names; those of a cluster also for Kafka's metrics and for a file
+    system that does not distinguish upper and lower case."""
+    groups: dict[tuple[str, str], list[TopicSettings]] = defaultdict(list)
+    for topic in draft.topics.values():
+        earlier = groups[topic.channel, _similar(topic.name)]
+        other = next((other for other in reversed(earlier) if _clash(other, topic)), None)
+        earlier.append(topic)
+        if other is None:
+            continue
+        causes: tuple[str, ...] = ()
+        if topic.name != other.name:
+            headline = f"the topic names `{other.name}` and `{topic.name}` differ only in case or in `.` and `_`"
+            causes = ("some file systems and Kafka's metrics treat them as the same",)
+        else:
+            headline = f"the topics `{other.id}` and `{topic.id}` have the same name `{topic.name}`"
+            if topic.location != other.location:
+                causes = ("they are on different servers, but positions of readers have only the name of a topic",)
+        yield finding(
+            "topic-name-clash",
+            headline,
+            draft.topic_span(topic.id, "topic", "name"),
+            also=(Label(draft.topic_span(other.id, "topic", "name"), "the other topic"),),
+            causes=causes,
+            help=("give one of them another `topic.name`",),
+            severity=Severity.ERROR if topic.name == other.name else Severity.WARNING,
+        )
+
+
+def _clash(topic: TopicSettings, other: TopicSettings) -> bool:
+    """Return whether two topics of a channel with similar names may be mistaken for each other."""
+    return topic.name == other.name or topic.location == other.location
 
 
 def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
     """No topic has the id or name of a dead-letter topic, unless the blueprint connects the dead letters to it."""
-    names = {_physical(topic): id for id, topic in draft.topics.items()}
+    topics: dict[tuple[str, str], list[TopicSettings]] = defaultdict(list)
+    for topic in draft.topics.values():
+        topics[topic.channel, _similar(topic.name)].append(topic)
     for ref, topic in draft.dead_letters.items():
         id = topic.id
-        other = id if id in draft.topics else names.get(_physical(topic))
+        similar = topics.get((topic.channel, _similar(topic.name)), ())
+        other = id if id in draft.topics else next((other.id for other in similar if _clash(other, topic)), None)
         if other is not None:
             named = other != id
             yield finding(
@@ -271,7 +282,7 @@ def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
-def _physical(topic: TopicSettings) -> tuple[str, str, str]:
-    """Return the physical identity of a topic: equal for names that a file system or Kafka's metrics may not
+def _similar(name: str) -> str:
+    """Return a form of a topic's name that is equal for names that a file system or Kafka's metrics may not
     distinguish."""
-    return topic.channel, topic.location, topic.name.lower().replace("_", ".")
+    return name.lower().replace("_", ".")
