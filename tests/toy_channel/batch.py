@@ -92,10 +92,7 @@ class ToyBatchWriter:
                     if (example := broken.first()) is not None:
                         raise broken_rows_error(outlet, broken.count(), example[REASON], example[ORIGINAL])
                 else:
-                    columns = dead_letter_columns(
-                        F.col(ORIGINAL), F.col(REASON), port=f"{outlet.streamlet}.{outlet.name}",
-                        coordinates=f"{self.query}/{batch}", version=self.version,
-                    )  # fmt: skip
+                    columns = dead_letter_columns(outlet, f"{self.query}/{batch}", self.version)
                     letters = directory / f"{number}-letters"
                     broken.select(*columns).write.parquet(str(letters))
                     yield Part(self.dead_letters, dead_letter_contract(), letters, None)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from streamlets.batches import BatchWritten, execute, query_id
 from streamlets.channels.base import Branch, TopicWriteError
-from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
+from streamlets.channels.conformity import broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.conformity import Place, write_both, write_valid
@@ -179,16 +179,8 @@ class BatchWriter:
             shutil.rmtree(place.directory, ignore_errors=True)
             self._broken.add(outlet.name)
             outcome.executions += len(self.branches) == 1  # the rows of several outlets are persisted
-        from pyspark.sql import functions as F
-
         table = self._ensure(dead_letters, dead_letter_contract(), ())
-        columns = dead_letter_columns(
-            F.col(ORIGINAL),
-            F.col(REASON),
-            port=f"{outlet.streamlet}.{outlet.name}",
-            coordinates=f"{self.query}/{attempt.partition('/')[0]}",
-            version=self.version,
-        )
+        columns = dead_letter_columns(outlet, f"{self.query}/{attempt.partition('/')[0]}", self.version)
         letters = Place(table.path, self._new_directory(table, attempt, outcome))
         files, dead = write_both(rows, place, letters, columns)
         if not dead:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from streamlets.channels.base import RecordTooLargeError
-from streamlets.channels.conformity import ORIGINAL, REASON
+from streamlets.channels.conformity import REASON
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.kafka.keys import key_column
 from streamlets.contract.types import spark_schema
@@ -50,19 +50,16 @@ def message(
 
 
 def letter(topic: ClusterTopic, outlet: OutletPlan, coordinates: str, version: str) -> Column:
-    """Return the message of a dead letter, of a row in the columns `ORIGINAL` and `REASON`.
+    """Return the message of a dead letter.
 
     Arguments:
         topic: the topic of the dead letters.
-        outlet: the outlet whose contract the row breaks.
-        coordinates: where the row comes from.
-        version: the version of the streamlet.
+        outlet, coordinates, version: as for `dead_letter_columns`.
     """
     from pyspark.sql import functions as F
 
-    port = f"{outlet.streamlet}.{outlet.name}"
-    columns = dead_letter_columns(F.col(ORIGINAL), F.col(REASON), port=port, coordinates=coordinates, version=version)
-    return message(topic, dead_letter_contract(), (), record=F.struct(*columns))
+    record = F.struct(*dead_letter_columns(outlet, coordinates, version))
+    return message(topic, dead_letter_contract(), (), record=record)
 
 
 def sink_options(topic: ClusterTopic) -> dict[str, str]:
