@@ -12,7 +12,7 @@ from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import count
-from cli.state import state_directories, state_directory, state_options
+from cli.state import state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,15 +43,15 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 
     states = state_directories(path, state_dir, application)
     if form == "json":
-        _print_json(
-            {
-                state.application: [as_data(checkpoint, state) for checkpoint in checkpoints_in(state.checkpoints)]
-                for state in states
-            }
-        )
+        data = {}
+        for state in states:
+            topics = topics_of(state, path)
+            checkpoints = checkpoints_in(state.checkpoints)
+            data[state.application] = [as_data(checkpoint, state, topics) for checkpoint in checkpoints]
+        _print_json(data)
         return
     for state in states:
-        print_list(state, checkpoints_in(state.checkpoints))
+        print_list(state, checkpoints_in(state.checkpoints), topics_of(state, path))
 
 
 @checkpoints.command(short_help="Show the checkpoints of a streamlet or a query.")
@@ -68,14 +68,14 @@ def show(name: str, path: Path, state_dir: Path | None, application: str | None,
     from cli.output.checkpoints import as_data, print_checkpoint
 
     state = state_directory(path, state_dir, application)
-    selected = _named(name, state)
+    selected, topics = _named(name, state), topics_of(state, path)
     if form == "json":
-        _print_json([as_data(checkpoint, state) for checkpoint in selected])
+        _print_json([as_data(checkpoint, state, topics) for checkpoint in selected])
         return
     for number, checkpoint in enumerate(selected):
         if number:
             click.echo()
-        print_checkpoint(state, checkpoint)
+        print_checkpoint(state, checkpoint, topics)
 
 
 @checkpoints.command(short_help="Delete the checkpoints of a streamlet or a query.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import count, timestamp
-from cli.state import state_directories, state_directory, state_options, topics_of
+from cli.state import state_directories, state_directory, state_options, topics_of, with_running_settings
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, TopicPlan
@@ -46,7 +46,8 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
     """
     from streamlets.runner.dead_letters.letters import tallies
 
-    counts = {state.application: tallies(_all(state)) for state in state_directories(path, state_dir, application)}
+    states = state_directories(path, state_dir, application)
+    counts = {state.application: tallies(_all(topics_of(state, path))) for state in states}
     if form == "json":
         as_data = {
             name: [
@@ -106,7 +107,7 @@ def show(
     from collections import deque
 
     state = state_directory(path, state_dir, application)
-    chosen = (letter for letter in _named(name, state) if replayed_too or not letter.replayed)
+    chosen = (letter for letter in _named(name, topics_of(state, path)) if replayed_too or not letter.replayed)
     last = deque((letter for letter in chosen if reason is None or reason in letter.reason), limit)
     for letter in last:
         if form == "jsonl":
@@ -149,10 +150,11 @@ def replay(
     from streamlets.runner.dead_letters.replay import replay as send
 
     state = state_directory(path, state_dir, application)
-    outlets = _outlets(_plan(path, conf), state)
-    next(_named(name, state))  # Raises an error when there is none.
+    topics = topics_of(state, path)
+    outlets = _outlets(_plan(path, conf, state), state, topics)
+    next(_named(name, topics))  # Raises an error when there is none.
     results = []
-    for topic in _letter_topics(state):
+    for topic in _letter_topics(topics):
         try:
             results.append(
                 send(
@@ -198,8 +200,9 @@ def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> 
         click.echo(f"{port}: {count(number, 'record')} not replayed: {why}")
 
 
-def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
-    """Return the plan of the current version, whose contracts decide which records are replayed.
+def _plan(path: Path, conf: tuple[str, ...], state: StateDirectory) -> ApplicationPlan:
+    """Return the plan of the current version, whose contracts decide which records are replayed. Without files of
+    settings, it has the settings of the last run.
 
     Raises:
         SystemExit: 2, when it has errors.
@@ -207,18 +210,18 @@ def _plan(path: Path, conf: tuple[str, ...]) -> ApplicationPlan:
     from cli.application import Application, blueprint_at
     from cli.verification.findings import refuse
 
-    verification = Application(blueprint_at(path), conf, ()).verify()
+    verification = with_running_settings(Application(blueprint_at(path), conf, ()), state).verify()
     if verification.plan is None:
         refuse(verification)
     return verification.plan
 
 
-def _outlets(plan: ApplicationPlan, state: StateDirectory) -> Outlets:
+def _outlets(plan: ApplicationPlan, state: StateDirectory, stored: Iterable[TopicResource]) -> Outlets:
     from streamlets.runner.dead_letters.replay import Outlets
     from streamlets.runner.topics import channels_of
 
     channels = channels_of(plan, state)
-    topics = {topic.plan.name: topic for topic in topics_of(state)}  # an earlier replay may be carried out first
+    topics = {topic.plan.name: topic for topic in stored}  # an earlier replay may be carried out first
     topics |= {topic.name: channels[topic.channel].topic(topic) for topic in plan.topics}
     outlets = [outlet for streamlet in plan.streamlets for outlet in streamlet.outlets]
     inlets = [inlet for streamlet in plan.streamlets for inlet in streamlet.inlets]
@@ -242,16 +245,16 @@ def _back(inlet: InletPlan) -> OutletPlan:
     return OutletPlan(inlet.streamlet, inlet.name, inlet.attribute, inlet.contract, inlet.topic)
 
 
-def _letter_topics(state: StateDirectory) -> list[TopicResource]:
+def _letter_topics(topics: Iterable[TopicResource]) -> list[TopicResource]:
     from streamlets.runner.dead_letters.letters import holds_dead_letters
 
-    return [topic for topic in topics_of(state) if holds_dead_letters(topic)]
+    return [topic for topic in topics if holds_dead_letters(topic)]
 
 
-def _all(state: StateDirectory) -> Iterator[DeadLetter]:
+def _all(topics: Iterable[TopicResource]) -> Iterator[DeadLetter]:
     from streamlets.runner.dead_letters.letters import letters_in
 
-    for topic in _letter_topics(state):
+    for topic in _letter_topics(topics):
         yield from letters_in(topic)
 
 
@@ -260,7 +263,7 @@ def _is_from(name: str, letter: DeadLetter) -> bool:
     return name in (letter.streamlet, letter.port)
 
 
-def _named(name: str, state: StateDirectory) -> Iterator[DeadLetter]:
+def _named(name: str, topics: Iterable[TopicResource]) -> Iterator[DeadLetter]:
     """Yield the dead letters of a streamlet or of one of its outlets, replayed or not.
 
     Raises:
@@ -270,7 +273,7 @@ def _named(name: str, state: StateDirectory) -> Iterator[DeadLetter]:
 
     known: dict[str, None] = {}
     exists = False
-    for letter in _all(state):
+    for letter in _all(topics):
         known |= dict.fromkeys((letter.streamlet, letter.port))
         if _is_from(name, letter):
             exists = True

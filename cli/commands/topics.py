@@ -17,7 +17,7 @@ from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import count, size, timestamp
-from cli.state import named_topic, state_directories, state_directory, state_options, topics_of
+from cli.state import named_topic, state_directories, state_directory, state_options, topics_of, with_running_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +110,7 @@ def purge(
     state = state_directory(path, state_dir, application)
     resource = named_topic(topic, state, path)
     _check_schema(schema, resource)
-    readers = readers_below(resource, state.checkpoints, _consumers(path, topic))
+    readers = readers_below(resource, state.checkpoints, _consumers(path, topic, state))
     planned = resource.purge(readers, before=before, schema=schema, force=force, dry=True)
     if dry_run or not planned.records:
         _report(topic, planned, form, done=not dry_run)
@@ -149,11 +149,11 @@ def _before(older_than: str | None) -> float | None:
         raise click.UsageError(f"--older-than: {error}") from None
 
 
-def _consumers(path: Path, topic: str) -> tuple[InletPlan, ...]:
+def _consumers(path: Path, topic: str, state: StateDirectory) -> tuple[InletPlan, ...]:
     """Return the inlets that the blueprint connects to a topic; none without a valid blueprint."""
     from cli.application import Application, blueprint_at
 
-    plan = Application(blueprint_at(path), (), ()).verify().plan
+    plan = with_running_settings(Application(blueprint_at(path), (), ()), state).verify().plan
     ids = [entry.id for entry in plan.topics if entry.name == topic] if plan is not None else []
     return tuple(inlet for id in ids for inlet in plan.inlets_of(id)) if plan is not None else ()
 

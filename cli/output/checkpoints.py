@@ -11,22 +11,30 @@ from blueprint.comparison.stateful_operators import stateful_operator
 from blueprint.hocon import shown_name
 from cli.output.quantities import count, size, timestamp
 from cli.output.tables import print_table
-from cli.state import topics_of
+from streamlets.channels.base import TopicResource
 from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
-from streamlets.runner.checkpoints.positions import SourcePosition, source_positions
+from streamlets.runner.checkpoints.positions import source_positions
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.events.status_file import read_status
 from streamlets.runner.state_directory.directory import StateDirectory
 
 
-def print_list(state: StateDirectory, checkpoints: Sequence[Checkpoint]) -> None:
-    """Print a line for each checkpoint, and any damage."""
+def print_list(state: StateDirectory, checkpoints: Sequence[Checkpoint], topics: Sequence[TopicResource]) -> None:
+    """Print a line for each checkpoint, and any damage.
+
+    Arguments:
+        state: the state directory of the application.
+        checkpoints: its checkpoints.
+        topics: its topics.
+    """
     if not checkpoints:
         click.echo(f"{state.application}: no checkpoints yet")
         return
     rows = []
     for checkpoint in checkpoints:
-        backlogs = [position.backlog for position in _positions(checkpoint, state) if position.backlog is not None]
+        backlogs = [
+            position.backlog for position in source_positions(checkpoint, topics) if position.backlog is not None
+        ]
         state_rows = _state_rows(checkpoint, state)
         rows.append(
             (
@@ -46,14 +54,14 @@ def print_list(state: StateDirectory, checkpoints: Sequence[Checkpoint]) -> None
             click.echo(f"{checkpoint.name}: {damage}")
 
 
-def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint) -> None:
-    """Print the details of a checkpoint."""
+def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint, topics: Sequence[TopicResource]) -> None:
+    """Print the details of a checkpoint; see `print_list` for the arguments."""
     click.echo(checkpoint.name)
     for key, text in _details(checkpoint):
         click.echo(f"  {key:<11} {text}")
     for damage in checkpoint.damage:
         click.echo(f"  {'damage':<11} {damage}")
-    positions = _positions(checkpoint, state)
+    positions = source_positions(checkpoint, topics)
     if positions:
         click.echo()
         rows = [
@@ -81,8 +89,9 @@ def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint) -> None:
             click.echo(f"\n{count(state_rows, 'state row')} after the last batch of the last run")
 
 
-def as_data(checkpoint: Checkpoint, state: StateDirectory) -> dict[str, object]:
-    """Return a checkpoint for `--format json`: times in seconds since the epoch, sizes in bytes."""
+def as_data(checkpoint: Checkpoint, state: StateDirectory, topics: Sequence[TopicResource]) -> dict[str, object]:
+    """Return a checkpoint for `--format json`: times in seconds since the epoch, sizes in bytes; see `print_list` for
+    the arguments."""
     return {
         "streamlet": checkpoint.streamlet,
         "query": checkpoint.query,
@@ -99,7 +108,7 @@ def as_data(checkpoint: Checkpoint, state: StateDirectory) -> dict[str, object]:
                 "backlog": position.backlog,
                 "behind": position.backlog,  # its earlier name
             }
-            for position in _positions(checkpoint, state)
+            for position in source_positions(checkpoint, topics)
         ],
         "state": [
             {
@@ -136,10 +145,6 @@ def _details(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
 
 def _batch(batch: Batch | None) -> dict[str, object] | None:
     return {"number": batch.number, "time": batch.time} if batch is not None else None
-
-
-def _positions(checkpoint: Checkpoint, state: StateDirectory) -> tuple[SourcePosition, ...]:
-    return source_positions(checkpoint, topics_of(state))
 
 
 def _state_rows(checkpoint: Checkpoint, state: StateDirectory) -> int | None:
