@@ -313,6 +313,15 @@ class LosesRecords(Protocol):
             TopicLostError: the topic no longer exists, or is not the one that has the position.
         """
 
+    def skipped(self, reader: Reader, until: Position, records: int) -> tuple[Missed, ...]:
+        """Return what a batch has lost that did not fail.
+
+        Arguments:
+            reader: the reader, with the position where the batch began.
+            until: the position where it ended.
+            records: the number of records that it has read, a multiple of it if the batch was executed several times.
+        """
+
 
 @runtime_checkable
 class ShowsProgress(Protocol):
@@ -568,6 +577,14 @@ class Channel(Protocol):
             id: the id that Spark stores in the checkpoint of the query.
             batch: the number of the batch.
         """
+
+
+@runtime_checkable
+class RemembersInlets(Protocol):
+    """A channel that stores decisions about the records of inlets, which all queries of a streamlet share."""
+
+    def forget_inlets(self, streamlet: str) -> None:
+        """Remove what is stored for the inlets of a streamlet without a checkpoint, so that it decides again."""
 
 
 class ChannelType(Protocol):

@@ -47,7 +47,7 @@ class KafkaChannel:
         self._staged = StagedBatches(self.root / "staged")
         self._begun = BegunBatches(self.root / "begun")
         self._clusters: dict[str, ClusterState] = {}
-        self._opened: dict[str, KafkaTopic] = {}  # that were opened, by name
+        self._opened: dict[tuple[str, str], KafkaTopic] = {}  # by the servers of their cluster and their name
 
     def topics(self) -> None:
         """Return None: topics are stored elsewhere; see `Channel.topics`."""
@@ -65,7 +65,7 @@ class KafkaChannel:
         directory = self._topics / plan.name
         plan = remembered(plan, directory)
         topic = KafkaTopic(plan, self._cluster(plan), directory, self.root / "inlets", self.clock)
-        self._opened[plan.name] = topic
+        self._opened[topic.cluster.name, plan.name] = topic
         return topic
 
     def prepare(self, session: SparkSession) -> None:
@@ -121,10 +121,12 @@ class KafkaChannel:
         return source_partitions(rows, self._opened)
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Remove the record of begun batches of a query that starts with a new checkpoint, and which schemas its inlets
-        knew; see `Channel.forget`."""
+        """Remove the record of begun batches of a query that starts with a new checkpoint; see `Channel.forget`."""
         self._begun.forget(streamlet, query, id)
         self._staged.forget(streamlet, query, id)
+
+    def forget_inlets(self, streamlet: str) -> None:
+        """Remove which schemas the inlets of a streamlet knew; see `RemembersInlets.forget_inlets`."""
         shutil.rmtree(self.root / "inlets" / streamlet, ignore_errors=True)
 
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:

@@ -5,10 +5,12 @@ The rows that break the contract are sent to the dead letters by the same sink, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.conformity import ORIGINAL, REASON, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.channels.kafka.cluster import SERVERS
 from streamlets.channels.kafka.sending import MESSAGE, letter, message, sink_options
 from streamlets.channels.kafka.settings import STAGED
 
@@ -64,19 +66,20 @@ def real_time_writer(
     return messages.writeStream.format("kafka").options(**sink_options(topic.stored))
 
 
-def source_partitions(rows: DataFrame, topics: dict[str, KafkaTopic]) -> int:
+def source_partitions(rows: DataFrame, topics: Mapping[tuple[str, str], KafkaTopic]) -> int:
     """Return the number of partitions that the Kafka sources of a query read, of topics that are known.
 
     Arguments:
         rows: the rows of the query.
-        topics: the topics by name.
+        topics: the topics by the servers of their cluster and their name.
     """
     leaves: Any = rows._jdf.queryExecution().analyzed().collectLeaves().iterator()  # noqa: SLF001 - no public way
     partitions = 0
     while leaves.hasNext():
         leaf = leaves.next()
         if leaf.getClass().getSimpleName() == "StreamingRelationV2":
-            topic = topics.get(str(leaf.extraOptions().get("subscribe")))
+            options = leaf.extraOptions()
+            topic = topics.get((str(options.get(f"kafka.{SERVERS}")), str(options.get("subscribe"))))
             partitions += topic.cluster.existing(topic.name).partitions if topic is not None else 0
     return partitions
 

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from streamlets.channels.base import Channel
-from streamlets.runner.checkpoints.checkpoint import Checkpoint
+from streamlets.channels.base import Channel, RemembersInlets
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, checkpoints_in
 from streamlets.runner.state_directory.checkpoint_links import delete_linked
 from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -22,11 +22,16 @@ def reset(state: StateDirectory, checkpoints: Iterable[Checkpoint], channels: It
         OSError: the state directory cannot be written; the remaining checkpoints are unchanged.
     """
     grave = Path(tempfile.mkdtemp(prefix="reset-", dir=state.scratch))
-    channels = tuple(channels)
+    channels, checkpoints = tuple(channels), tuple(checkpoints)
     for checkpoint in checkpoints:
         if checkpoint.directory.is_symlink():
             delete_linked(checkpoint.directory)
         checkpoint.directory.rename(grave / checkpoint.name)
         for channel in channels:
             channel.forget(checkpoint.streamlet, checkpoint.query, checkpoint.id)
+    kept = {checkpoint.streamlet for checkpoint in checkpoints_in(state.checkpoints)}
+    for streamlet in {checkpoint.streamlet for checkpoint in checkpoints} - kept:
+        for channel in channels:
+            if isinstance(channel, RemembersInlets):
+                channel.forget_inlets(streamlet)
     shutil.rmtree(grave, ignore_errors=True)

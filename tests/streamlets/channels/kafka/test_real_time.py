@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from streamlets.channels.base import Branch
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.channel import KafkaChannel
+from streamlets.channels.kafka.cluster_client import Existing
+from streamlets.channels.kafka.topic import KafkaTopic
 from streamlets.spark.drain import drain, is_down
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from tests.streamlets.channels.benches import KafkaBench
@@ -126,3 +129,15 @@ def test_the_tasks_of_a_query_are_known_before_it_starts(real_time: QueryBench) 
     real_time.session.conf.set("spark.sql.shuffle.partitions", "2")
     assert (channel.source_partitions(wide_rows), shuffle_tasks(wide_rows.dropDuplicates(["id"]))) == (3, 2)
     assert task_slots(real_time.session) == 2
+
+
+def test_partitions_are_those_of_the_cluster_that_is_read(real_time: QueryBench) -> None:
+    """Another cluster may have a topic with the same name; here it is the same broker under another address."""
+    channel, topic = real_time.channel, real_time.channels.topic("in", READING, options={"topic.partitions": 3})
+    assert isinstance(channel, KafkaChannel)
+    assert isinstance(topic, KafkaTopic)
+    elsewhere = str(topic.plan.options["bootstrap.servers"]).replace("127.0.0.1", "localhost")
+    other = channel.topic(replace(topic.plan, options={"bootstrap.servers": elsewhere}))
+    assert other.cluster is not topic.cluster
+    other.cluster.existing = lambda name: Existing("another", 7, 1)  # type: ignore[method-assign]
+    assert channel.source_partitions(topic.read(real_time.session, inlet("in"), name="in_")) == 3
