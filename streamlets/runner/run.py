@@ -272,7 +272,7 @@ class _Supervision:
     status: StatusFile
     orders: Orders
     trial: Trial
-    missed: set[tuple[str, str, str]] = field(default_factory=set)
+    missed: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def run(self) -> tuple[int, str]:
         """Supervise the units; return the exit code and the reason for the end."""
@@ -336,14 +336,14 @@ class _Supervision:
         return reason
 
     def _repeated(self, fact: Fact) -> bool:
-        """Return whether a fact is a loss of records that was reported: a query finds it at its start, and so does the
-        maintenance of topics."""
+        """Return whether a fact is a loss of records that was reported: a query finds it at its start or after a batch,
+        and so does the maintenance of topics. A loss that has grown is reported again."""
         if not isinstance(fact, Seen) or not isinstance(fact.event, RecordsMissed):
             return False
         key = (fact.event.topic, fact.event.reader, fact.event.first)
-        known = key in self.missed
-        self.missed.add(key)
-        return known
+        known = self.missed.get(key, 0)
+        self.missed[key] = max(known, fact.event.records)
+        return fact.event.records <= known
 
     def _report_rows_in_state(self, units: Iterable[UnitId]) -> None:
         """Publish which rows remain in the state of units."""

@@ -48,7 +48,6 @@ def read_messages(
     *,
     topic: str,
     metadata: bool = False,
-    skip_tombstones: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of messages, in their order.
 
@@ -58,7 +57,6 @@ def read_messages(
         reader: the contract to read with; None yields each record with the schema that it was written with.
         topic: the name of the topic, for messages of errors.
         metadata: whether to add the column `_meta`.
-        skip_tombstones: whether messages without a value are skipped, which are not records otherwise.
 
     Raises:
         MessageError: a message is not a record.
@@ -73,8 +71,6 @@ def read_messages(
         return _with_metadata(rows, [message for message, _ in run]) if metadata else rows
 
     for message in messages:
-        if skip_tombstones and message.value() is None:
-            continue
         try:
             decoded = _decode(message, wire)
         except WireError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+import math
 import shutil
 import threading
 import time
@@ -215,6 +216,26 @@ class KafkaTopic:
                 )
         return tuple(self._overtaken(reader, self.cluster.earliest(self.name)))
 
+    def skipped(self, reader: Reader, until: Position, records: int) -> tuple[Missed, ...]:
+        """Return what a batch has skipped because it was deleted; see `LosesRecords.skipped`.
+
+        The offsets are those that no longer exist; the batch may have read some of them before they were deleted.
+        Marks of transactions count as unread, so a loss may be reported where only read records were deleted.
+        """
+        parts = ranges(self._committed(reader), self._offsets(until).partitions)
+        offsets = _records(parts)
+        executions = max(1, math.ceil(records / offsets)) if offsets else 1
+        unread = offsets - records // executions
+        if unread <= 0:
+            return ()
+        earliest = self.cluster.earliest(self.name)
+        deleted = {n: (start, min(end, earliest.get(n, 0))) for n, (start, end) in parts.items()}
+        return tuple(
+            self._missed_of(reader, number, start, end, "retention", records=min(unread, end - start))
+            for number, start, end in self._parts(deleted)
+            if start < end
+        )
+
     def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
         """Return how many messages a batch has omitted; see `FindsInvalidRecords.invalid_count`."""
         from streamlets.channels.kafka.source import invalid_count
@@ -314,13 +335,13 @@ class KafkaTopic:
         """Yield records in the order of their timestamps, without Spark; see `TopicResource.scan`."""
         start = self._offsets(after).partitions if after is not None else self.cluster.earliest(self.name)
         end = self._offsets(until).partitions if until is not None else self.cluster.latest(self.name)
-        return self._read(self.cluster.messages(self.name, ranges(start, end)), reader, metadata=metadata)
+        return self._read(self._messages(ranges(start, end)), reader, metadata=metadata)
 
     def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
         """Yield the records between two positions with their contracts; see `CopyableTopic.stretches`."""
         start = Offsets(self.name, self._start(after))
         parts = ranges(start.partitions, self._offsets(until).partitions)
-        return stretches(self.cluster.messages(self.name, parts), self._wire(contract), start)
+        return stretches(self._messages(parts), self._wire(contract), start)
 
     def ordered_appender(self, contract: Contract, *, writer: str, partition_by: tuple[str, ...] = ()) -> KafkaAppender:
         """Open the topic for appending; see `CopyableTopic.ordered_appender`. Without columns that partition the
@@ -342,7 +363,7 @@ class KafkaTopic:
             return Lag(0, 0.0)
         if records > _EXACT or (reader and not self._has_marks()):
             return Lag(records)
-        messages = self.cluster.messages(self.name, ranges(start, end))
+        messages = self._messages(ranges(start, end))
         oldest = next(messages, None)
         if oldest is None:
             return Lag(0, 0.0)
@@ -459,14 +480,14 @@ class KafkaTopic:
     def _read(
         self, messages: Iterable[Message], reader: Contract | None, *, metadata: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        return read_messages(
-            messages,
-            self._wire(reader),
-            reader,
-            topic=self.name,
-            metadata=metadata,
-            skip_tombstones=self.settings.tombstones == "skip",
-        )
+        return read_messages(messages, self._wire(reader), reader, topic=self.name, metadata=metadata)
+
+    def _messages(self, parts: Mapping[int, tuple[int, int]]) -> Iterator[Message]:
+        """Yield the messages of ranges of offsets, without tombstones that are to be skipped."""
+        messages = self.cluster.messages(self.name, parts)
+        if self.settings.tombstones == "skip":
+            return (message for message in messages if message.value() is not None)
+        return messages
 
     def _newest(self, count: int) -> Iterable[Message]:
         """Return the last messages. Offsets without a message, such as marks of transactions, widen the search."""
@@ -474,7 +495,7 @@ class KafkaTopic:
         width = count + len(end)
         while True:
             start = {number: max(first[number], at - width) for number, at in end.items()}
-            found = deque(self.cluster.messages(self.name, ranges(start, end)), maxlen=count)
+            found = deque(self._messages(ranges(start, end)), maxlen=count)
             if len(found) == count or start == first:
                 return found
             width *= 4
@@ -503,7 +524,7 @@ class KafkaTopic:
         records = _records(parts)
         if not 0 < records <= _EXACT:
             return records
-        return sum(1 for _ in self.cluster.messages(self.name, parts))
+        return sum(1 for _ in self._messages(parts))
 
     def _committed(self, reader: Reader) -> Mapping[int, int]:
         return self._offsets(reader.committed).partitions if reader.committed is not None else {}
@@ -518,12 +539,15 @@ class KafkaTopic:
         for part in self._parts(lost):
             yield self._missed_of(reader, *part, "retention")
 
-    def _missed_of(self, reader: Reader, partition: int, start: int, end: int, cause: str) -> Missed:
+    def _missed_of(
+        self, reader: Reader, partition: int, start: int, end: int, cause: str, records: int | None = None
+    ) -> Missed:
         first, last = f"partition {partition}, offset {start}", f"partition {partition}, offset {end - 1}"
-        try:
-            records = self._count({partition: (start, end)})
-        except TopicLostError:  # the cluster has deleted them
-            records = end - start
+        if records is None:
+            try:
+                records = self._count({partition: (start, end)})
+            except TopicLostError:  # the cluster has deleted them
+                records = end - start
         return Missed(
             topic=self.name,
             reader=reader.name,

@@ -2,9 +2,10 @@
 
 * Data that an inlet has omitted because it is not a record is written to the dead letters. A file in the checkpoint
   has the position up to which that is done, so what a kill has prevented is done after the next start.
+* Records that a batch has skipped, because they were deleted before it read them, are reported.
 * The positions of inlets are stored where other tools see them, if their channel has such a place.
 
-Neither fails a query: what does not succeed is reported once, and tried again after the next batch.
+None of this fails a query: what does not succeed is reported once. The next batch tries again what is still missing.
 """
 
 from __future__ import annotations
@@ -13,15 +14,23 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.plan import InletPlan, StreamletPlan
-from streamlets.channels.base import FindsInvalidRecords, InvalidRecord, Position, ShowsProgress, TopicResource
-from streamlets.runner.checkpoints.checkpoint import Checkpoint
-from streamlets.runner.events.model import UnitId, UnitWarned
+from streamlets.channels.base import (
+    FindsInvalidRecords,
+    InvalidRecord,
+    LosesRecords,
+    Position,
+    Reader,
+    ShowsProgress,
+    TopicResource,
+)
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
+from streamlets.runner.events.model import RecordsMissed, UnitId, UnitWarned
 from streamlets.runner.units.record_counts import inlet_of, position_of
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
@@ -33,8 +42,9 @@ if TYPE_CHECKING:
 FILE = "invalid-records.json"
 """The file in a checkpoint with the positions up to which invalid records are in the dead letters, by inlet."""
 
-_LETTERS = "invalid records of the inlet `{}` cannot be written to the dead letters"
-_POSITION = "the position of the inlet `{}` cannot be stored for other tools"
+_SKIPPED = "cannot determine whether records of the inlet `{}` were deleted before a batch had read them"
+_LETTERS = "invalid records of the inlet `{}` cannot be written to the dead letters; the next batch tries again"
+_POSITION = "the position of the inlet `{}` cannot be stored for other tools; the next batch tries again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class _Read:
         id: the id of the query in its checkpoint.
         start: where the batch began; None for the beginning of the topic.
         invalid: how much invalid data it has omitted.
+        records: the number of records that it has read; None for batches of earlier runs.
     """
 
     query: str
@@ -53,6 +64,7 @@ class _Read:
     start: Position | None
     end: Position
     invalid: int
+    records: int | None = None
 
 
 class FollowUps:
@@ -65,7 +77,7 @@ class FollowUps:
         checkpoints: the application's directory of checkpoints.
         session: returns a session of the Spark that runs the queries.
         version: the version of the streamlet, stored in dead letters.
-        warn: takes what does not succeed.
+        report: takes what does not succeed, and records that a batch has skipped.
     """
 
     def __init__(
@@ -76,7 +88,7 @@ class FollowUps:
         checkpoints: Path,
         session: Callable[[], SparkSession],
         version: str,
-        warn: Callable[[UnitWarned], None],
+        report: Callable[[UnitWarned | RecordsMissed], None],
     ) -> None:
         self._plan = plan
         self._application = application
@@ -84,8 +96,9 @@ class FollowUps:
         self._checkpoints = checkpoints / plan.ref
         self._session = session
         self._version = version
-        self._warn = warn
+        self._report = report
         self._letters = {inlet.name for inlet in plan.inlets if self._finding(inlet) is not None}
+        self._continuing = {inlet.name for inlet in plan.inlets if self._losing(inlet) is not None}
         self._shown = {inlet.name for inlet in plan.inlets if isinstance(topics[inlet.topic], ShowsProgress)}
         self._done: dict[str, dict[str, Position | None]] = {}
         self._warned: set[tuple[str, str, str]] = set()
@@ -124,7 +137,7 @@ class FollowUps:
 
     def batch(self, query: str, report: Mapping[str, Any]) -> None:
         """Follow up a committed batch, from its progress report."""
-        if not self._letters and not self._shown:
+        if not self._letters and not self._continuing and not self._shown:
             return
         reads = []
         for source in report.get("sources") or []:
@@ -132,7 +145,8 @@ class FollowUps:
             inlet = inlet_of(end, self._plan.inlets, self._topics)
             if end is not None and inlet is not None:
                 start, invalid = position_of(source.get("startOffset")), self._invalid(inlet, report)
-                reads.append(_Read(query, str(report.get("id")), inlet, start, end, invalid))
+                records = source.get("numInputRows")
+                reads.append(_Read(query, str(report.get("id")), inlet, start, end, invalid, records))
         self._add(reads)
 
     def finish(self) -> None:
@@ -156,6 +170,8 @@ class FollowUps:
                     self._changed.notify_all()
                     return
             for read in reads:
+                if read.inlet.name in self._continuing:
+                    self._try(read, _SKIPPED, self._report_skipped)
                 if read.inlet.name in self._letters:
                     self._try(read, _LETTERS, self._collect)
             last = {(read.query, read.inlet.name): read for read in reads}
@@ -173,10 +189,26 @@ class FollowUps:
         except Exception as error:  # noqa: BLE001 - Spark's, Kafka's and those of the file system; see the module
             if key not in self._warned:
                 self._warned.add(key)
-                text = f"{what.format(read.inlet.name)}; the next batch tries again: {_first_line(error)}"
-                self._warn(UnitWarned(time.time(), UnitId(self._plan.ref, read.query), text))
+                text = f"{what.format(read.inlet.name)}: {_first_line(error)}"
+                self._report(UnitWarned(time.time(), UnitId(self._plan.ref, read.query), text))
         else:
             self._warned.discard(key)
+
+    def _report_skipped(self, read: _Read) -> None:
+        """Report records that a batch has skipped."""
+        topic = self._losing(read.inlet)
+        if topic is None or read.start is None or read.records is None:
+            return
+        unit = f"{self._plan.ref}.{read.query}"
+        for missed in topic.skipped(Reader(unit, read.start), read.end, read.records):
+            self._report(RecordsMissed(**asdict(missed) | {"reader": f"{unit} ({self._source(read)})"}))
+
+    def _source(self, read: _Read) -> str:
+        """Return the name of the source that reads an inlet, which other reports of missed records have, too."""
+        checkpoint = read_checkpoint(self._checkpoints / read.query)
+        sources = checkpoint.latest.positions if checkpoint.latest is not None else {}
+        topic = self._topics[read.inlet.topic]
+        return next((source for source, at in sources.items() if topic.owns(Position(at))), read.inlet.name)
 
     def _collect(self, read: _Read) -> None:
         """Write what a batch has omitted to the dead letters."""
@@ -228,6 +260,11 @@ class FollowUps:
         topic = self._topics[inlet.topic]
         sends = inlet.on_invalid == "dead-letters" and self._plan.dead_letters is not None
         return topic if sends and isinstance(topic, FindsInvalidRecords) else None
+
+    def _losing(self, inlet: InletPlan) -> LosesRecords | None:
+        """Return the topic of an inlet if batches continue after records that were deleted."""
+        topic = self._topics[inlet.topic]
+        return topic if isinstance(topic, LosesRecords) and not topic.fails_on_loss else None
 
     def _invalid(self, inlet: InletPlan, report: Mapping[str, Any]) -> int:
         topic = self._finding(inlet)

@@ -17,6 +17,8 @@ from streamlets.channels.base import TopicLostError, TopicResource
 from streamlets.channels.copying import CopyableTopic, CopyError, Progress, copy_topic
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.kafka.channel import KafkaChannel
+from streamlets.channels.kafka.records import MessageError
+from streamlets.channels.kafka.topic import KafkaTopic
 from tests.streamlets.channels.topics import READING, WIDER, append, batch, ids_of
 from tests.toy_channel.channel import ToyChannelType
 
@@ -27,9 +29,9 @@ def delta(directory: Path, name: str = "readings") -> TopicResource:
     return topic
 
 
-def kafka(directory: Path, servers: str, partitions: int = 1) -> TopicResource:
+def kafka(directory: Path, servers: str, partitions: int = 1, tombstones: str = "invalid") -> KafkaTopic:
     name = f"copied-{uuid.uuid4().hex[:8]}"
-    options = {"bootstrap.servers": servers, "topic.partitions": partitions}
+    options = {"bootstrap.servers": servers, "topic.partitions": partitions, "tombstones": tombstones}
     topic = KafkaChannel(directory).topic(TopicPlan(name, name, "kafka", True, (), (), options))
     topic.create([READING, WIDER])
     return topic
@@ -160,3 +162,22 @@ def test_from_kafka_and_by_keys(kafka_broker: str, tmp_path: Path) -> None:
         for topic in (source, other)
     ]
     assert places[0] == places[1]
+
+
+@pytest.mark.spark
+def test_tombstones(kafka_broker: str, tmp_path: Path) -> None:
+    """They are not records: a copy stops at them, or skips them if the topic says so; then they are not counted or
+    shown, either."""
+    strict, skipping = (kafka(tmp_path / name, kafka_broker, tombstones=name) for name in ("invalid", "skip"))
+    for source in (strict, skipping):
+        append(source, [batch([1, 2])], READING, 0)
+        source.cluster.send(source.name, [(b"1", None), (b"2", None)])
+        append(source, [batch([3])], READING, 1)
+    with pytest.raises(MessageError, match="the message has no value"):
+        copied(strict, delta(tmp_path / "strict"))
+    assert ids_of(delta(tmp_path / "strict").scan()) == [1, 2]
+    target = delta(tmp_path / "target")
+    assert (copied(skipping, target), copied(skipping, target)) == (3, 0)
+    assert ids_of(target.scan()) == ids_of(skipping.scan(READING)) == [1, 2, 3]
+    assert ids_of(skipping.last(2)) == [2, 3]
+    assert skipping.count(None, skipping.end()) == skipping.lag(None).records == 3

@@ -55,7 +55,10 @@ class Reader:
     def followups(self) -> FollowUps:
         """Return new follow-ups, as a new process has them."""
         plan, topics = self._plan()
-        return FollowUps(plan, "app", topics, self.directory, lambda: self.session, "1.2", self.warnings.append)
+        return FollowUps(plan, "app", topics, self.directory, lambda: self.session, "1.2", self._note)
+
+    def _note(self, event: UnitWarned | RecordsMissed) -> None:
+        (self.missed if isinstance(event, RecordsMissed) else self.warnings).append(event)  # type: ignore[attr-defined]
 
     def _plan(self) -> tuple[StreamletPlan, dict[str, TopicResource]]:
         descriptor: Any = None

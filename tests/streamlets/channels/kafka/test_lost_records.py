@@ -13,8 +13,10 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from streamlets.channels.base import Reader as At
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.kafka.cluster_client import ClusterError
+from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.topic import KafkaTopic
 from tests.streamlets.channels.benches import KafkaBench
 from tests.streamlets.channels.kafka.readers import Reader, message, opened, send
@@ -73,6 +75,36 @@ def test_retention_while_a_query_runs_stops_it(kafka: KafkaBench, own_session: S
     reader.run()
     assert missed(reader) == [lost, lost]
     assert reader.ids == [*range(first), 8, 9]
+
+
+def test_a_loss_that_a_batch_skips_is_reported(kafka: KafkaBench, own_session: SparkSession) -> None:
+    """Also one that nobody sees between two batches. Records that were deleted after they were read are not lost."""
+    nothing_ahead = {"consumer-config": {"max.partition.fetch.bytes": 1}}
+    reader = slow(kafka, own_session, {"on-data-loss": "continue"} | nothing_ahead)
+    reader.inlet = replace(reader.inlet, max_records=5)
+    reader.between.append(lambda: reader.topic.cluster.delete_records(reader.topic.name, {0: 8}))
+    reader.run()
+    lost = sorted(set(range(10)) - set(reader.ids))
+    assert lost
+    assert reader.ids == [id for id in range(10) if id not in lost]
+    assert set(lost) <= {5, 6, 7}  # one may have been fetched together with the batch before
+    assert missed(reader) == [("reader.q (in_)", "partition 0, offset 5", "partition 0, offset 7", len(lost))]
+    send(reader, *(message(reader, id) for id in range(10, 20)))
+    reader.between.append(lambda: reader.topic.cluster.delete_records(reader.topic.name, {0: 12}))
+    reader.run()
+    assert reader.ids == [id for id in range(20) if id not in lost]
+    assert len(reader.missed) == 1
+
+
+def test_what_a_batch_has_skipped(kafka: KafkaBench) -> None:
+    """It is counted from the records of one execution of the batch."""
+    topic = kafka.topic("in")
+    assert isinstance(topic, KafkaTopic)
+    topic.cluster.send(topic.name, [(b"k", b"v")] * 10)
+    topic.cluster.delete_records(topic.name, {0: 6})
+    begin, end = Offsets(topic.name, {0: 2}).to_position(), Offsets(topic.name, {0: 10}).to_position()
+    counts = [[entry.records for entry in topic.skipped(At("q", begin), end, read)] for read in (4, 8, 12, 16, 0)]
+    assert counts == [[4], [], [2], [], [4]]
 
 
 def test_a_topic_that_is_created_again_stops_its_readers(kafka: KafkaBench, own_session: SparkSession) -> None:

@@ -73,26 +73,32 @@ class FakeTopic:
     def lost(self, reader: Reader) -> tuple[Missed, ...]:
         """Return what retention has deleted."""
         at = int(reader.committed.json) if reader.committed else 0
-        if at >= self.first:
-            return ()
-        return (
-            Missed(
-                topic="t",
-                reader=reader.name,
-                first=f"offset {at}",
-                last=f"offset {self.first - 1}",
-                records=self.first - at,
-                time=1.0,
-                cause="retention",
-            ),
+        return (self._missed(reader, at, self.first),) if at < self.first else ()
+
+    def skipped(self, reader: Reader, until: Position, records: int) -> tuple[Missed, ...]:
+        """Return what lies before the first record, unless everything was read."""
+        assert reader.committed is not None
+        at, end = int(reader.committed.json), min(int(until.json), self.first)
+        return (self._missed(reader, at, end),) if at < end and records < int(until.json) - at else ()
+
+    def _missed(self, reader: Reader, at: int, end: int) -> Missed:
+        return Missed(
+            topic="t",
+            reader=reader.name,
+            first=f"offset {at}",
+            last=f"offset {end - 1}",
+            records=end - at,
+            time=1.0,
+            cause="retention",
         )
 
 
-def report(start: int | None, end: int, invalid: int = 0) -> dict[str, Any]:
+def report(start: int | None, end: int, invalid: int = 0, read: int = 0) -> dict[str, Any]:
     """Return the progress report of a batch. A position of JSON must be an object for the runner."""
+    offsets = {"startOffset": None if start is None else {"at": start}, "endOffset": {"at": end}}
     return {
         "id": "the-id",
-        "sources": [{"startOffset": None if start is None else {"at": start}, "endOffset": {"at": end}}],
+        "sources": [offsets | {"numInputRows": read}],
         "observedMetrics": {"invalid": {"n": invalid}},
     }
 
@@ -103,7 +109,12 @@ class Bench:
 
     directory: Path
     topic: FakeTopic = field(default_factory=FakeTopic)
-    warnings: list[UnitWarned] = field(default_factory=list)
+    reports: list[UnitWarned | RecordsMissed] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> list[UnitWarned]:
+        """The reported warnings."""
+        return [event for event in self.reports if isinstance(event, UnitWarned)]
 
     @property
     def plan(self) -> StreamletPlan:
@@ -122,7 +133,7 @@ class Bench:
         """Return the follow-ups of a new process."""
         topics: Any = {"in": self.topic, "letters": made(self.directory / "topics", "letters")}
         session: Any = lambda: None  # noqa: E731
-        return FollowUps(self.plan, "app", topics, self.directory / "checkpoints", session, "1", self.warnings.append)
+        return FollowUps(self.plan, "app", topics, self.directory / "checkpoints", session, "1", self.reports.append)
 
     def checkpoint(self, committed: int | None) -> Checkpoint:
         """Return the checkpoint of the query `q`."""
@@ -237,3 +248,19 @@ def test_lost_records_are_reported_at_the_start(bench: Bench, *, fails: bool) ->
     assert [(event.reader, event.first, event.last, event.records) for event in events] == [
         ("mean.q (in)", "offset 1", "offset 3", 3)
     ]
+
+
+def test_records_that_a_batch_has_skipped_are_reported(bench: Bench) -> None:
+    """Only where batches continue after deleted records, and not if they were deleted after they were read."""
+    bench.topic.first = 4
+    for fails in (True, False):
+        bench.topic.fails_on_loss = fails
+        followups = bench.open()
+        for start, end, read in ((None, 1, 1), (1, 3, 2), (3, 9, 5)):
+            followups.batch("q", report(start, end, read=read))
+        followups.finish()
+    (event,) = bench.reports
+    assert isinstance(event, RecordsMissed)
+    assert (event.topic, event.reader, event.first, event.last, event.records) == (
+        "t", "mean.q (in)", "offset 3", "offset 3", 1,
+    )  # fmt: skip
