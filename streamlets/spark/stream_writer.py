@@ -92,12 +92,10 @@ def facts(writer: DataStreamWriter) -> WriterFacts:
     )
 
 
-def is_continuous(query: DataStreamWriter | StreamingQuery) -> bool:
-    """Return whether a query that is not started, or one that the author has started, has a continuous trigger."""
-    if hasattr(query, "runId"):
-        execution: Any = query._jsq  # noqa: SLF001
-        return bool(execution.streamingQuery().getClass().getSimpleName() == _CONTINUOUS_QUERY)
-    return facts(query).continuous
+def runs_continuously(query: StreamingQuery) -> bool:
+    """Return whether a query that the author has started has a continuous trigger."""
+    execution: Any = query._jsq  # noqa: SLF001
+    return bool(execution.streamingQuery().getClass().getSimpleName() == _CONTINUOUS_QUERY)
 
 
 @cache

@@ -34,7 +34,7 @@ from streamlets.spark.failure import Failure
 from streamlets.spark.plan_tree import plan_tree
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from streamlets.spark.session import Spark
-from streamlets.spark.stream_writer import NOT_CONTINUOUS, is_continuous, rows_of
+from streamlets.spark.stream_writer import NOT_CONTINUOUS, facts, rows_of, runs_continuously
 from streamlets.triggers import trigger_of, with_trigger
 
 if TYPE_CHECKING:
@@ -286,14 +286,13 @@ def _require_supported_triggers(built: Iterable[StreamingWrite | StreamingQuery]
         StreamletError: one is continuous, which has no batches to supervise.
     """
     for item in built:
-        write = item if isinstance(item, StreamingWrite) else None
-        if is_continuous(write.writer if write is not None else item):
-            name = write.query if write is not None else item.name or ""
-            raise StreamletError(
-                f"the query `{name}` has a continuous trigger, which is not supported: {NOT_CONTINUOUS}",
-                write.place if write is not None else None,
-                code="continuous-trigger",
-            )
+        if isinstance(item, StreamingWrite):
+            continuous, name, place = facts(item.writer).continuous, item.query, item.place
+        else:
+            continuous, name, place = runs_continuously(item), item.name, None
+        if continuous:
+            message = f"the query `{name}` has a continuous trigger, which is not supported: {NOT_CONTINUOUS}"
+            raise StreamletError(message, place, code="continuous-trigger")
 
 
 @contextmanager
