@@ -58,7 +58,10 @@ class Reader:
         return FollowUps(plan, "app", topics, self.directory, lambda: self.session, "1.2", self._note)
 
     def _note(self, event: UnitWarned | RecordsMissed) -> None:
-        (self.missed if isinstance(event, RecordsMissed) else self.warnings).append(event)  # type: ignore[attr-defined]
+        if isinstance(event, RecordsMissed):
+            self.missed.append(event)
+        else:
+            self.warnings.append(event)
 
     def _plan(self) -> tuple[StreamletPlan, dict[str, TopicResource]]:
         descriptor: Any = None

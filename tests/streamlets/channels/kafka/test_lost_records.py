@@ -79,8 +79,8 @@ def test_retention_while_a_query_runs_stops_it(kafka: KafkaBench, own_session: S
 
 def test_a_loss_that_a_batch_skips_is_reported(kafka: KafkaBench, own_session: SparkSession) -> None:
     """Also one that nobody sees between two batches. Records that were deleted after they were read are not lost."""
-    nothing_ahead = {"consumer-config": {"max.partition.fetch.bytes": 1}}
-    reader = slow(kafka, own_session, {"on-data-loss": "continue"} | nothing_ahead)
+    nothing_ahead = {"max.partition.fetch.bytes": 1}
+    reader = slow(kafka, own_session, {"on-data-loss": "continue", "consumer-config": nothing_ahead})
     reader.inlet = replace(reader.inlet, max_records=5)
     reader.between.append(lambda: reader.topic.cluster.delete_records(reader.topic.name, {0: 8}))
     reader.run()

@@ -139,5 +139,5 @@ def test_partitions_are_those_of_the_cluster_that_is_read(real_time: QueryBench)
     elsewhere = str(topic.plan.options["bootstrap.servers"]).replace("127.0.0.1", "localhost")
     other = channel.topic(replace(topic.plan, options={"bootstrap.servers": elsewhere}))
     assert other.cluster is not topic.cluster
-    other.cluster.existing = lambda name: Existing("another", 7, 1)  # type: ignore[method-assign]
+    other.cluster.existing = lambda topic: Existing("another", 7, 1)  # type: ignore[method-assign]
     assert channel.source_partitions(topic.read(real_time.session, inlet("in"), name="in_")) == 3
