@@ -61,6 +61,16 @@ def test_drawings_are_the_output_of_flow_graph(page: str) -> None:
     check_block("", flow("graph", f"examples/{PAGES[page]}", cwd=REPOSITORY), REPOSITORY / page)
 
 
+@pytest.mark.parametrize("picture", sorted(REPOSITORY.glob("examples/*/graph.svg")), ids=lambda path: path.parent.name)
+def test_pictures_are_the_output_of_flow_graph(picture: Path) -> None:
+    """The pictures of the examples are up to date, and their pages show them."""
+    drawn = flow("graph", str(picture.parent.relative_to(REPOSITORY)), "--format", "svg", cwd=REPOSITORY)
+    if os.environ.get("UPDATE_EXPECTED"):
+        picture.write_text(drawn, encoding="utf-8")
+    assert picture.read_text(encoding="utf-8") == drawn
+    assert "](graph.svg)" in (picture.parent / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_tour_verifies_as_shown(tmp_path: Path) -> None:
     """The files of the tour have no findings, and the output is the one shown."""
     check_block("verify", flow("verify", ".", cwd=project(tmp_path)))

@@ -1,0 +1,1 @@
+"""The streamlets of the taxi example."""
