@@ -83,7 +83,8 @@ def show(name: str, path: Path, state_dir: Path | None, application: str | None,
 @path_argument
 @state_options
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def reset(name: str, path: Path, state_dir: Path | None, application: str | None, yes: bool) -> None:
+@format_option()
+def reset(name: str, path: Path, state_dir: Path | None, application: str | None, yes: bool, form: str) -> None:
     """Delete the checkpoints of a streamlet, or of one of its queries, so that it starts from scratch.
 
     At its next start it reads its inlets from where new readers start (the setting `starting`, default: the beginning)
@@ -105,6 +106,9 @@ def reset(name: str, path: Path, state_dir: Path | None, application: str | None
         fail(str(error), error.help)
     except OSError as error:
         fail(f"the checkpoint cannot be reset: {error}")
+    if form == "json":
+        _print_json({"reset": [checkpoint.name for checkpoint in selected]})
+        return
     for checkpoint in selected:
         click.echo(f"{checkpoint.name}: checkpoint deleted; the next start begins from scratch")
 

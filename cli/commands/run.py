@@ -55,9 +55,10 @@ if TYPE_CHECKING:
     help="The format of the log file; json is one JSON object per line.",
 )  # fmt: skip
 @click.option(
-    "--format", "form", type=click.Choice(["auto", "table", "lines", "json"]), default="auto", show_default=True,
+    "--format", "form", type=click.Choice(["auto", "table", "lines", "jsonl", "json"]), default="auto",
+    show_default=True,
     help="The output format: a live table, one line per event, or one JSON object per event; auto is table on a "
-    "terminal, otherwise lines.",
+    "terminal, otherwise lines; json is an older name of jsonl.",
 )  # fmt: skip
 def run(
     arguments: Sequence[str],
@@ -187,7 +188,7 @@ def _view(form: str, state: StateDirectory, topics: Mapping[tuple[str, str], str
 
     logs = shown_name(state.logs)
     match form if form != "auto" else "table" if sys.stdout.isatty() else "lines":
-        case "json":
+        case "jsonl" | "json":
             return JsonView()
         case "table":
             return TableView(logs, topics=topics)

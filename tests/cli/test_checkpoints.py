@@ -120,6 +120,12 @@ def test_a_reset_needs_confirmation(flow: Flow, state: tuple[str, str], tmp_path
     assert (tmp_path / "app" / "checkpoints" / "gone" / "q").exists()
 
 
+def test_a_reset_reports_the_checkpoints_as_data(flow: Flow, state: tuple[str, str]) -> None:
+    """`--format json` has the names of the deleted checkpoints."""
+    result = flow("checkpoints", "reset", "average", "--yes", *state, "--format", "json")
+    assert json.loads(result.out) == {"reset": ["average.averages"]}
+
+
 def test_a_running_application_is_not_reset(flow: Flow, state: tuple[str, str], tmp_path: Path) -> None:
     """The error has the process of the run, and nothing is deleted."""
     with StateDirectory(tmp_path, "app").locked():

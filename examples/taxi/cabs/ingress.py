@@ -17,8 +17,9 @@ class Rides(SparkStreamlet):
     class Logic(SparkStreamletLogic["Rides"]):
         def build_streaming_queries(self) -> Queries:
             me = self.streamlet
-            options = {"path": str(self.value(me.directory))}
-            return self.write_stream(self.source("files", format="json", schema=RIDE, options=options), me.rides)
+            directory = str(self.value(me.directory))
+            files = self.source("files", format="json", schema=RIDE, options={"path": directory})
+            return self.write_stream(files, me.rides)
 
 
 class Fares(SparkStreamlet):
@@ -30,5 +31,6 @@ class Fares(SparkStreamlet):
     class Logic(SparkStreamletLogic["Fares"]):
         def build_streaming_queries(self) -> Queries:
             me = self.streamlet
-            options = {"path": str(self.value(me.directory)), "header": True}
-            return self.write_stream(self.source("files", format="csv", schema=FARE, options=options), me.fares)
+            directory = str(self.value(me.directory))
+            files = self.source("files", format="csv", schema=FARE, options={"path": directory, "header": True})
+            return self.write_stream(files, me.fares)

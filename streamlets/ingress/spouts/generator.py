@@ -51,13 +51,19 @@ class SpoutOutput:
     def transaction(
         self, records: Iterable[Mapping[str, Any]] | pa.Table | pa.RecordBatch, *, resume: Any = None, outlet: str = ""
     ) -> SpoutTransaction:
-        """Return a transaction for `yield`; see `SpoutTransaction` for the arguments."""
+        """Return a transaction for `yield`.
+
+        Arguments:
+            records: as in `SpoutTransaction`.
+            resume: as in `SpoutTransaction`.
+            outlet: the name of the outlet; "" for the only one.
+        """
         return SpoutTransaction(records, resume, outlet)
 
     def value(self, parameter: Parameter[T]) -> T:
-        """Return the value of a config parameter."""
+        """Return the value of the config parameter `parameter`."""
         return self._parameters[parameter.key]  # type: ignore[return-value]
 
     def wait(self, seconds: float) -> bool:
-        """Wait for so many seconds, or until the run drains; return whether it drains."""
+        """Wait for `seconds`, or until the run drains; return whether it drains."""
         return self._stopping.wait(seconds)
