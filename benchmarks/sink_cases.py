@@ -17,6 +17,7 @@ from tests.streamlets.egress.postgresql import programs, running
 from tests.streamlets.egress.receiver import Receiver, receiving
 
 _TABLE = ("after-data-files", "after-topic-commit", "before-spark-commit")
+_DATABASE = ("after-data-files", "after-manifest", "after-topic-commit", "before-spark-commit")
 _FILES = ("after-data-files", "after-manifest", "during-rename", "before-spark-commit")
 _TOPIC = "numbers"
 _QUIET_SECONDS = 60.0  # that a broker may take for an answer
@@ -274,10 +275,10 @@ CASES = {
         _iceberg,
         _TABLE,
     ),
-    "jdbc": Case({"url": "sqlite:{root}/out.db", "table": "numbers"}, _sqlite, _TABLE),
-    "jdbc-duckdb": Case({"url": "duckdb:{root}/out.duckdb", "table": "numbers"}, _duckdb, _TABLE, sink="jdbc"),
+    "jdbc": Case({"url": "sqlite:{root}/out.db", "table": "numbers"}, _sqlite, _DATABASE),
+    "jdbc-duckdb": Case({"url": "duckdb:{root}/out.duckdb", "table": "numbers"}, _duckdb, _DATABASE, sink="jdbc"),
     "jdbc-postgresql": Case(
-        {"url": "{server}", "table": "numbers"}, _postgresql_rows, _TABLE, sink="jdbc", server=_postgresql
+        {"url": "{server}", "table": "numbers"}, _postgresql_rows, _DATABASE, sink="jdbc", server=_postgresql
     ),
     "webhook": Case(
         {"url": "{server}", "max-records": "60"},

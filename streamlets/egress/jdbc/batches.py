@@ -93,6 +93,7 @@ class JdbcBatches:
             self._create_log(cursor)
             if self._takes(cursor, id, batch):
                 self._change(cursor, records)
+                crash_point("after-manifest")
 
     @contextmanager
     def _transaction(self) -> Iterator[Any]:

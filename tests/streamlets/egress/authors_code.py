@@ -19,6 +19,17 @@ def save(rows: DataFrame, batch: int, *, path: str) -> None:
     (Path(path) / f"{batch}.json").write_text(json.dumps([row.asDict() for row in rows.collect()]))
 
 
+def append(rows: DataFrame, batch: int, *, path: str) -> None:
+    """Append the rows of a batch to one file, also if it has them."""
+    _append(Path(path), [row[0] for row in rows.collect()])
+
+
+def _append(directory: Path, values: list[str]) -> None:
+    directory.mkdir(exist_ok=True)
+    with (directory / "all.txt").open("a") as file:
+        file.write("".join(f"{value}\n" for value in values))
+
+
 class FilesSource(DataSource):
     """Writes a file per batch."""
 
@@ -48,6 +59,20 @@ class _Writer(DataSourceStreamWriter):
         self.root.mkdir(exist_ok=True)
         rows = [row for message in messages for row in message.rows]
         (self.root / f"{0 if self.overwrite else batchId}.json").write_text(json.dumps(rows))
+
+
+class AppendingSource(DataSource):
+    """Appends each batch to one file, also if it has it."""
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:
+        """Return the writer."""
+        return _Appender(Path(self.options["path"]), overwrite)
+
+
+class _Appender(_Writer):
+    def commit(self, messages: Any, batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Append the rows of the batch."""
+        _append(self.root, [next(iter(row.values())) for message in messages for row in message.rows])
 
 
 class NoWriter(DataSource):

@@ -236,7 +236,7 @@ class PowerCutError(Exception):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("point", ["after-data-files", "after-topic-commit", "before-spark-commit"])
+@pytest.mark.parametrize("point", ["after-data-files", "after-topic-commit"])
 def test_a_power_cut_at_any_point(bench: Bench, point: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure at each point, a replay with other partitions and other values leads to each record once."""
 

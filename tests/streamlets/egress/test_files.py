@@ -163,7 +163,6 @@ class PowerCutError(Exception):
 
 
 CUTS = [("after-data-files", 1), ("after-manifest", 1), ("during-rename", 1), ("during-rename", 2)]
-CUTS += [("before-spark-commit", 1)]
 
 
 @pytest.mark.parametrize(("point", "passage"), CUTS)

@@ -170,6 +170,33 @@ def test_a_batch_that_fails_changes_nothing(table: Table) -> None:
     assert table.rows() == [(1, 1, "a"), (2, 1, "b")]
 
 
+WRITER = """
+import sys
+import pyarrow as pa
+import pyarrow.dataset as ds
+from streamlets.egress import SinkQuery
+from streamlets.egress.jdbc.batches import JdbcBatches
+from streamlets.egress.jdbc.databases import database
+
+url, table = sys.argv[1:]
+query = SinkQuery(name="a", streamlet="a", query="sink", options={"table": table, "existing": "fail"})
+records = pa.Table.from_pylist([{"id": id, "Seq": 1, "value": "b"} for id in (2, 3)])
+JdbcBatches(query, database(url)).commit(ds.dataset(records), table, 1)
+"""
+
+
+def test_a_process_is_killed_inside_the_transaction(table: Table) -> None:
+    """The database rolls back the rows and the number of the batch; the next attempt writes both, once."""
+    table.write(0, (1, 1, "a"))
+    command = [sys.executable, "-c", WRITER, table.url, table.name]
+    killed = subprocess.run(command, env=os.environ | {VARIABLE: "after-manifest"}, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert table.rows() == [(1, 1, "a")]
+    for _ in range(2):
+        table.write(1, (2, 1, "b"), (3, 1, "b"))
+    assert table.rows() == [(1, 1, "a"), (2, 1, "b"), (3, 1, "b")]
+
+
 def test_two_processes_write_a_batch_once(postgresql_server: str) -> None:
     """The row of the query is locked: the second of two transactions waits, and then does not write the batch."""
     table = Table(postgresql_server)
