@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from textwrap import wrap
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -235,48 +236,72 @@ class TableView:
         return Group(*parts)
 
     def _table(self, status: RunStatus, now: float) -> Table:
-        """Return the table in the first form that fits: with short numbers, and then without the least important
-        columns."""
-        bounded = self._topics is not None
+        """Return the table in the first form that fits: with short numbers, and then without the columns that matter
+        least."""
+        bounded, width = self._topics is not None, self._console.width
         headings, rows = streamlets.columns(status, now, bounded=bounded)
-        for omitted in ((), ("for",), ("for", "rows/s"), ("for", "rows/s", "state rows")):
-            if _width(headings, rows, omitted) <= self._console.width:
+        forms = [(_OMITTED[:number], _FOLDED) for number in range(len(_OMITTED) + 1)] + [(_OMITTED, _NARROW)]
+        for omitted, folded in forms:
+            if sum(_narrowest(headings, rows, omitted, folded)) <= width:
                 break
             headings, rows = streamlets.columns(status, now, bounded=bounded, number=streamlets.short)
-        return _drawn(status, headings, rows, omitted)
+        return _drawn(status, headings, rows, omitted, folded, width)
 
 
-_NAME_WIDTH = 14
-"""The width to which long names of streamlets may be folded."""
+_OMITTED = ("for", "rows/s", "state rows", "time left", "oldest task", "out", "restarts", "late", "in", "backlog")
+"""The columns that a narrow terminal does not show, from the first to be omitted to the last."""
+
+_FOLDED = {"streamlet": 14, "state": 18}
+"""The columns whose cells are folded at spaces and hyphens, and the widths that they have at least."""
+
+_NARROW = {"streamlet": 9, "state": 11}
+"""The same on a terminal that is narrower than any that people use."""
+
+_GAP = 2
+"""The blanks between two columns."""
 
 
-def _width(headings: Sequence[str], rows: Sequence[Sequence[str]], omitted: Collection[str]) -> int:
-    """Return the width that a table needs so that only names of streamlets are folded."""
-    widths = []
+def _narrowest(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], omitted: Collection[str], folded: dict[str, int]
+) -> list[int]:
+    """Return the least width of each column that is shown, with the gap before it."""
+    widths: list[int] = []
     for heading, *cells in zip(headings, *rows, strict=True):
         if heading not in omitted:
             width = max(map(len, [*heading.split(), *cells]))
-            widths.append(min(width, _NAME_WIDTH) if heading == "streamlet" else width)
-    return sum(widths) + 2 * (len(widths) - 1)
+            widths.append(min(width, folded.get(heading, width)) + (_GAP if widths else 0))
+    return widths
 
 
 def _drawn(
-    status: RunStatus, headings: Sequence[str], rows: Sequence[Sequence[str]], omitted: Collection[str]
+    status: RunStatus,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    omitted: Collection[str],
+    folded: dict[str, int],
+    width: int,
 ) -> Table:
-    """Return a table of streamlets whose cells are not cut; long names are folded."""
+    """Return a table of streamlets whose cells are not cut: long names and states are folded."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    spare = max(0, width - sum(_narrowest(headings, rows, omitted, folded)))
+    folded_at: dict[str, int] = {}
+    for heading in reversed(folded):  # what is spare goes to the states first
+        longest = max(len(heading), *(len(row[headings.index(heading)]) for row in rows))
+        folded_at[heading] = min(longest, folded[heading] + spare)
+        spare -= max(0, folded_at[heading] - folded[heading])
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for heading in headings:
-        if heading == "streamlet":
-            table.add_column(heading, overflow="fold", min_width=9)
-        elif heading not in omitted:
-            left = heading in ("state", "for")
+        if heading not in omitted:
+            left = heading in ("streamlet", "state", "for")
             table.add_column(heading.replace(" ", "\n"), justify="left" if left else "right", no_wrap=True)
     for streamlet, row in zip(status.streamlets, rows, strict=True):
         cells = [
-            Text(cell, style=_COLOURS[streamlet.state] if heading == "state" else "")
+            Text(
+                "\n".join(wrap(cell, folded_at[heading])) if heading in folded else cell,
+                style=_COLOURS[streamlet.state] if heading == "state" else "",
+            )
             for heading, cell in zip(headings, row, strict=True)
             if heading not in omitted
         ]

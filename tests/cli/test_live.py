@@ -222,8 +222,10 @@ def test_what_ctrl_c_does_is_shown() -> None:
     assert screen(EVENTS, 120.0)[0] == "flights ended after 16 s"
 
 
-def test_nothing_is_cut_on_a_narrow_terminal() -> None:
-    """Numbers become short, then the least important columns are omitted; every cell that remains is whole."""
+@pytest.mark.parametrize("width", [32, 40, 50, 60, 70, 80, 120])
+def test_nothing_is_cut_on_a_narrow_terminal(width: int) -> None:
+    """Numbers become short, then the least important columns are omitted; every cell that remains is whole, and long
+    names are folded."""
     unit = UnitId("average-delays-by-carrier-and-hour", "out")
     events: list[Event] = [
         RunStarted(100.0, "flights", (unit.streamlet, "board")),
@@ -236,12 +238,16 @@ def test_nothing_is_cut_on_a_narrow_terminal() -> None:
         UnitChanged(104.0, unit, "starting"),
         UnitChanged(104.0, unit, "running"),
     ]  # fmt: skip
-    shown = screen(events, 200.0)
-    assert all(len(line) <= 80 and "…" not in line for line in shown)
-    row = next(line for line in shown if "running" in line and "336" in line)
-    assert re.split(r"  +", row.strip())[-1] == "8.2k"
-    names = [line.split(" ")[0] for line in shown[3:]]
+    shown = screen(events, 200.0, width)
+    assert all(len(line) <= width and "…" not in line for line in shown)
+    row = next(line for line in shown[1:] if "running" in line)
+    assert re.split(r"  +", row.strip())[-1] == ("8,255" if width == 120 else "8.2k")
+    assert (" 336" in row, " 20" in row) == (width >= 50, width >= 50)
+    heading = next(at for at, line in enumerate(shown) if line.startswith("streamlet"))
+    names = [line.split(" ")[0] for line in shown[heading + 1 :]]
     assert "".join(names) == f"{unit.streamlet}board"
+    if width >= 60:
+        assert all(name.endswith("-") for name in names[:-2])
 
 
 @pytest.mark.parametrize(
