@@ -1,6 +1,8 @@
 """A testkit for streamlets: feed inlets, step, and read outlets, with the contracts and checkpoints of a real run."""
 
 from streamlets.testkit.application import ApplicationUnderTest
+from streamlets.testkit.batch_source_under_test import BatchSourceUnderTest, SourceStep
+from streamlets.testkit.clock import TestClock
 from streamlets.testkit.failures import StepFailedError, TestkitError
 from streamlets.testkit.kit import Testkit
 from streamlets.testkit.preview import preview
@@ -12,14 +14,17 @@ from streamlets.testkit.taps import InletTap, OutletTap, SinkTap, TopicTap
 
 __all__ = [
     "ApplicationUnderTest",
+    "BatchSourceUnderTest",
     "InletTap",
     "OutletTap",
     "QueryStep",
     "RecordError",
     "SinkTap",
+    "SourceStep",
     "Step",
     "StepFailedError",
     "StreamletUnderTest",
+    "TestClock",
     "Testkit",
     "TestkitError",
     "TopicTap",

@@ -5,25 +5,31 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.avro.model import Contract
+from blueprint.avro.tasks import task_contract
+from blueprint.model.blueprint import task_topic
 from blueprint.plan import StreamletPlan, TopicPlan
 from streamlets.api.source_location import UNKNOWN, author_location
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
+from streamlets.ingress.batch_sources.streamlet import BatchSource
 from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
 from streamlets.project.modules import project_at
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.session import active
 from streamlets.testkit.application import ApplicationUnderTest, plan_application
+from streamlets.testkit.batch_source_under_test import BatchSourceUnderTest
+from streamlets.testkit.clock import TestClock
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.outside_paths import OutsidePaths
-from streamlets.testkit.plan import plan_of
+from streamlets.testkit.plan import DEAD_LETTERS, plan_of, topic_plan
 from streamlets.testkit.session import SETTINGS
 from streamlets.testkit.spout_under_test import SpoutUnderTest
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
@@ -43,7 +49,7 @@ class Testkit:
 
     Arguments:
         spark: a session; each streamlet gets a child session. `streamlets.testkit.start_session()` starts a session.
-            None for spouts, which need none.
+            None for spouts and batch sources, which need none.
         directory: the directory for topics and checkpoints, which is kept; default: a temporary directory, which is
             deleted at the end.
     """
@@ -57,6 +63,7 @@ class Testkit:
             Path(directory) if directory is not None else Path(tempfile.mkdtemp(prefix="streamlets-testkit-"))
         )
         self._used: set[str] = set()
+        self._at_end: list[Callable[[], None]] = []
 
     def __enter__(self) -> Testkit:
         return self
@@ -67,7 +74,9 @@ class Testkit:
         self.close()
 
     def close(self) -> None:
-        """Delete the temporary directory."""
+        """Close the batch sources, and delete the temporary directory."""
+        while self._at_end:
+            self._at_end.pop()()
         if not self._keep:
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -157,6 +166,46 @@ class Testkit:
         state = StateDirectory(self.directory, ref)
         _, resources = _resources(state.directory, topics, [plan])
         return SpoutUnderTest(own, plan, topics, resources, state)
+
+    def batch_source(
+        self,
+        source: BatchSource | type[BatchSource],
+        *,
+        ref: str = "source-under-test",
+        parameters: Mapping[str, object] | None = None,
+        volume_mounts: Mapping[str, str | Path] | None = None,
+        clock: TestClock | None = None,
+    ) -> BatchSourceUnderTest:
+        """Return a batch source under test. It needs no Spark.
+
+        Arguments:
+            source: a class or an instance.
+            ref: its name, which must be unique in the kit.
+            parameters: values by key, as for `streamlet`; default of `discovery`: the triggerer `immediate`.
+            volume_mounts: directories by mount name.
+            clock: the wall clock of the triggerer, of which the test advances it.
+
+        Raises:
+            TestkitError: the source, a schema or a value is invalid.
+        """
+        if ref in self._used:
+            raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
+        self._used.add(ref)
+        own = source() if isinstance(source, type) else source
+        values = {"discovery": {"triggerer": "immediate"}} | dict(parameters or {})
+        plan, planned = plan_of(
+            own, ref=ref, place=author_location() or UNKNOWN, parameters=values, schemas={},
+            volume_mounts=volume_mounts or {}, max_records={}, spark={},
+        )  # fmt: skip
+        topics = {topic.id: topic for topic in planned}
+        tasks, letters = topic_plan(task_topic(ref)), topics.get(DEAD_LETTERS) or topic_plan(DEAD_LETTERS)
+        home = self.directory / ref
+        _, resources = _resources(home, (topics | {tasks.id: tasks, letters.id: letters}).values(), [plan])
+        for topic, contract in ((tasks, task_contract()), (letters, dead_letter_contract())):
+            resources[topic.id].create([contract])
+        under_test = BatchSourceUnderTest(type(own), plan, resources, tasks, letters, clock or TestClock())
+        self._at_end.append(under_test.close)
+        return under_test
 
     def application(
         self,

@@ -158,6 +158,11 @@ def _topic(name: str, producers: tuple[str, ...], consumers: tuple[str, ...]) ->
     return TopicPlan(name, name, DEFAULT, True, producers, consumers, {})
 
 
+def topic_plan(name: str) -> TopicPlan:
+    """Return the plan of a further topic of a streamlet under test."""
+    return _topic(name, (), ())
+
+
 def _check_names(noun: str, values: Mapping[str, object], known: Iterable[str]) -> None:
     names = sorted(known)
     for name in values:

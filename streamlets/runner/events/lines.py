@@ -133,6 +133,8 @@ def _plain(event: Event) -> dict[str, object]:
     unit = fields.pop("unit", None)
     if unit is not None:
         fields = {"streamlet": unit.streamlet, "query": unit.part} | fields
+    if isinstance(event, UnitMeasured) and event.tasks is not None:
+        fields["tasks"] = dataclasses.asdict(event.tasks)
     if isinstance(event, UnitProgressed):
         fields["held"] = event.pending_rows  # its earlier name
     return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}

@@ -10,6 +10,7 @@ from typing import get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlets.runner.events.lines import json_line, log_record
 from streamlets.runner.events.model import (
     BatchStuck,
     Event,
@@ -77,6 +78,7 @@ def test_a_status_survives_json(events: list[Event], now: float) -> None:
     status = fold(RunStatus(), RunStarted(0.0, "app", _REFS))
     for event in events:
         status = fold(status, event)
+        assert json.loads(json_line(event))["time"] == json.loads(log_record(event, "now", "a")).get("time", event.time)
     data = json.loads(json.dumps(to_json(status, now)))
     read = from_json(data)
     assert read == status
