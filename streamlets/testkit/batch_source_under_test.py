@@ -103,10 +103,14 @@ class BatchSourceUnderTest:
             source = self._create()
             source.open(self.plan.parameters, self._context())
             self._discovering = source
+
+        def eat(task: object, *, key: str | None = None) -> bool:
+            return self._writer.eat(task, key=key)
+
         first = self._writer.next
         self._writer.begin(event)
         try:
-            self._discovering.discover(self._writer.eat, event)
+            self._discovering.discover(eat, event)
             self._writer.finish()
         finally:
             self._writer.flush()
