@@ -1,0 +1,71 @@
+"""Small versions of `benchmarks/batch_source_kills.py`: kills of a discovery without Spark, and one round of each."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.batch_source_kills import DISCOVERY, Kills, rounds
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.storage.crash import VARIABLE
+from tests.streamlets.ingress.conftest import TASK_TOPIC
+from tests.streamlets.ingress.test_task_writer import stored
+
+_DISCOVERY = """
+import sys, time
+from pathlib import Path
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.ingress.batch_sources import task_writer
+from tests.streamlets.ingress.conftest import TASK_TOPIC
+
+task_writer.GROUP = 0.001
+writer = task_writer.TaskWriter(DeltaChannel(Path(sys.argv[1])).topic(TASK_TOPIC), "source.discovery", time.time)
+writer.begin("event")
+for number in range(60):
+    if writer.eat(number, key=f"task {number}"):
+        time.sleep(0.002)
+        with open(sys.argv[2], "a") as durable:
+            writer.flush()
+            durable.write(f"{number}\\n")
+writer.finish()
+writer.close()
+"""
+
+
+def test_no_task_is_lost_or_doubled_by_a_killed_discovery(tmp_path: Path) -> None:
+    """At each crash point of its commits: durable tasks are kept, numbers are dense, and the discovery is repeated."""
+    dice = random.Random(5)
+    topic = DeltaChannel(tmp_path / "topics").topic(TASK_TOPIC)
+    topic.create([])
+    durable = tmp_path / "durable"
+    durable.touch()
+
+    def discovery(crash_at: str) -> int:
+        environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": str(Path(__file__).parents[2])}
+        command = [sys.executable, "-c", _DISCOVERY, str(tmp_path / "topics"), str(durable)]
+        return subprocess.run(command, env=environment, check=False).returncode
+
+    for point in (*DISCOVERY, *DISCOVERY):
+        assert discovery(f"{point}:{dice.randint(1, 12)}") == -signal.SIGKILL
+        tasks = stored(topic)
+        assert [task.number for task in tasks] == list(range(len(tasks)))
+        assert {int(line) for line in durable.read_text().split()} <= {task.value for task in tasks}
+    assert discovery("") == 0
+    assert sorted(task.value for task in stored(topic)) == list(range(60))
+
+
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.slow
+def test_every_task_is_read_and_no_record_is_doubled(tmp_path: Path) -> None:
+    """After a kill of the discovery, of the reading and of the commit."""
+    kills = Kills(tmp_path / "app", random.Random(3), 3)
+    assert len(list(rounds(kills, 3))) == 3
+    assert kills.end() == 0
+    assert kills.problems(ended=True) == []
