@@ -32,9 +32,9 @@ def put(target: str, file: Path, append: bool, marker: str | None, print_marker:
     outlet, _, path = target.partition(":")
     try:
         if print_marker:
-            click.echo(json.dumps(client.marker()))
+            click.echo(json.dumps(client.marker(outlet)))
             return
-        value = None if marker is None else json.loads(marker)
+        value = None if marker is None else json.loads(marker, parse_constant=_refuse)
     except ValueError:
         raise click.BadParameter(f"`{marker}` is not JSON", param_hint="--marker") from None
     except client.SpoutError as error:
@@ -47,4 +47,10 @@ def put(target: str, file: Path, append: bool, marker: str | None, print_marker:
         fail(str(error))
     receipt = opened.receipt
     if receipt is not None and receipt.dead_letters:
-        click.echo(f"{receipt.dead_letters:,} of its records are in the dead letters", err=True)
+        count = receipt.dead_letters
+        click.echo(f"{count:,} of its records {'is' if count == 1 else 'are'} in the dead letters", err=True)
+
+
+def _refuse(constant: str) -> object:
+    """Refuse what Python reads in addition to JSON, such as `NaN`."""
+    raise ValueError(constant)

@@ -145,10 +145,10 @@ class SpoutClient:
             yield opened
             opened._commit()  # noqa: SLF001 - only the block's end commits
 
-    def marker(self) -> Any:
+    def marker(self, outlet: str = "") -> Any:
         """Return the last marker; see `marker`."""
         with self._connection() as stream:
-            return self._greet(stream, {"query": "marker"})["marker"]
+            return self._greet(stream, {"query": "marker", "outlet": outlet})["marker"]
 
     def _greet(self, stream: Stream, message: Mapping[str, str]) -> dict[str, Any]:
         with _broken_wire(stream):
@@ -157,16 +157,22 @@ class SpoutClient:
 
     @contextmanager
     def _connection(self) -> Iterator[Stream]:
-        host, _, port = self._environment.get(ADDRESS, "").rpartition(":")
+        address = self._environment.get(ADDRESS, "")
+        host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
+            found = f"is `{address}`, expected `host:port`" if address else "is not set"
             raise SpoutError(
-                f"this process was not started by a spout: the environment variable `{ADDRESS}` is not set. Run it as "
-                "the `cmd` of a `streamlets.Spout`"
+                f"this process was not started by a spout: the environment variable `{ADDRESS}` {found}. Run it as the "
+                "`cmd` of a `streamlets.Spout`"
             )
         try:
             connected = socket.create_connection((host, int(port)))
-        except OSError as error:
-            raise SpoutError(f"the runner of the spout does not answer: {error.strerror or error}") from None
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SpoutError(
+                f"the runner of the spout does not answer at {address}: {reason}. Each start of the program has an "
+                "address of its own, and a spout that is paused or stopped has none"
+            ) from None
         with connected:
             stream = connected.makefile("rwb")
             try:
@@ -218,13 +224,16 @@ def emit(record: Mapping[str, Any], outlet: str = "") -> Receipt:
     return opened.receipt
 
 
-def marker() -> Any:
-    """Return the marker of the last committed transaction that had one; None before the first.
+def marker(outlet: str = "") -> Any:
+    """Return the marker of the last committed transaction that had one, to any outlet; None before the first.
+
+    Arguments:
+        outlet: the name of an outlet, which must exist; "" for none.
 
     Raises:
-        SpoutError: the process was not started by a spout.
+        SpoutError: the process was not started by a spout, or there is no such outlet.
     """
-    return SpoutClient(os.environ).marker()
+    return SpoutClient(os.environ).marker(outlet)
 
 
 def _receive(stream: Stream) -> dict[str, Any]:

@@ -117,8 +117,10 @@ class Deliveries:
         if greeting is None:  # a check of the port
             return
         if not hmac.compare_digest(str(greeting.get("token", "")).encode(), self._token.encode()):
-            raise RefusedError("the token is not that of this spout")
+            raise RefusedError(f"the token in `{TOKEN}` is not that of this spout, or that of an earlier start of it")
         if greeting.get("query") == "marker":
+            if greeting.get("outlet"):
+                self._writer.outlet(str(greeting["outlet"]))
             marker = self._writer.marker
             _answer(stream, {"marker": None if marker is None else json.loads(marker)})
             return
