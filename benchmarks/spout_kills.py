@@ -1,11 +1,13 @@
 """Kills of spouts: no acknowledged transaction is lost, none is in a topic twice, and none in part.
 
-    python -m benchmarks.spout_kills [--each 5] [--kills 40] [--seed 1] [--keep]
+    python -m benchmarks.spout_kills [--each 5] [--kills 40] [--seed 1] [--keep] [--no-egress]
 
-A program and a generator deliver numbered transactions, and continue from their markers. Each crash point around
-deliveries and commits is hit `--each` times, and the program, the runner or both are killed `--kills` times at random.
-After each kill the topics are read: every transaction must be there once and complete, and so must all that the program
-has noted as acknowledged. It needs no Spark.
+A program and a generator deliver numbered transactions, and continue from their markers. A second program has no
+markers: it delivers again what was not acknowledged. Each crash point around deliveries and commits is hit `--each`
+times, and the programs, the runner or both are killed `--kills` times at random. After each kill the topics are read:
+every transaction must be there complete, and so must all that a program has noted as acknowledged. With markers none
+may be there twice. At the end an egress with keys reads the topic of the program without markers, and its table must
+have every transaction once. Only this needs Spark.
 """
 
 from __future__ import annotations
@@ -15,18 +17,19 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
 
-from benchmarks.processes import command_line, killed_at_end, left_behind, started_by, wait_until
+from benchmarks.processes import QUICK_JAVA, command_line, killed_at_end, left_behind, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.channel import DeltaChannel
@@ -42,26 +45,49 @@ _BLUEPRINT = """
 blueprint {
   streamlets {
     feed { class = streamlets.Spout, outlets.out = "number long, part int", parameters { cmd = [python, feed.py] } }
+    plain = ${blueprint.streamlets.feed} { parameters.cmd = [python, feed.py, plain] }
     count { class = counting.Count }
   }
-  topics { fed { producers = [feed.out] }, counted { producers = [count.out] } }
+  topics {
+    fed { producers = [feed.out] }
+    plain { producers = [plain.out] }
+    counted { producers = [count.out] }
+  }
 }
 flow.application = kills
-flow.streamlets { feed.retry { min-backoff = 50ms, max-backoff = 200ms }, count.retry = ${flow.streamlets.feed.retry} }
+flow.retry { min-backoff = 50ms, max-backoff = 200ms }
+"""
+_EGRESS = """
+blueprint {
+  streamlets.table {
+    class = streamlets.Sink
+    parameters { to = jdbc, options { url = "sqlite:plain.db", table = plain, keys = "number, part" } }
+  }
+  topics.plain.consumers = [table.in]
+}
 """
 _PROGRAM = """
-import json
+import json, sys
+from pathlib import Path
 from streamlets import spout
 
-number = spout.marker() or 0
-with open("acknowledged", "a") as acknowledged:
+plain = "plain" in sys.argv
+notes = Path("acknowledged-plain" if plain else "acknowledged")
+if plain:
+    noted = notes.read_text().split("\\n")[:-1] if notes.exists() else []
+    notes.write_text("".join(line + "\\n" for line in noted))
+    number = int(noted[-1]) + 1 if noted else 0
+else:
+    number = spout.marker() or 0
+with notes.open("a") as acknowledged:
     while True:
         with spout.transaction() as transaction:
             half = [{"number": number, "part": part} for part in range(5)]
             transaction.put("half", "".join(json.dumps(row) + "\\n" for row in half))
             for part in range(5, 10):
                 transaction.emit({"number": number, "part": part})
-            transaction.marker = number + 1
+            if not plain:
+                transaction.marker = number + 1
         acknowledged.write(f"{number}\\n")
         acknowledged.flush()
         number += 1
@@ -91,44 +117,63 @@ class Kills:
     def __init__(self, directory: Path, dice: random.Random) -> None:
         self.directory, self._dice = directory, dice
         directory.mkdir(parents=True)
-        for name, text in (("blueprint.conf", _BLUEPRINT), ("feed.py", _PROGRAM), ("counting.py", _GENERATOR)):
+        files = {"blueprint.conf": _BLUEPRINT, "egress.conf": _EGRESS, "feed.py": _PROGRAM, "counting.py": _GENERATOR}
+        for name, text in files.items():
             (directory / name).write_text(text)
 
     @property
     def acknowledged(self) -> list[int]:
-        """The transactions that the program has noted, without an incomplete last line."""
-        file = self.directory / "acknowledged"
+        """The transactions that the program with markers has noted."""
+        return self._noted("acknowledged")
+
+    def _noted(self, name: str) -> list[int]:
+        """Return the transactions in a file of a program, without an incomplete last line."""
+        file = self.directory / name
         return [int(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
 
     def transactions(self) -> dict[str, Counter[int]]:
-        """Return the number of records of each transaction, by topic."""
+        """Return the number of records of each transaction, by topic; they must be complete."""
         channel = DeltaChannel(self.directory / ".flow" / "kills" / "topics")
         counts = {}
-        for name in ("fed", "counted"):
+        for name in ("fed", "plain", "counted"):
             topic = channel.topic(TopicPlan(name, name, "delta", True, (), (), {}))
             with suppress(TopicLostError):  # the first run was killed before it created the topic
-                rows = [row for batch in topic.scan() for row in batch.to_pylist()]
-                assert len({(row["number"], row["part"]) for row in rows}) == len(rows), f"doubles in `{name}`"
-                counts[name] = Counter(row["number"] for row in rows)
+                rows = [(row["number"], row["part"]) for batch in topic.scan() for row in batch.to_pylist()]
+                parts = Counter(rows)
+                counts[name] = Counter(number for number, _ in rows)
+                wrong = [row for row in parts if parts[row] * SIZE != counts[name][row[0]]]
+                assert not wrong, f"parts of transactions in `{name}`: {wrong}"
         return counts
+
+    def doubled(self) -> int:
+        """Return how many transactions of the program without markers are in the topic more than once."""
+        return sum(count > SIZE for count in self.transactions().get("plain", Counter()).values())
+
+    def stored(self) -> Counter[int]:
+        """Return the number of rows of each transaction in the table of the egress."""
+        with closing(sqlite3.connect(self.directory / "plain.db")) as connection, suppress(sqlite3.OperationalError):
+            return Counter(row[0] for row in connection.execute("SELECT number FROM plain"))
+        return Counter()
 
     def problems(self) -> list[str]:
         """Return what is wrong with the topics."""
         found = []
         counts = self.transactions()
         for name, transactions in counts.items():
-            wrong = {number: count for number, count in transactions.items() if count != SIZE}
+            wrong = {number: count for number, count in transactions.items() if name != "plain" and count != SIZE}
             found += [f"`{name}` has {count} records of transaction {number}" for number, count in wrong.items()]
             missing = set(range(max(transactions, default=-1) + 1)) - set(transactions)
             found += [f"`{name}` has no transaction {number}" for number in sorted(missing)]
-        lost = set(self.acknowledged) - set(counts.get("fed", ()))
-        return found + [f"the acknowledged transaction {number} was lost" for number in sorted(lost)]
+        for name, file in (("fed", "acknowledged"), ("plain", "acknowledged-plain")):
+            lost = set(self._noted(file)) - set(counts.get(name, ()))
+            found += [f"the acknowledged transaction {number} of `{name}` was lost" for number in sorted(lost)]
+        return found
 
-    def start(self, crash_at: str = "") -> subprocess.Popen[bytes]:
+    def start(self, crash_at: str = "", *options: str) -> subprocess.Popen[bytes]:
         """Start a run."""
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         environment = os.environ | {VARIABLE: crash_at, "PATH": path, "PYTHONPATH": str(REPOSITORY)}
-        command = [sys.executable, "-m", "cli.main", "run", str(self.directory), "--format", "json"]
+        command = [sys.executable, "-m", "cli.main", "run", str(self.directory), "--format", "json", *options]
         with (self.directory / "run.out").open("ab") as out:
             return subprocess.Popen(command, env=environment, stdout=out, stderr=out)
 
@@ -148,10 +193,11 @@ class Kills:
             time.sleep(self._dice.uniform(0, 0.05))
             children = started_by(run.pid)
             if victim != "runner":
-                programs = [child for child in children if command_line(child).endswith("feed.py")]
-                for program in programs[-1:]:  # the guard's command line ends like that of its program
-                    with suppress(psutil.NoSuchProcess):
-                        program.kill()
+                for name in ("feed.py", "feed.py plain"):
+                    programs = [child for child in children if command_line(child).endswith(name)]
+                    for program in programs[-1:]:  # the guard's command line ends like that of its program
+                        with suppress(psutil.NoSuchProcess):
+                            program.kill()
             if victim == "program":
                 self._more(run, 2)  # it is started again
             run.kill()
@@ -165,6 +211,14 @@ class Kills:
             self._more(run, 3)
             run.send_signal(signal.SIGTERM)
             assert run.wait(120) == 0
+
+    def store(self) -> None:
+        """Run with the egress until its table has all that was acknowledged, and stop gracefully."""
+        with killed_at_end(self.start("", "--conf", str(self.directory / "egress.conf"), QUICK_JAVA)) as run:
+            wanted = self._noted("acknowledged-plain")[-1]
+            self._until(run, lambda: wanted in self.stored())
+            run.send_signal(signal.SIGTERM)
+            assert run.wait(300) == 0
 
     def _more(self, run: subprocess.Popen[bytes], transactions: int) -> None:
         """Wait for further acknowledged transactions."""
@@ -195,6 +249,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=5, help="how often each crash point is hit")
     parser.add_argument("--kills", type=int, default=40, help="how often processes are killed at random")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-egress", action="store_true", help="omit the egress, which needs Spark")
     parser.add_argument("--keep", action="store_true", help="keep the directory")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="spout-kills-"))
@@ -203,7 +258,15 @@ def main() -> None:
     for number, description in enumerate(rounds(kills, options.each, options.kills, dice), start=1):
         print(f"{number:3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
     kills.end()
+    doubled = kills.doubled()
     problems = kills.problems()
+    if not options.no_egress:
+        kills.store()
+        stored = kills.stored()
+        wrong = [number for number in range(max(stored) + 1) if stored[number] != SIZE]
+        problems += [f"the table of the egress has {stored[number]} rows of transaction {number}" for number in wrong]
+        print(f"without markers, {doubled} transactions were in the topic twice; in the table of the egress: "
+              f"{len(stored)} transactions, {len(wrong)} of them not once and complete")  # fmt: skip
     counts = kills.transactions()
     print(f"{len(kills.acknowledged)} acknowledged transactions; in the topics: "
           f"{', '.join(f'{name} {len(transactions)}' for name, transactions in counts.items())}; "
