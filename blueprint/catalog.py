@@ -383,6 +383,8 @@ class ChannelTraits:
         connector: what Spark needs to use the channel; None for nothing.
         unmet: yields what the channel needs and this machine does not have, without a network.
         log_options: the settings of a topic that keeps all records in one order, as in `TopicPlan.options`.
+        partitions: returns the number of partitions of a topic, None if that is not known; default: the channel has no
+            partitions, and its readers always get a commit whole.
     """
 
     name: str
@@ -396,6 +398,7 @@ class ChannelTraits:
     connector: Connector | None = None
     unmet: Callable[[SparkArtifacts], Iterable[UnmetRequirement]] = _nothing_unmet
     log_options: Mapping[str, object] = field(default_factory=dict, hash=False)
+    partitions: Callable[[TopicSettings], int | None] | None = None
 
 
 OutputMode = Literal["append", "update", "complete"]

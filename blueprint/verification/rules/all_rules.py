@@ -19,6 +19,7 @@ from blueprint.verification.rules import (
     streamlets,
     tcp_ports,
     topics,
+    transactions,
 )
 
 Rule = Callable[[Draft], Iterable[Diagnostic]]
@@ -57,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     topics.problems_of_channels,
     topics.problems_of_inlets,
     topics.requirements_of_channels,
+    transactions.split_transactions,
     cycles.cycles,
     cycles.unknown_stops,
     cycles.needless_stops,

@@ -3,6 +3,9 @@
 The id of the producer's transactions contains the writer, so Kafka refuses an earlier producer of the same writer. Each
 transaction also replaces the writer's entry in a compacted topic: its epoch, the number of its last append, and its
 marker. The key of the entry is `<topic>/<writer>`, its value JSON.
+
+Records without keys are sent to one partition, another one for each append: a transaction becomes visible in one
+partition after the other, but in a single one at once, so that a batch has all of it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from streamlets.channels.base import TopicWriteError, WriterFencedError
 from streamlets.channels.kafka.cluster_client import TIMEOUT, Cluster
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.channels.kafka.keys import key_function
+from streamlets.channels.kafka.stored_batches import stored
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -102,7 +106,8 @@ class KafkaAppender:
         self._writer = writer
         self._epoch = epoch
         self._require = require
-        self._partition = {} if partition is None else {"partition": partition}
+        self._partition = partition
+        self._has_keys = bool(partition_by)
         self._keys = key_function(contract, partition_by)
         self._entry = Entry()
         self._producer: Any = None
@@ -131,16 +136,16 @@ class KafkaAppender:
             return False
         self._require()  # the cluster may be set to create a topic that a producer writes to
         entry = Entry(self._epoch, sequence, marker if marker is not None else self._entry.marker)
-        batches = list(rows)  # needed again if another process has opened this writer with the same epoch
-        try:
-            self._commit(batches, entry)
-        except WriterFencedError:
-            self._release()
-            self._open()  # raises if the other one has a higher epoch
-            return self.append(batches, sequence, marker=marker)
-        except BaseException:
-            self._release()
-            raise
+        with stored(rows) as batches:
+            try:
+                self._commit(batches, entry)
+            except WriterFencedError:
+                self._release()
+                self._open()  # raises if the other one has a higher epoch
+                return self.append(batches, sequence, marker=marker)
+            except BaseException:
+                self._release()
+                raise
         self._entry = entry
         crash_point("after-append-commit")
         return True
@@ -193,14 +198,24 @@ class KafkaAppender:
             elif message.topic() == self._topic:
                 ends[message.partition()] = max(ends.get(message.partition(), 0), message.offset() + 1)
 
+        target = self._target(entry)
         self._call(producer.begin_transaction)
         for batch in batches:
             for key, value in zip(self._keys(batch), self._wire.encode(batch, self._contract), strict=True):
-                self._produce(self._topic, key, value, delivered, **self._partition)
+                self._produce(self._topic, key, value, delivered, **target)
         self._produce(self._writers.topic, self._name.encode(), entry.to_json(), delivered)
         crash_point("after-append-file")
         self._call(lambda: producer.commit_transaction(TIMEOUT), failures)
         self._await_visible(ends)
+
+    def _target(self, entry: Entry) -> dict[str, int]:
+        """Return the partition of the records of an append; nothing if their keys choose it."""
+        if self._partition is not None:
+            return {"partition": self._partition}
+        if self._has_keys or entry.last is None:
+            return {}
+        partitions = sorted(self._cluster.latest(self._topic))
+        return {"partition": partitions[entry.last % len(partitions)]}
 
     def _await_visible(self, ends: dict[int, int]) -> None:
         """Wait until readers see the transaction, which they do shortly after its commit. The open transaction of

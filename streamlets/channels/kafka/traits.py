@@ -14,6 +14,7 @@ from streamlets.channels.kafka.cluster import (
     client_settings,
     cluster_name,
     cluster_options,
+    layout,
     own_servers,
 )
 from streamlets.channels.kafka.connector import CONNECTOR
@@ -137,6 +138,11 @@ def _clusters(topic: TopicSettings) -> Mapping[str, Any]:
     return clusters
 
 
+def partitions(topic: TopicSettings) -> int | None:
+    """Return the number of partitions of a topic; None if the servers choose it."""
+    return layout(topic.options, topic.channel_options)[0]
+
+
 TRAITS = ChannelTraits(
     name=CHANNEL,
     real_time=True,
@@ -148,6 +154,7 @@ TRAITS = ChannelTraits(
     connector=CONNECTOR,
     unmet=unmet,
     exactly_once=False,
+    partitions=partitions,
     log_options={"topic.partitions": 1, "topic": {"retention.ms": -1}},
 )
 """The traits of the kafka channel."""

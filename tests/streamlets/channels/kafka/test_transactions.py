@@ -1,0 +1,70 @@
+"""Transactions of an appender on a broker: in one partition, and in one batch of a reader."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from streamlets.channels.base import METADATA
+from streamlets.channels.kafka.stored_batches import stored
+from tests.streamlets.channels.kafka.test_topic import open_topic
+from tests.streamlets.channels.topics import READING, batch, inlet
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SIZE = 20_000  # as many as the producer would not send to one partition by itself
+TRANSACTIONS = 6
+LIMIT = 120.0
+
+
+def test_batches_that_are_read_again() -> None:
+    """Few are in memory, many in a file; batches of a generator are taken once."""
+    for count in (0, 1, 40):
+        row = pa.RecordBatch.from_pylist([{"text": "x" * 1000}] * 500)
+        with stored(row for _ in range(count)) as batches:
+            assert [list(batches), list(batches)] == [[row] * count] * 2
+            with stored(batches) as again:
+                assert again is batches
+
+
+@pytest.mark.spark
+def test_a_batch_has_whole_transactions(spark: SparkSession, kafka_broker: str, tmp_path: Path) -> None:
+    """Each transaction is in one partition, all of which are used, so that a reader gets it in one batch."""
+    from pyspark.sql import functions as F
+
+    topic = open_topic(kafka_broker, tmp_path, options={"topic.partitions": 3})
+    topic.create([READING])
+    batches: list[Counter[int]] = []
+
+    def take(rows: Any, number: int) -> None:
+        counts = rows.groupBy(F.expr(f"id DIV {SIZE}").alias("transaction")).count().collect()
+        batches.append(Counter({row.transaction: row["count"] for row in counts}))
+
+    def deliver() -> None:
+        with topic.appender(READING, writer="spout", epoch=1) as appender:
+            for number in range(TRANSACTIONS):
+                appender.append([batch(range(number * SIZE, number * SIZE + SIZE))], number)
+
+    rows = topic.read(spark, inlet(topic.name), name="whole")
+    query = rows.writeStream.foreachBatch(take).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        thread = threading.Thread(target=deliver)
+        thread.start()
+        end = time.monotonic() + LIMIT
+        while sum(map(len, batches)) < TRANSACTIONS and query.isActive and time.monotonic() < end:
+            time.sleep(0.05)
+        thread.join(LIMIT)
+    finally:
+        query.stop()
+    assert [count for counts in batches for count in counts.values()] == [SIZE] * TRANSACTIONS
+    records = [row for batch in topic.scan(metadata=True) for row in batch.to_pylist()]
+    places = {(row["id"] // SIZE, row[METADATA]["position"]) for row in records}
+    assert len(places) == TRANSACTIONS
+    assert {position for _, position in places} == {"0", "1", "2"}
