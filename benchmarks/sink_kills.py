@@ -173,7 +173,8 @@ def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path) -> 
     def report(event: str, problems: Sequence[str]) -> None:
         result.problems.extend(problems)
         outcome = "; ".join(problems) or "as guaranteed"
-        print(f"{', '.join(names)}: {time.monotonic() - begun:4.0f} s: {event}: {outcome}", flush=True)
+        subject = names[0] if len(names) == 1 else f"{len(names)} sinks"
+        print(f"{subject}: {time.monotonic() - begun:4.0f} s: {event}: {outcome}", flush=True)
 
     with ExitStack() as servers:
         job = Job(root, {name: servers.enter_context(CASES[name].server()) for name in names})
