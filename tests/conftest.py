@@ -12,10 +12,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from _streamlets_pytest import kit
+from tests.java_archive import java_options
 from tests.kafka.fixtures import kafka_broker, spark
 from tests.streamlets.egress.postgresql import postgresql_server
 
 __all__ = ["kafka_broker", "kit", "postgresql_server", "spark"]
+
+os.environ["JAVA_TOOL_OPTIONS"] = " ".join((*java_options(), os.environ.get("JAVA_TOOL_OPTIONS", ""))).strip()
 
 # Spark's workers import functions of the tests by the names that pytest gives their modules.
 REPOSITORY = str(Path(__file__).resolve().parent.parent)

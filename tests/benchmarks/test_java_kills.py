@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.java_kills import STREAMLETS, running
-from benchmarks.processes import QUICK_JAVA
 
 _PATIENCE = 400.0
 
@@ -20,7 +19,7 @@ def test_streamlets_with_spark_objects_recover(tmp_path: Path) -> None:
     Their modules keep functions, columns, schemas, a broadcast variable, an accumulator and a table that were created
     with the previous one.
     """
-    with running(tmp_path, "--isolation", "none", QUICK_JAVA) as run:
+    with running(tmp_path, "--isolation", "none") as run:
         assert run.processing(0, _PATIENCE) == frozenset(), run.events
         since = run.kill_java()
         assert run.processing(since, _PATIENCE) == frozenset(), run.events[since:]

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from benchmarks.processes import QUICK_JAVA, java_processes, killed_at_end
+from benchmarks.processes import java_processes, killed_at_end
 
 RESILIENCE = Path(__file__).resolve().parent.parent.parent / "examples" / "resilience"
 ORDERS = 160
@@ -66,7 +66,6 @@ def test_after_failures_only_the_appending_egress_has_duplicates(tmp_path: Path)
             f"flow.streamlets.till.parameters.orders={ORDERS}",
             "flow.streamlets.till.parameters.batch=80",
             "flow.streamlets.settle.retry.max-backoff=100ms",
-            QUICK_JAVA,
             "flow.streamlets.lines.retry.max-backoff=100ms",
         ],
         env={**os.environ, "PYTHONPATH": str(RESILIENCE.parent.parent)},

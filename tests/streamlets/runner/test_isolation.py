@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from benchmarks.kill_ledger import Ledger, expected
-from benchmarks.processes import QUICK_JAVA, alive, command_line, java_processes, left_behind, started_by
+from benchmarks.processes import alive, command_line, java_processes, left_behind, started_by
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -65,7 +65,7 @@ class Isolated:
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Isolated]:
     """A run with 200 numbers; nothing of it is left after the test."""
-    with Ledger(tmp_path, options=("--isolation", "process", QUICK_JAVA)) as ledger:
+    with Ledger(tmp_path, options=("--isolation", "process")) as ledger:
         ledger.feed(2)
         yield Isolated(ledger)
 

@@ -15,7 +15,15 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.processes import QUICK_JAVA, events, killed_at_end, wait_until
+from benchmarks.processes import (
+    alive,
+    events,
+    java_processes,
+    killed_at_end,
+    left_behind,
+    started_by,
+    wait_until,
+)
 from streamlets.runner.kinds import KINDS
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
 
@@ -78,7 +86,7 @@ def project(root: Path, *, archive: bool) -> Path:
 def running(root: Path, *options: str) -> Iterator[Run]:
     """Run the application in a process until the end of the context."""
     out = root / "events.jsonl"
-    command = [sys.executable, "-m", "cli.main", "run", str(root), "--format", "json", *options, QUICK_JAVA]
+    command = [sys.executable, "-m", "cli.main", "run", str(root), "--format", "json", *options]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(TOY), str(TOY.parents[1])))}
     with out.open("wb") as file, (root / "errors.txt").open("wb") as errors:
         process = subprocess.Popen(command, stdout=file, stderr=errors, env=environment)
@@ -118,9 +126,12 @@ def _user(text: str) -> str:
 
 
 def drained(run: Run, flow: Flow, root: Path) -> None:  # noqa: F811 - a fixture
-    """Stop the run gracefully; all units must be drained."""
+    """Stop the run gracefully; all units must be drained, and no process remains."""
+    members = started_by(run.process.pid)
     assert flow("stop", str(root)).code == 0
     assert run.process.wait(60) == 0
+    assert java_processes(alive(members)) == []  # the run waits for Java
+    assert left_behind(members) == []
     states = [e["state"] for e in events(run.out) if e["event"] == "unit-changed" and e["streamlet"] == "counter"]
     assert states[-2:] == ["draining", "stopped"]
 
@@ -179,7 +190,7 @@ def test_a_bounded_run_ends_with_the_units(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("isolation", ["none", "process"])
+@pytest.mark.parametrize("isolation", [pytest.param("none", marks=pytest.mark.full), "process"])
 def test_both_kinds_run_in_one_application(flow: Flow, tmp_path: Path, isolation: str) -> None:  # noqa: F811 - a fixture
     """The streamlet on Spark reads every number once, and its query is drained after the ticker."""
     project(tmp_path, archive=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import QUICK_JAVA, command_line, events, java_processes, killed_at_end, started_by, wait_until
+from benchmarks.processes import command_line, events, java_processes, killed_at_end, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 
@@ -91,7 +91,6 @@ def test_out_of_memory_in_one_driver_leaves_the_other_running(tmp_path: Path) ->
         "from cli.main import main; main()",
         "run",
         str(tmp_path),
-        QUICK_JAVA,
         "--format",
         "json",
     ]

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from benchmarks.kill_ledger import POINTS, REPOSITORY, Ledger, differences, expected, rounds
-from benchmarks.processes import QUICK_JAVA, command_line, left_behind, started_by
+from benchmarks.processes import command_line, left_behind, started_by
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -38,7 +38,7 @@ def _kill_readers(runner: int) -> None:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """The application; nothing of its runs is left after the test."""
-    with Ledger(tmp_path, options=(QUICK_JAVA,)) as ledger:
+    with Ledger(tmp_path) as ledger:
         yield ledger
 
 
