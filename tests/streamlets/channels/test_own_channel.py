@@ -1,4 +1,7 @@
-"""A channel of another package, `tests/toy_channel`, which is found by its entry point: the commands work on it."""
+"""A channel of another package, `tests/toy_channel`, which is found by its entry point: the commands work on it.
+
+The run has streamlets of a kind (`tests/toy_kind`) and a sink (`tests/toy_sink`) of other packages, too.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +17,8 @@ import pytest
 from streamlets.channels.registry import CHANNEL_TYPES
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
 
-TOY = Path(__file__).resolve().parents[2] / "toy_channel"
-REPOSITORY = TOY.parents[1]
+TESTS = Path(__file__).resolve().parents[2]
+PACKAGES = tuple(str(TESTS / name) for name in ("toy_channel", "toy_kind", "toy_sink"))
 MODULE = """
 from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
 
@@ -44,10 +48,17 @@ class Copy(SparkStreamlet):
 """
 BLUEPRINT = """
 blueprint {
-  streamlets { source = cars.Source, copy = cars.Copy }
+  streamlets {
+    source = cars.Source
+    copy = cars.Copy
+    counter { class = toy_kind.Ticker, parameters.data = in }
+    archive { class = streamlets.Sink, parameters { to = lines, options { path = out/ids, prefix = part } } }
+    numbers { class = streamlets.Sink, parameters { to = lines, options.path = out/numbers } }
+  }
   topics {
     cars { producers = [source.cars], consumers = [copy.cars], channel = toy }
-    ids { producers = [copy.ids], channel = toy }
+    ids { producers = [copy.ids], consumers = [archive.in], channel = toy }
+    numbers { producers = [counter.out], consumers = [numbers.in], channel = toy }
   }
 }
 flow.application = cars
@@ -55,15 +66,18 @@ flow.application = cars
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an application on the channel, and put the package on the path, also of other processes."""
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(TOY), str(REPOSITORY))))
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return an application on the channel, and put the packages on the path, also of other processes."""
+    for package in PACKAGES:
+        monkeypatch.syspath_prepend(package)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((*PACKAGES, str(TESTS.parent))))
     write_module(tmp_path, "RED", "BLUE")
     (tmp_path / "blueprint.conf").write_text(BLUEPRINT)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "first.csv").write_text("1,RED\n2,GREEN\n3,BLUE\n")
-    return tmp_path
+    yield tmp_path
+    for module in ("cars", "toy_kind", "toy_sink"):
+        sys.modules.pop(module, None)
 
 
 def write_module(folder: Path, *colours: str) -> None:
@@ -77,6 +91,12 @@ def command(folder: Path, *arguments: str) -> str:
     ended = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=900)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
+
+
+def saved(folder: Path, files: str) -> list[dict[str, int]]:
+    """Return the records in the file that a sink wrote for its only batch."""
+    (file,) = (folder / "out").glob(f"{files}-*-000000000.json")
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def tail(flow: Flow, topic: str) -> list[int]:  # noqa: F811 - a fixture
@@ -98,10 +118,12 @@ def test_verify_and_describe_know_the_channel(flow: Flow, folder: Path) -> None:
 def test_the_commands_work_on_the_channel(
     flow: Flow, folder: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:  # fmt: skip
-    """A run writes and reads its topics; other processes list, show and replay their records."""
+    """A run writes and reads its topics; other processes list, show and replay their records. The kind and the sink of
+    other packages take part in the run."""
     monkeypatch.chdir(folder)
     command(folder, "run", "--available-now")
-    assert tail(flow, "ids") == [1, 3]
+    assert tail(flow, "ids") == sorted(row["id"] for row in saved(folder, "ids/part")) == [1, 3]
+    assert sorted(row["number"] for row in saved(folder, "numbers/batch")) == [*range(50)]
     listed = {line.split()[0]: line for line in flow("topics").out.splitlines() if line.strip()}
     assert {"cars", "ids", "dead-letters.source"} <= {*listed}
     assert not list((folder / ".flow" / "cars" / "topics").glob("*/_delta_log")), "no topic is on another channel"

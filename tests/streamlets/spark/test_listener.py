@@ -83,7 +83,9 @@ def test_a_look_that_found_no_data_is_not_a_batch(spark: SparkSession, tmp_path:
     """Spark keeps a report of it with the number of the next batch, but without the step that writes a batch."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.json").write_text('{"a": 1}')
-    rows = spark.readStream.name("files").schema("a int").json(str(tmp_path / "in"))
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.noDataProgressEventInterval", "100ms")
+    rows = session.readStream.name("files").schema("a int").json(str(tmp_path / "in"))
     query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
     try:
         query.processAllAvailable()
