@@ -197,7 +197,7 @@ class BatchSourceUnderTest:
         self._writer.close()
 
     def outlet(self, name: str) -> OutletTap:
-        """Return the tap that reads the records of an outlet.
+        """Return the tap that reads the records of the outlet `name`.
 
         Raises:
             TestkitError: there is no outlet with this name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -22,6 +23,7 @@ from manual.reference.triggers import IN_BLUEPRINTS
 from streamlets import triggers
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.egress import SINKS
+from streamlets.ingress.triggerers.registry import TRIGGERERS
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
@@ -98,6 +100,17 @@ def test_every_trigger_has_an_entry(pages: dict[str, str]) -> None:
     assert functions == set(IN_BLUEPRINTS)
     for name in functions:
         assert f"triggers.{name}(" in pages["triggers"]
+
+
+def test_every_triggerer_and_its_configuration_are_described() -> None:
+    """The guide of batch sources is their reference."""
+    page = (REPOSITORY / "docs" / "batch-sources.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Triggerers\n")[2].partition("\n## ")[0]
+    parts = dict(re.findall(r"\n\n`(\w+)` (.*?)(?=\n\n`\w+` |\n\n\*\*|\Z)", section, re.DOTALL))
+    assert parts.keys() == TRIGGERERS.keys()
+    for name, path in TRIGGERERS.items():
+        keys = getattr(importlib.import_module(path.partition(":")[0]), "_KEYS", ())
+        assert all(f"`{key}`" in parts[name] for key in keys), (name, keys)
 
 
 def test_every_code_has_a_page() -> None:
