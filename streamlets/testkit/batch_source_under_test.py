@@ -214,7 +214,7 @@ class BatchSourceUnderTest:
         return self._taps.setdefault("dead letters", OutletTap(self._letters, dead_letter_contract()))
 
     def attempt(self, task: Task) -> Attempt:
-        """Read a task, and fail if `fail` was called; see `Attempts.attempt`."""
+        """Read `task`, and fail if `fail` was called; see `Attempts.attempt`."""
         attempt = self._instance.attempt(task)
         if self._failures:
             attempt.records.close()

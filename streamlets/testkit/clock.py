@@ -38,7 +38,7 @@ class TestClock:
         return self._now
 
     def wait_until(self, instant: float, stopping: threading.Event) -> bool:
-        """Wait until the clock is advanced to an instant; see `streamlets.ingress.triggerers.Clock`."""
+        """Wait until the clock is advanced to `instant`, or `stopping` is set; return whether the instant has come."""
         with self._changed:
             self._waiting = instant
             self._waits += 1
