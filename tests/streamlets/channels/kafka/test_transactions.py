@@ -19,8 +19,8 @@ from tests.streamlets.channels.topics import READING, batch, inlet
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SIZE = 20_000  # as many as the producer would not send to one partition by itself
-TRANSACTIONS = 6
+SIZE = 5_000  # as many as the producer would not send to one partition by itself
+TRANSACTIONS = 4
 LIMIT = 120.0
 
 
