@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from blueprint.comparison.changes import Change, ChangeClass
@@ -182,4 +183,6 @@ def _evolution(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Ch
 
 
 def _value(value: Json) -> str:
-    return "not set" if value is None else f"`{value if not isinstance(value, bool) else str(value).lower()}`"
+    if value is None:
+        return "not set"
+    return f"`{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}`"

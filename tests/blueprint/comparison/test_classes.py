@@ -204,6 +204,17 @@ def test_a_change_has_its_class(changed: Changed, code: str, needs: str, queries
     assert [(change.code, change.needs.value, change.queries) for change in found] == [(code, needs, queries)]
 
 
+def test_values_are_shown_as_a_blueprint_has_them() -> None:
+    """Lists, objects and booleans, too."""
+    old = with_streamlet(APP, "mean", parameters={"cmd": ["sh", "-c", "x"], "env": {}, "strict": False})
+    new = with_streamlet(APP, "mean", parameters={"cmd": ["sh", "é"], "env": {"A": "b"}, "strict": True})
+    assert [change.headline for change in compare(old, new)] == [
+        'the parameter `cmd` of `mean` is `["sh", "é"]`, was `["sh", "-c", "x"]`',
+        'the parameter `env` of `mean` is `{"A": "b"}`, was `{}`',
+        "the parameter `strict` of `mean` is `true`, was `false`",
+    ]
+
+
 def queries(of: ApplicationDescriptor = APP, **queries: DescribedQuery) -> ApplicationDescriptor:
     """Return the application with other queries in `mean`; `_` in their names stands for `.`."""
     return with_streamlet(of, "mean", queries={name.replace("_", "."): query for name, query in queries.items()})
