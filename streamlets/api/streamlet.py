@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.avro.model import type_text
@@ -103,6 +104,15 @@ class Streamlet:
             parameters: the configured values by key, with their places.
         """
         return ()
+
+    def check_texts_from(self, directory: Path, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
+        """Return the findings of `check_texts`. A streamlet whose texts have relative paths overrides this instead.
+
+        Arguments:
+            directory: the directory of the blueprint, from which the paths start.
+            parameters: as for `check_texts`.
+        """
+        return self.check_texts(parameters)
 
     def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
         """Return the directories outside of topics that it writes; `flow verify` reports two writers of a directory.

@@ -204,10 +204,12 @@ def text_findings(
     streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
 ) -> tuple[Diagnostic, ...] | LoadFailure:
     """Return the findings about texts in config parameters, if all values are valid by themselves."""
-    if type(streamlet).check_texts is Streamlet.check_texts or _values(described, request) is None:
+    own = type(streamlet)
+    checks = (own.check_texts, own.check_texts_from)
+    if checks == (Streamlet.check_texts, Streamlet.check_texts_from) or _values(described, request) is None:
         return ()
     try:
-        return tuple(streamlet.check_texts(request.parameters))
+        return tuple(streamlet.check_texts_from(Path(request.directory), request.parameters))
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
 

@@ -155,6 +155,9 @@ TRAITS = ChannelTraits(
     unmet=unmet,
     exactly_once=False,
     partitions=partitions,
-    log_options={"topic.partitions": 1, "topic": {"retention.ms": -1}},
+    log_options={
+        "topic.partitions": 1,
+        "topic": {"retention.ms": -1, "retention.bytes": -1, "cleanup.policy": "delete"},
+    },
 )
 """The traits of the kafka channel."""

@@ -12,7 +12,6 @@ from blueprint.catalog import ParameterProblem
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, plain, span_of
-from blueprint.settings.parameters import path_start
 from streamlets.ingress.triggerers import TriggererContext
 from streamlets.ingress.triggerers.cron import CronTriggerer, schedule_of
 from streamlets.ingress.triggerers.registry import TriggererError, make_triggerer
@@ -45,17 +44,18 @@ def discovery_problems(discovery: Mapping[str, Any]) -> Iterator[ParameterProble
         yield ParameterProblem(("discovery", "triggerer"), str(error), error.help)
 
 
-def triggerer_findings(discovery: Value) -> Iterator[Diagnostic]:
+def triggerer_findings(discovery: Value, directory: Path) -> Iterator[Diagnostic]:
     """Yield what is wrong with the configuration of the triggerer, and when a cron expression fires next.
 
     Arguments:
         discovery: the configured parameter, without problems of `discovery_problems`.
+        directory: the directory of the blueprint, from which relative paths start, wherever they are set.
     """
     value: Any = plain(discovery)
     config = value.get("config", {})
     triggerer = make_triggerer(value["triggerer"])
     check = getattr(triggerer, "problems", None)
-    context = TriggererContext(streamlet="", directory=path_start(discovery, Path()))
+    context = TriggererContext(streamlet="", directory=directory.absolute())
     problems = tuple(check(config, context)) if check is not None else ()
     for problem in problems:
         span = _place(discovery, problem.key, key_itself=problem.about == "key")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from blueprint.catalog import ParameterProblem
@@ -107,13 +108,14 @@ class BatchSource(SparkStreamlet):
                 yield ParameterProblem((timeout.key,), message)
         yield from discovery_problems(values[self.discovery.key])
 
-    def check_texts(self, parameters: Mapping[str, Value]) -> Iterator[Diagnostic]:
+    def check_texts_from(self, directory: Path, parameters: Mapping[str, Value]) -> Iterator[Diagnostic]:
         """Check the configuration of the triggerer, and show when a cron expression fires next.
 
         Arguments:
+            directory: as for `Streamlet.check_texts_from`.
             parameters: as for `Streamlet.check_texts`.
         """
-        yield from triggerer_findings(parameters[self.discovery.key])
+        yield from triggerer_findings(parameters[self.discovery.key], directory)
 
     class Logic(SparkStreamletLogic["BatchSource"]):
         """One query from the tasks to the outlet."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from cli.application import Application
 from streamlets.ingress.triggerers import TriggererContext
 from streamlets.ingress.triggerers.cron import CronTriggerer
 from streamlets.ingress.triggerers.files import FileChangedError, FilesTriggerer, FileVersion
@@ -246,3 +247,30 @@ def test_the_registry_finds_triggerers_by_name_and_by_class() -> None:
     }.items():
         with pytest.raises(TriggererError, match=message):
             make_triggerer(name)
+
+
+def test_relative_paths_are_checked_from_the_directory_of_the_blueprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they are resolved in a run: wherever they are set, and wherever the command is run."""
+    (tmp_path / "app" / "incoming").mkdir(parents=True)
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "app" / "blueprint.conf").write_text(
+        "blueprint { streamlets { orders = paths_app.Orders }, topics { orders { producers = [orders.out] } } }"
+    )
+    (tmp_path / "app" / "paths_app.py").write_text(
+        "from streamlets import AvroOutlet, BatchSource\n"
+        "class Orders(BatchSource):\n    out = AvroOutlet(schema='n long')\n"
+    )
+    discovery = "flow.streamlets.orders.parameters.discovery"
+    conf = tmp_path / "conf" / "local.conf"
+    conf.write_text(f"{discovery} {{ triggerer = files, config.path = incoming }}")
+    monkeypatch.chdir(tmp_path)
+
+    def findings(*settings: str) -> list[str]:
+        application = Application(tmp_path / "app" / "blueprint.conf", (str(conf),), settings)
+        return [finding.headline for finding in application.verify().diagnostics if finding.code == "discovery-config"]
+
+    assert findings() == []
+    assert findings(f"{discovery}.config.path=incoming/*.csv") == []
+    assert findings(f"{discovery}.config.path=conf") == ["there is no directory `conf`"]

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.avro.tasks import task_contract
 from streamlets.channels.base import Position
 from streamlets.channels.delta.topic import DeltaTopic
+from streamlets.ingress.batch_sources.tasks import Task, to_batch
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from streamlets.runner.checkpoints.readers import readers_below
-from tests.streamlets.channels.topics import READING, add, inlet, made
+from tests.streamlets.channels.topics import READING, add, append, inlet, made
 
 CONF = {"spark.sql.shuffle.partitions": "2"}
 
@@ -138,6 +140,28 @@ def test_readers_are_those_with_a_position_in_the_topic(tmp_path: Path, topic: D
     written(root, "custom.q", {0: {"rate": "12", "in": '{"logOffset": 3}'}}, 0)
     found = {reader.name: reader.committed for reader in readers_below(topic, root, [])}
     assert found == {"average.averages (in)": Position(position(topic, 2)), "fresh.q (in)": None}
+
+
+def test_unread_tasks_of_a_batch_source_are_kept(tmp_path: Path) -> None:
+    """Its offset has a position in the task topic; without a checkpoint it has read nothing. Other topics of such a
+    name have no reader by that."""
+    root = tmp_path / "checkpoints"
+    tasks, lookalike = made(tmp_path / "topics", "tasks.pages"), made(tmp_path / "topics", "tasks.other")
+    add(lookalike, 0, [1])
+    places: list[Position] = []
+    for number in range(3):
+        append(tasks, [to_batch([Task(number, b"1", "json")])], task_contract(), number)
+        places.append(tasks.end())
+    assert [(r.name, r.committed) for r in readers_below(tasks, root, [])] == [("pages.tasks", None)]
+    assert tasks.purge(readers_below(tasks, root, [])).records == 0
+    assert readers_below(lookalike, root, []) == []
+    ends = [json.dumps({"task": number, "position": place.json}) for number, place in enumerate(places)]
+    written(root, "pages.read", {0: {"tasks": ends[0]}, 1: {"tasks": ends[1]}}, 0)
+    (reader,) = readers_below(tasks, root, [])
+    assert (reader.name, reader.committed) == ("pages.read (tasks)", places[0])
+    dropped = tasks.purge([reader])
+    assert (dropped.records, dropped.held) == (1, {"pages.read (tasks)": 2})
+    assert [row["number"] for batch in tasks.scan() for row in batch.to_pylist()] == [1, 2]
 
 
 def test_a_reader_with_an_unfinished_batch_has_been_reading_since_that_was_planned(
