@@ -37,6 +37,9 @@ PINNED = frozenset(
 """Settings that Spark stores in each checkpoint (`OffsetSeqMetadata.relevantSQLConfs`). After a restart it uses the
 stored values, not those of the session."""
 
+_DISCOVERY, _TASK_VERSION = "discovery", "task-version"
+"""The parameters of batch sources whose changes are classed by themselves."""
+
 _Values = Mapping[str, Json]
 
 
@@ -63,6 +66,9 @@ def _differing(old: _Values, new: _Values) -> Iterator[tuple[str, Json, Json]]:
 def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:
     for key, was, now in _differing(old.parameters, new.parameters):
         path = ("streamlets", ref, "parameters", key)
+        if _TASK_VERSION in new.parameters and _TASK_VERSION in old.parameters and key in (_TASK_VERSION, _DISCOVERY):
+            yield _discovery(ref, was, now, path) if key == _DISCOVERY else _task_version(ref, was, now, path)
+            continue
         causes = ["it applies to new records; earlier output stays unchanged"]
         if stateful(old) is not False and old.inlets:
             kept = names(keeping_state(ref, old))
@@ -83,6 +89,31 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
             headline, path, path, lost, tuple(causes),
             ("compare with `--plans`, which knows the windows of the new version",) if lost else (),
         )  # fmt: skip
+
+
+def _discovery(ref: str, was: Json, now: Json, path: tuple[str, ...]) -> Change:
+    """Return the change of the triggerer of a batch source, or of its configuration."""
+    before, after = (value.get("triggerer") if isinstance(value, Mapping) else None for value in (was, now))
+    headline = f"the triggerer of `{ref}` is {_value(after)}, was {_value(before)}"
+    causes = ["tasks that wait are kept, and tasks with known keys are not read again"]
+    if before == after:
+        headline = f"the configuration of the triggerer {_value(after)} of `{ref}` changed"
+    else:
+        causes.append(f"an interrupted discovery runs again with its event, which is that of {_value(before)}")
+    return Change("change-discovery", ChangeClass.SAFE, headline, path, path, (), tuple(causes))
+
+
+def _task_version(ref: str, was: Json, now: Json, path: tuple[str, ...]) -> Change:
+    """Return the change of the form of the tasks and keys of a batch source."""
+    return Change(
+        "change-tasks", ChangeClass.DRAIN, f"the tasks of `{ref}` have the version {_value(now)}, had {_value(was)}",
+        path, path, (),
+        (
+            f"tasks that wait have the version {_value(was)}, and the new version is to read them",
+            "what has keys in another form than before is discovered and read again",
+        ),
+        ("have the old version read all tasks, with `flow run --available-now`; `flow tasks` counts those that wait",),
+    )  # fmt: skip
 
 
 def _has_lines(value: Json) -> bool:

@@ -215,6 +215,8 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "change-source-evolution": Code(_ERROR, "the sources of a streamlet gain or lose their names in checkpoints"),
         "change-parameter": Code(_NOTE, "a config parameter has a different value"),
         "change-port-settings": Code(_NOTE, "a port reads, checks or partitions records differently"),
+        "change-discovery": Code(_NOTE, "a batch source is triggered differently"),
+        "change-tasks": Code(_ERROR, "the tasks or keys of a batch source have another form"),
         "change-trigger": Code(_NOTE, "a streamlet or query has a different trigger"),
         "change-retry": Code(_NOTE, "the restart settings of a streamlet changed"),
         "change-spark-setting": Code(_NOTE, "a Spark setting has a different value"),

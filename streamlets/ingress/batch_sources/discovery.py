@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -259,7 +260,8 @@ class _Discovery:
                 self._changed.notify_all()
         if not accepted and not self._ending:
             dropped = self._unit.progress.dropped + 1
-            self._unit.update(dropped=dropped)
+            with suppress(OSError):  # of a full disk; it would end the triggerer's thread
+                self._unit.update(dropped=dropped)
             if dropped == 1:
                 self._unit.print_line(f"{self._unit.id.streamlet}: dropped a trigger, because a discovery is running")
         return accepted

@@ -50,6 +50,10 @@ class BatchSource(SparkStreamlet):
     discovery_timeout = DurationParameter(
         "The time after which a discovery is reported; in a bounded run it is abandoned then", default="1 hour"
     )
+    task_version = IntegerParameter(
+        "The version of the form of tasks and keys; `flow verify --against` reports a change",
+        default=1,
+    )
     on_task_failure = StringParameter(
         "What happens to a task when all attempts have failed: it is a dead letter, or the source fails",
         default="dead-letters",
@@ -116,6 +120,17 @@ class BatchSource(SparkStreamlet):
             parameters: as for `Streamlet.check_texts`.
         """
         yield from triggerer_findings(parameters[self.discovery.key], directory)
+
+    def listening_ports(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], int]:
+        """Return the port of the triggerer `http`.
+
+        Arguments:
+            values: the values by key.
+        """
+        discovery = values[self.discovery.key]
+        if discovery["triggerer"] != "http":
+            return {}
+        return {(self.discovery.key, "config", "port"): discovery["config"]["port"]}
 
     class Logic(SparkStreamletLogic["BatchSource"]):
         """One query from the tasks to the outlet."""

@@ -219,6 +219,23 @@ def test_a_trigger_during_a_discovery_is_dropped_and_counted(run: Run) -> None:
     run.ended()
 
 
+def test_a_full_disk_does_not_end_the_triggerer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trigger that is dropped and cannot be noted raises nothing in the thread of the triggerer."""
+    run.start()
+    wait_until(lambda: run.trigger("wait"), 60, "the trigger is accepted")
+    wait_until(lambda: Found.events == ["wait"], 60, "the discovery runs")
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("streamlets.ingress.batch_sources.discovery.write_progress", full)
+        assert not run.trigger("second")
+    Found.resume.set()
+    run.unit.drain()
+    run.ended()
+
+
 def test_a_discovery_that_fails_half_way_runs_again(run: Run) -> None:
     """Its tasks are kept; at the next start of the unit it runs again with its event, and keys make that harmless."""
     Found.failures.append("no such host")
