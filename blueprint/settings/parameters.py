@@ -17,6 +17,8 @@ from blueprint.spelling import alternatives, near
 _INT32 = 2**31
 _MOST_SHOWN = 80
 
+_LOCAL_URL = re.compile(r"file:(///|/(?!/))")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 EXPECTED = {
     ParameterType.INTEGER: "a whole number",
     ParameterType.STRING: "a string",
@@ -168,6 +170,12 @@ def _typed(parameter: ParameterDescriptor, text: str) -> object:
 def _path(text: str, start: Path) -> Path:
     if not text or "\0" in text:
         raise ParameterError(f"{_shown(text)} is not a path")
+    if local := _LOCAL_URL.match(text):
+        text = text[local.end() - 1 :]
+    elif _URL.match(text):  # as a path it would be a directory below the current one
+        raise ParameterError(
+            f"{_shown(text)} is a URL, not a path of this machine", "use a directory, or a mounted one"
+        )
     try:
         return start / Path(text).expanduser()
     except RuntimeError as error:  # `~name` without a user `name`

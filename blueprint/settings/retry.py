@@ -12,7 +12,7 @@ from blueprint.plan import RETRY_OPTIONS, Retry
 from blueprint.quantities import Duration
 from blueprint.setting_types import Codec
 from blueprint.settings.table import setting_of
-from blueprint.spelling import did_you_mean, listing
+from blueprint.spelling import alternatives, listing, near
 
 PREFIX = RETRY_OPTIONS
 """The prefix of PSTL's options of a query; as settings of a job they are below `spark.`."""
@@ -66,7 +66,13 @@ def option(name: str, text: str) -> tuple[str, object]:
     """
     key = name[len(PREFIX) :].lower().replace(".", "-")
     if key not in KEYS:
-        known = did_you_mean(key, KEYS) or (f"known options are {listing(KEYS)}",)
+        options = {known: f"{PREFIX}{known.replace('-', '.')}" for known in KEYS}
+        close = near(key, KEYS)
+        known = (
+            (f"did you mean {alternatives(options[name] for name in close)}?",)
+            if close
+            else (f"known options are {listing(options.values())}",)
+        )
         raise RetryOptionError(f"there is no option `{name}`", known, unknown=True)
     codec, text = retry_codec(key), text.strip()
     if isinstance(KEYS[key], Duration) and text[-1:].isdecimal():

@@ -80,7 +80,10 @@ def sink_problems(
             try:
                 _value(option, options[option.name])
             except ParameterError as error:
-                yield ParameterProblem(path, f"invalid value of {name} of {sink}: {error}", error.help)
+                url = option.type is ParameterType.PATH and "://" in str(options[option.name])
+                urls = ("the sink `spark-files` writes Parquet, ORC, JSON, CSV and text to URLs",) if url else ()
+                message = f"invalid value of {name} of {sink}: {error}"
+                yield ParameterProblem(path, message, (*error.help, *urls))
         elif (option.required or output_mode in option.required_for) and not near(option.name, unknown):
             mode = "" if option.required else f" in output mode `{output_mode}`"
             message = f"{sink} requires {name}{mode}: {option.description}"

@@ -75,7 +75,7 @@ def test_an_unknown_option_has_a_suggestion() -> None:
     """The error for a misspelt option names the option that was meant."""
     with pytest.raises(RetryOptionError) as caught:
         option("pstl.retry.max.atempts", "3")
-    assert (caught.value.unknown, caught.value.help) == (True, ("did you mean `max-attempts`?",))
+    assert (caught.value.unknown, caught.value.help) == (True, ("did you mean `pstl.retry.max.attempts`?",))
 
 
 def test_precedence() -> None:

@@ -39,6 +39,8 @@ BARE = SinkTraits(name="bare", description="Nothing.", guarantee="at-least-once"
         ({"path": {"a": 1}}, "invalid value of the option `path` of the sink `files`: an object is not a path"),
         ({"path": ["a"]}, "a list is not a path"),
         ({"path": None}, "`null` is not a path"),
+        ({"path": "s3a://bucket/out"}, "`s3a://bucket/out` is a URL, not a path of this machine"),
+        ({"path": "file://host/out"}, "`file://host/out` is a URL, not a path of this machine"),
         ({"path": "out", "rows": "many"}, "`many` is not a whole number"),
         ({"path": "out", "rows": 0}, "invalid value of the option `rows` of the sink `files`: `0` is less than 1"),
         ({"path": "out", "age": "soon"}, "`soon` is not a duration"),
@@ -100,4 +102,6 @@ def test_options_have_their_types_and_defaults(tmp_path: Path) -> None:
         "rows": 10,
         "header": False,
     }
+    for path in ("/out", "file:/out", "file:///out"):
+        assert sink_options(FILES, {"path": path})["path"] == Path("/out")
     assert sink_options(FILES, {"path": "/out"}) == {"path": Path("/out"), "existing": "fail", "header": True}
