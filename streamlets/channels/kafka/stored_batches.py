@@ -18,7 +18,7 @@ def stored(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterable[pa.RecordBatc
     """Provide batches that can be read again; beyond a few MiB they are in a temporary file until the block ends.
 
     Arguments:
-        batches: the batches, which have one schema; they are read once.
+        batches: the batches, whose columns have the same names and types; they are read once.
     """
     if isinstance(batches, StoredBatches):
         yield batches
@@ -26,10 +26,13 @@ def stored(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterable[pa.RecordBatc
     import pyarrow as pa
 
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
-        writer = None
+        writer = schema = None
         for batch in batches:
             if writer is None:
-                writer = pa.ipc.new_stream(file, batch.schema)
+                schema = batch.schema
+                writer = pa.ipc.new_stream(file, schema)
+            if not batch.schema.equals(schema):  # only whether columns may be null can differ
+                batch = pa.RecordBatch.from_arrays(batch.columns, schema=schema)
             writer.write_batch(batch)
         if writer is not None:
             writer.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -41,34 +42,50 @@ class ReportFile:
 
     Arguments:
         file: its path.
+        every: the seconds between two writes.
         clock: returns the seconds since the epoch.
     """
 
-    def __init__(self, file: Path, clock: Callable[[], float] = time.time) -> None:
-        self._file, self._clock = file, clock
-        self._report = read_report(file)
+    def __init__(self, file: Path, every: float = _WRITE_EVERY, clock: Callable[[], float] = time.time) -> None:
+        self._file, self._every, self._clock = file, every, clock
+        self._report = SpoutReport()
         self._written = 0.0
+        self._later: threading.Timer | None = None
+        self._lock = threading.Lock()
 
     def started(self, epoch: int, port: int | None) -> None:
         """Record a start."""
-        self._report = replace(self._report, epoch=epoch, port=port)
-        self.write()
+        with self._lock:
+            self._report = replace(read_report(self._file), epoch=epoch, port=port)  # another runner may have written
+            self._write()
 
     def committed(self, records: int, dead_letters: int) -> None:
         """Record a committed transaction."""
-        now = self._clock()
-        self._report = replace(
-            self._report,
-            transactions=self._report.transactions + 1,
-            records=self._report.records + records,
-            dead_letters=self._report.dead_letters + dead_letters,
-            last_commit=now,
-        )
-        if now - self._written >= _WRITE_EVERY or now < self._written:
-            self.write()
+        with self._lock:
+            now = self._clock()
+            self._report = replace(
+                self._report,
+                transactions=self._report.transactions + 1,
+                records=self._report.records + records,
+                dead_letters=self._report.dead_letters + dead_letters,
+                last_commit=now,
+            )
+            if now - self._written >= self._every or now < self._written:
+                self._write()
+            elif self._later is None:  # the next transaction may come in a second, or in a day
+                self._later = threading.Timer(self._every, self.write)
+                self._later.daemon = True
+                self._later.start()
 
     def write(self) -> None:
         """Write the file; on a full disk it stays as it is."""
+        with self._lock:
+            self._write()
+
+    def _write(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
         self._written = self._clock()
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,10 @@ def test_batches_that_are_read_again() -> None:
             assert [list(batches), list(batches)] == [[row] * count] * 2
             with stored(batches) as again:
                 assert again is batches
+    strict = pa.schema([pa.field("text", pa.string(), nullable=False)])
+    mixed = [row, pa.RecordBatch.from_arrays(row.columns, schema=strict)]
+    with stored(mixed) as batches:
+        assert [batch.to_pylist() for batch in batches] == [row.to_pylist()] * 2
 
 
 @pytest.mark.spark
