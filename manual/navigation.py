@@ -8,6 +8,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/streamlets.md",
         "docs/save-stream.md",
         "docs/spouts.md",
+        "docs/batch-sources.md",
         "docs/sinks.md",
         "docs/running.md",
         "docs/upgrades.md",

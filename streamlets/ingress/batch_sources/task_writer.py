@@ -99,7 +99,8 @@ class TaskWriter:
         """
         payload, encoding = payload_of(value)
         with self._changed:
-            self._changed.wait_for(lambda: len(self._pending) < _MAX_PENDING or self._stopping or self._error)
+            if len(self._pending) >= _MAX_PENDING:
+                self._changed.wait_for(lambda: len(self._pending) < _MAX_PENDING or self._stopping or self._error)
             self._require_usable()
             if key is not None or retry_of is not None:
                 if self._keys is None:
@@ -112,7 +113,8 @@ class TaskWriter:
             task = Task(self._next, payload, encoding, key, self._event or "", self._clock(), retry_of)
             self._next += 1
             self._pending.append(task)
-            self._changed.notify_all()
+            if len(self._pending) == 1 or len(self._pending) == _MAX_GROUP:  # otherwise nobody waits for it
+                self._changed.notify_all()
         return True
 
     def finish(self) -> None:

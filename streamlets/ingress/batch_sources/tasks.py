@@ -23,6 +23,9 @@ TASKS = "tasks"
 """The name that stands for the port of tasks in dead letters."""
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 class TaskError(TypeError):
     """A task cannot be stored."""
 
@@ -71,8 +74,7 @@ def payload_of(value: object) -> tuple[bytes, str]:
     if value is None:
         raise TaskError("a task cannot be None: pass what `prepare` needs to read it")
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode(), "json"
+        return _ENCODER.encode(value).encode(), "json"
     except (TypeError, ValueError, RecursionError) as error:
         name = type(value).__name__
         raise TaskError(

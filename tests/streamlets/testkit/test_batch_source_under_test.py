@@ -153,3 +153,15 @@ def test_the_example_of_orders(kit: Testkit, tmp_path: Path) -> None:
     ((task, reason),) = source.step().failed
     assert task["path"].endswith("a.csv") and reason.startswith("ValueError: invalid literal")
     assert [row["id"] for row in source.outlet("out").take()] == [1]
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_in_its_new_version(kit: Testkit, tmp_path: Path) -> None:
+    """The task of the old version fails in all attempts, and nothing of it is published; the new version is a task."""
+    file = tmp_path / "a.csv"
+    file.write_text("id,product,quantity,price\n1,fig,2,0.5\n")
+    source = kit.batch_source(OrderFiles, parameters={"folder": str(tmp_path)})
+    source.discover()
+    file.write_text("id,product,quantity,price\n1,fig,2,0.5\n2,fig,2,0.5\n")
+    step = source.step()
+    assert step.records == 0 and "changed after it was discovered" in step.failed[0][1]
+    assert len(source.discover()) == 1 and source.step().records == 2
