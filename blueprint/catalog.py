@@ -439,6 +439,12 @@ class SinkOption:
     output_modes: tuple[OutputMode, ...] = OUTPUT_MODES
 
 
+SINK_NOT_INSTALLED = (
+    "for another one, install the package that registers it; for one of your own, run `pip install -e .`"
+)
+"""The help for the name of a sink that is not registered."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkTraits:
     """The capabilities of a sink.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from blueprint.avro.model import Contract
 from blueprint.comparison.changes import Change, ChangeClass
+from blueprint.comparison.descriptor import ApplicationDescriptor
 from blueprint.comparison.inlets import history, outside
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import UNKNOWN_STATE, keeping_state, names, reading, stateful
-from blueprint.comparison.schemas import differences, retyped, risks, same_records, unread
+from blueprint.comparison.schemas import Unread, differences, retyped, risks, same_records, unread
 from blueprint.spelling import listing
 
 
@@ -22,6 +24,21 @@ def schemas(pairing: Pairing) -> Iterator[Change]:
         for before, name in sorted(pairing.outlets[ref].items()):
             if not same_records(old.outlets[before].contract, new.outlets[name].contract):
                 yield _written(pairing, (ref, before), (now, name))
+
+
+def outdated_readers(
+    application: ApplicationDescriptor, topic: str, contract: Contract
+) -> Iterator[tuple[str, Unread]]:
+    """Yield the inlets (`streamlet.inlet`) that cannot read records of a schema in a topic, with the reasons.
+
+    Arguments:
+        application: the application that the inlets belong to, such as the version that is running.
+        topic: the id of the topic.
+        contract: the schema of the records.
+    """
+    for (ref, name), inlet in sorted(application.inlets_of(topic).items()):
+        for schema in unread((contract,), inlet.contract):
+            yield f"{ref}.{name}", schema
 
 
 def _read(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Change:
@@ -77,10 +94,9 @@ def _written(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) ->
     needs = ChangeClass.SAFE
     causes: list[str] = []
     outdated: list[str] = []
-    for (ref, name), inlet in sorted(pairing.old.inlets_of(old.topic).items()):
-        for schema in unread((new.contract,), inlet.contract):
-            outdated.append(f"{ref}.{name}")
-            causes += [f"the old version of `{ref}.{name}` cannot read the new records", *schema.causes]
+    for reader, schema in outdated_readers(pairing.old, old.topic, new.contract):
+        outdated.append(reader)
+        causes += [f"the old version of `{reader}` cannot read the new records", *schema.causes]
     if outdated:
         needs = ChangeClass.READERS_FIRST
     elif not pairing.old.inlets_of(old.topic) and (missed := unread((new.contract,), old.contract)):

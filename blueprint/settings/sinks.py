@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from blueprint.catalog import OutputMode, ParameterDescriptor, ParameterProblem, ParameterType, SinkOption, SinkTraits
+from blueprint.catalog import (
+    SINK_NOT_INSTALLED,
+    OutputMode,
+    ParameterDescriptor,
+    ParameterProblem,
+    ParameterType,
+    SinkOption,
+    SinkTraits,
+)
 from blueprint.diagnostics import Span
 from blueprint.settings.parameters import EXPECTED, ParameterError, parameter_text
 from blueprint.spelling import alternatives, did_you_mean, listing, near
@@ -25,7 +33,7 @@ def unknown_sink(name: str, sinks: Mapping[str, object]) -> ParameterProblem:
     """
     help = did_you_mean(name, sinks) or (
         f"the available sinks are {listing(sinks)}",
-        "for another one, install the package that registers it; for one of your own, run `pip install -e .`",
+        SINK_NOT_INSTALLED,
     )
     return ParameterProblem(("to",), f"there is no sink `{name}`", help)
 

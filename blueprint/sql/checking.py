@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TypeVar
 
-from blueprint.catalog import ParameterType, SinkTraits
+from blueprint.catalog import SINK_NOT_INSTALLED, ParameterType, SinkTraits
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.plan import RETRY_OPTIONS
@@ -313,10 +313,10 @@ class _Checks:
         if kind == "sink" or len(name.parts) == 1:
             outlets = self._outlets if kind == "sink" else {}
             every, noun = (*outlets, *sorted(known)), "sink or outlet" if outlets else kind
-            self._report(
-                "sql-provider", f"there is no {noun} `{name.plain}`", name.span,
-                help=did_you_mean(name.plain.lower(), every) or (f"available: {listing(every)}",),
+            help = did_you_mean(name.plain.lower(), every) or (
+                f"available: {listing(every)}", *((SINK_NOT_INSTALLED,) if kind == "sink" else ())
             )  # fmt: skip
+            self._report("sql-provider", f"there is no {noun} `{name.plain}`", name.span, help=help)
         return None
 
     def _sorted_options(

@@ -142,7 +142,8 @@ def replay(
 
     Records that conform to the outlet's current schema are written to its topic, exactly once, even if a process is
     killed. The others remain dead letters, their current reason is shown, and the exit code is 1. Messages of an inlet
-    are replayed if they can be decoded now, the application manages their topic, and no other inlet reads it.
+    are replayed if they can be decoded now, the application manages their topic, and no other inlet reads it. While the
+    application runs, its version must be able to read the records: `flow upgrade` it first.
 
     PATH is the application's blueprint or directory (default: the working directory).
     """
@@ -151,19 +152,24 @@ def replay(
 
     state = state_directory(path, state_dir, application)
     topics = topics_of(state, path)
-    outlets = _outlets(_plan(path, conf, state), state, topics)
+    plan = _plan(path, conf, state)
+    outlets = _outlets(plan, state, topics)
     next(_named(name, topics))  # Raises an error when there is none.
+    outdated = _outdated(plan, state)
     results = []
     for topic in _letter_topics(topics):
+
+        def wanted(letter: DeadLetter) -> bool:
+            return _is_from(name, letter) and (reason is None or reason in letter.reason)
+
         try:
-            results.append(
-                send(
-                    topic,
-                    outlets,
-                    lambda letter: _is_from(name, letter) and (reason is None or reason in letter.reason),
-                    dry=dry_run,
-                )
-            )
+            for port in send(topic, outlets, wanted, dry=True).records if outdated else ():
+                if port in outdated:
+                    fail(
+                        f"{state.application} is running a version that cannot read these records: {outdated[port]}",
+                        "upgrade it to this version with `flow upgrade`, then replay",
+                    )
+            results.append(send(topic, outlets, wanted, dry=dry_run))
         except (TopicLostError, TopicWriteError, OSError) as error:
             fail(str(error), "run the command again to replay the rest")
     _report(name, results, form, dry=dry_run)
@@ -214,6 +220,23 @@ def _plan(path: Path, conf: tuple[str, ...], state: StateDirectory) -> Applicati
     if verification.plan is None:
         refuse(verification)
     return verification.plan
+
+
+def _outdated(plan: ApplicationPlan, state: StateDirectory) -> dict[str, str]:
+    """Return the outlets (`streamlet.outlet`) whose records the version that is running cannot read, with the reason.
+    Without a running version there are none: `flow run` compares the versions itself."""
+    from blueprint.comparison.contracts import outdated_readers
+    from streamlets.runner.deployment import running
+
+    descriptor = running(state)
+    if descriptor is None:
+        return {}
+    return {
+        f"{streamlet.ref}.{outlet.name}": f"inlet `{reader}`, {schema.causes[0]}"
+        for streamlet in plan.streamlets
+        for outlet in streamlet.outlets
+        for reader, schema in outdated_readers(descriptor, outlet.topic, outlet.contract)
+    }
 
 
 def _outlets(plan: ApplicationPlan, state: StateDirectory, stored: Iterable[TopicResource]) -> Outlets:

@@ -28,8 +28,8 @@ def template_names() -> list[str]:
 @click.argument("directory", metavar="NAME", type=click.Path(path_type=Path))
 @click.option(
     "--template", type=click.Choice(template_names()), default="minimal", show_default=True,
-    help="What to start from: JSON files shown on the terminal, CSV files to Delta tables with an aggregation, or CSV "
-    "files to Parquet with SQL.",
+    help="What to start from: `minimal` shows JSON files on the terminal, `files-to-delta` writes daily sums of "
+    "CSV files to a Delta table, `kafka` sends JSON files through a topic in Kafka, and `sql` selects from CSV files.",
 )  # fmt: skip
 def new(directory: Path, template: str) -> None:
     """Create a project that verifies, runs and passes its tests.

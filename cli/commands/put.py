@@ -12,7 +12,7 @@ from cli.output.errors import fail
 
 
 @click.command()
-@click.argument("target", metavar="OUTLET[:PATH]")
+@click.argument("target", metavar="[OUTLET[:PATH]]", default="")
 @click.option(
     "-f", "--file", "file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
     default="-", metavar="FILE", help="The file to deliver (default: the standard input).",
@@ -25,7 +25,7 @@ def put(target: str, file: Path, append: bool, marker: str | None, print_marker:
 
     The command works only in the program that a `streamlets.Spout` runs. When it ends with exit code 0, the records of
     the file are durable in the topic. Otherwise none of them was published, unless the error says that this is unknown.
-    OUTLET may be empty if the spout has only one outlet.
+    OUTLET may be omitted if the spout has only one outlet, as in `flow put :orders.csv`.
     """
     from streamlets.ingress.spouts import client
 

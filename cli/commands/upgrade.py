@@ -171,6 +171,6 @@ def _conclude(
         case "unwell":
             fail(f"the new version runs, but these streamlets are not up: {about}", "run `flow status` to see why")
         case "untried":
-            untried = f"no batch of {about} was committed yet: it is not known whether its state can be loaded"
+            untried = f"no records arrived for {about}: the next batch shows whether its state can be loaded"
             follower.report(untried, untried=list(outcome.about))
     follower.report(f"{state.application} is upgraded", result="upgraded")

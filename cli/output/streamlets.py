@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cli.output.quantities import count
+
 if TYPE_CHECKING:
     from streamlets.runner.events.status import RunStatus, StreamletStatus
 
@@ -121,10 +123,10 @@ def short(count: int) -> str:
 
 def rows(streamlet: StreamletStatus) -> str:
     """Return how many rows a streamlet has read and written since the run started, and its backlog."""
-    text = f"{streamlet.rows_in:,} rows in"
-    text += "".join(f", {count:,} to {outlet}" for outlet, count in sorted(streamlet.rows_out.items()))
+    text = f"{count(streamlet.rows_in, 'row')} in"
+    text += "".join(f", {written:,} to {outlet}" for outlet, written in sorted(streamlet.rows_out.items()))
     if streamlet.dead_letters:
-        text += f", {streamlet.dead_letters:,} dead letters"
+        text += f", {count(streamlet.dead_letters, 'dead letter')}"
     if streamlet.late:
         text += f", {streamlet.late:,} late"
     return text + (f", backlog {streamlet.backlog:,}" if streamlet.backlog else "")

@@ -73,6 +73,17 @@ def deployed(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> Describe
     return replace(read, descriptor=as_run(read.descriptor, state, plans))
 
 
+def running(state: StateDirectory) -> ApplicationDescriptor | None:
+    """Return the version of an application that is running, as its run has described it; None when it is not running.
+
+    Raises:
+        DescriptorError: the descriptor in the state directory is invalid.
+        OSError, UnicodeDecodeError: it cannot be read.
+    """
+    text = descriptor_text(state) if state.owner() is not None else None
+    return None if text is None else read_descriptor(text, shown_name(state.descriptor_file)).descriptor
+
+
 def holds_state(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> bool:
     """Return whether a state directory has anything that a change could lose: a checkpoint of a query, or records; see
     `deployed` for the arguments."""

@@ -11,6 +11,7 @@ import pytest
 
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.contract.types import arrow_schema
+from streamlets.runner.state_directory.directory import StateDirectory
 from tests.streamlets.channels.topics import append, ids_of, made
 from tests.streamlets.runner.dead_letters.test_replay import FOUND, bury
 
@@ -103,6 +104,39 @@ def test_dead_letters_are_replayed_once(flow: Flow, directory: Path) -> None:
     assert ids_of(out.scan()) == list(range(5))
     assert "0         5" in flow("dead-letters", str(directory)).out
     assert "no matching dead letters" in flow("dead-letters", "show", "writer", str(directory), "--reason", "GREEN").out
+
+
+READER = STREAMLET.replace("AvroOutlet", "AvroInlet").replace("with_outlets", "with_inlets")
+READER = READER.replace("Writer", "Reader").replace(',\n        on_invalid="dead-letters"', "")
+
+
+def test_records_that_the_running_version_cannot_read_are_not_replayed(flow: Flow, directory: Path) -> None:
+    """A replay by a schema that is not deployed yet would fail readers that run: refused, also as a dry run.
+
+    Letters that would not be replayed, and applications that do not run, are not affected.
+    """
+    blueprint = BLUEPRINT.replace("[writer.out]", "[writer.out], consumers = [reader.out]")
+    blueprint = blueprint.replace("streamlets {", "streamlets { reader = MODULE.Reader, ")
+    state = StateDirectory(directory / ".flow", "app")
+    for version, symbols in enumerate(('["RED"]', '["RED", "GREEN"]')):
+        module = f"version_{version}_{directory.name}".replace("-", "_")
+        (directory / f"{module}.py").write_text((STREAMLET + READER).replace("SYMBOLS", symbols))
+        (directory / "blueprint.conf").write_text(blueprint.replace("MODULE", module))
+        if version == 0:
+            flow("describe", str(directory), "-o", str(state.descriptor_file))
+    with state.locked():
+        for arguments in ((), ("--dry-run",)):
+            result = flow("dead-letters", "replay", "writer", str(directory), *arguments)
+            assert result.code == 1
+            assert (
+                "app is running a version that cannot read these records: inlet `reader.out`, `colour`: " in result.err
+            )
+            assert "`flow upgrade`" in result.err
+        assert (
+            "1 record still breaks" in flow("dead-letters", "replay", "writer", str(directory), "--reason", "PINK").out
+        )
+        assert ids_of(made(state.topics, "out").scan()) == []
+    assert "replayed 5 records" in flow("dead-letters", "replay", "writer", str(directory)).out
 
 
 def test_letters_in_several_topics_are_counted_together(flow: Flow, directory: Path) -> None:

@@ -29,12 +29,13 @@ def test_flow_put_in_a_shell_script(spouts: Testkit, tmp_path: Path) -> None:
         spouts,
         f"set -e; cd {tmp_path}; flow put out --print-marker; echo '{{\"id\": 1}}' | flow put out\n"
         "flow put out:orders -f orders --marker '{\"at\": 9}'; flow put :orders --print-marker\n"
+        "flow put --print-marker; echo '{\"id\": 3}' | flow put\n"
         "set +e; flow put out -f orders --marker NaN; flow put other --print-marker; echo junk | flow put out\n"
         "STREAMLETS_SPOUT_TOKEN=x flow put out -f orders; flow put out -f missing; flow put other -f orders || exit 7",
     )
     assert feed.run().startswith("exit code 7: ")
-    assert [row["id"] for row in feed.outlet("out").all()] == [1, 2]
-    assert [line for line in feed.log if line.startswith("stdout")] == ["stdout: null", 'stdout: {"at": 9}']
+    assert [row["id"] for row in feed.outlet("out").all()] == [1, 2, 3]
+    assert [line for line in feed.log if line.startswith("stdout")] == ["stdout: null", *['stdout: {"at": 9}'] * 2]
     errors = [line for line in feed.log if line.startswith("stderr: ") and line != "stderr: "]
     for expected in (
         "`NaN` is not JSON", "has no outlet `other`; its outlets: `out`", "1 of its records is in the dead letters",
