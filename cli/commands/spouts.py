@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
+_FINAL = ("paused", "completed", "failed")
+"""States that a spout keeps when the run has ended."""
+
+
 @click.command()
 @path_argument
 @state_options
@@ -58,7 +62,10 @@ def _spouts(state: StateDirectory) -> list[dict[str, object]]:
 
     written = read_status(state.status_file)
     running = state.owner() is not None
-    states = {s.ref: s.state if running else "stopped" for s in (written.status.streamlets if written else ())}
+    states = {
+        streamlet.ref: streamlet.state if running or streamlet.state in _FINAL else "stopped"
+        for streamlet in (written.status.streamlets if written else ())
+    }
     refs = sorted(directory.name for directory in state.spouts.glob("*") if directory.is_dir())
     entries: list[dict[str, object]] = []
     for ref in refs:

@@ -15,7 +15,7 @@ from types import ModuleType
 
 FRAMEWORK_PACKAGES = ("blueprint", "cli", "streamlets")
 _WORKER_PACKAGES = ("blueprint", "streamlets")
-_HOME = Path(__file__).resolve().parent.parent
+_HOME = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,14 @@ class Project:
 
     def enter(self) -> None:
         """Make this the project whose modules the process imports; the modules of the previous project are unloaded."""
-        global _entered  # like `sys.path` and `sys.modules`, it belongs to the process
+        global _entered, _added  # like `sys.path` and `sys.modules`, they belong to the process
         with _LOCK:
             if _entered == self:
                 return
             if _entered is not None:
-                _forget(_entered)
+                _forget(_entered, _added)
             roots = [str(root) for root in self.roots]
+            _added = frozenset(roots) - frozenset(sys.path)
             sys.path[:] = [*roots, *(entry for entry in sys.path if entry not in roots)]
             importlib.invalidate_caches()
             _entered = self
@@ -125,6 +126,8 @@ class Project:
 
 
 _entered: Project | None = None
+_added: frozenset[str] = frozenset()
+"""The roots of the entered project that were not in `sys.path` before; others, as of pytest's `pythonpath`, stay."""
 _LOCK = threading.RLock()
 
 
@@ -137,10 +140,8 @@ def project_at(directory: Path | str) -> Project:
     return Project(Path(directory).resolve())
 
 
-def _forget(project: Project) -> None:
-    for root in project.roots:
-        while str(root) in sys.path:
-            sys.path.remove(str(root))
+def _forget(project: Project, added: Container[str]) -> None:
+    sys.path[:] = [entry for entry in sys.path if entry not in added]
     _forget_modules(project)
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from blueprint.spelling import suggestion
+from streamlets.api.source_location import SourceLocation, located
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.storage.files import replace_file
 from streamlets.testkit.failures import TestkitError
@@ -74,7 +75,8 @@ class Case:
             RecordError: a record breaks its schema.
             StepFailedError: a query failed.
         """
-        app = kit.streamlet(_class(self.streamlet, self.file), parameters=self.parameters)
+        with located(SourceLocation(str(self.file), 1, 0, 1, 0)):  # relative paths start in the directory of the file
+            app = kit.streamlet(_class(self.streamlet, self.file), parameters=self.parameters)
         for inlet, records in self.put.items():
             app.inlet(inlet).put(self._records(records))
         app.step()

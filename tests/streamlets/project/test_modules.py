@@ -8,7 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from streamlets.project import modules
 from streamlets.project.modules import project_at
+
+
+def test_another_project_leaves_the_framework_and_the_path_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A root that was in `sys.path` before its project was entered stays; the framework is never unloaded."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    monkeypatch.syspath_prepend(str(first))
+    for project in (project_at(first), project_at(second), project_at(tmp_path)):
+        project.enter()
+    assert str(first) in sys.path
+    assert not {str(first / "src"), str(second), str(second / "src")} & set(sys.path)
+    assert not project_at(Path(modules.__file__).parents[2]).owns(modules.__file__)
 
 
 def test_unloaded_modules_are_executed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from streamlets.api.source_location import author_location
 from streamlets.testkit import Testkit, TestkitError
 from streamlets.testkit.cases import Case, read_cases
 
@@ -74,6 +75,18 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     cases = tmp_path / "test_doubled.streamlet.yaml"
     cases.write_text(CASES, encoding="utf-8")
     return cases
+
+
+def test_a_case_is_located_in_its_file(file: Path) -> None:
+    """Relative paths in its parameters start there, and the directory of the plugin is not the project's."""
+
+    class Kit:
+        def streamlet(self, *_: object, **__: object) -> None:
+            place = author_location()
+            raise TestkitError(place.file if place is not None else "")
+
+    with pytest.raises(TestkitError, match=str(file)):
+        read_cases(file)[0].run(Kit())  # type: ignore[arg-type]
 
 
 @pytest.mark.spark
