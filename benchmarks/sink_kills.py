@@ -5,8 +5,8 @@ a named crash point of the sink, or with `kill -9` of all its processes while a 
 and is killed elsewhere. The last one runs to the end. Then an exactly-once sink must have each number once, and an
 at-least-once sink each number; `webhook` each number once, because the server of this benchmark knows idempotency keys.
 
-With `--directory` this can be done in several calls: a sink whose result is in the directory is not killed again, and
-one that was interrupted begins again. `--seconds` begins no further sink after this time.
+With `--directory` this can be done in several calls: a call continues after the last kill of the call before. Only a
+sink with a server of its own, such as Kafka, begins again. `--seconds` begins no further round after this time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.processes import QUICK_JAVA, family, killed_at_end
-from benchmarks.sink_cases import CASES, MODULE, Server
+from benchmarks.sink_cases import CASES, MODULE, Server, no_server
 from streamlets.storage.crash import VARIABLE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -57,11 +57,12 @@ class Job:
     runs: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        (self.root / "in").mkdir(parents=True)
+        self.files = len(list((self.root / "in").glob("*.csv")))
+        (self.root / "in").mkdir(parents=True, exist_ok=True)
         (self.root / "saving.py").write_text(MODULE)
         statements = [_STREAM, _LINES]
         for name, server in self.servers.items():
-            (self.root / name).mkdir()
+            (self.root / name).mkdir(exist_ok=True)
             case = CASES[name]
             options = ", ".join(
                 f"'{key}' = '{text.format(root=self.root / name, server=server.address)}'"
@@ -143,69 +144,92 @@ class Result:
         sinks: their names.
         points: how often the job was killed at each crash point.
         batches: how often a `kill -9` has hit a batch of each sink.
+        rounds: the number of kills that were tried.
         records: the records that were fed.
         doubled: the records that an at-least-once sink has more than once.
         repeated_requests: the requests that the server of `webhook` took more than once.
         problems: what contradicts the guarantees.
+        ended: whether the last run is over.
     """
 
     sinks: Sequence[str]
     points: dict[str, int] = field(default_factory=dict)
     batches: dict[str, int] = field(default_factory=dict)
+    rounds: int = 0
     records: int = 0
     doubled: int = 0
     repeated_requests: int = 0
     problems: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @classmethod
+    def at(cls, file: Path, sinks: Sequence[str]) -> Result:
+        """Return the result in a file, or a new one."""
+        return cls(**json.loads(file.read_text())) if file.exists() else cls(sinks)
+
+    def keep(self, file: Path) -> None:
+        """Write the result to a file."""
+        draft = file.with_suffix(".draft")
+        draft.write_text(json.dumps(asdict(self)))
+        draft.replace(file)
 
 
-def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path) -> Result:
-    """Kill a job, print a line for each kill, and return the result.
+def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path, end: float) -> Result:
+    """Kill a job, print a line for each kill, and return the result, which is also kept next to the job.
 
     Arguments:
         names: the sinks. With several, they share each run, and a crash point is that of any of them.
         each: how often at each crash point.
         kills: how often with `kill -9` while batches are active.
-        root: the directory of the job, which does not exist.
+        root: the directory of the job; that of an earlier call is continued.
+        end: begin no further round after this time of the monotonic clock.
     """
-    result = Result(names)
-    begun, reached, batches = time.monotonic(), Counter[str](), Counter[str]()
+    file = root.with_suffix(".json")
+    if not file.exists() or any(CASES[name].server is not no_server for name in names):
+        shutil.rmtree(root, ignore_errors=True)
+        file.unlink(missing_ok=True)
+    result, begun = Result.at(file, names), time.monotonic()
 
     def report(event: str, problems: Sequence[str]) -> None:
         result.problems.extend(problems)
+        result.rounds += 1
+        result.records = job.files * ROWS
+        result.keep(file)
         outcome = "; ".join(problems) or "as guaranteed"
-        subject = names[0] if len(names) == 1 else f"{len(names)} sinks"
-        print(f"{subject}: {time.monotonic() - begun:4.0f} s: {event}: {outcome}", flush=True)
+        print(f"{', '.join(names)}: {time.monotonic() - begun:4.0f} s: {event}: {outcome}", flush=True)
 
     with ExitStack() as servers:
         job = Job(root, {name: servers.enter_context(CASES[name].server()) for name in names})
         servers.push(job.runs)
         code = 0
-        points = list(dict.fromkeys(point for name in names for point in CASES[name].points))
-        for number, point in enumerate(points * each):
+        points = list(dict.fromkeys(point for name in names for point in CASES[name].points)) * each
+        while code <= 0 and time.monotonic() < end and result.rounds < len(points):
+            point = points[result.rounds]
             job.feed(2)
-            code = job.start(f"{point}:{1 + number % 2}").wait()
+            code = job.start(f"{point}:{1 + result.rounds % 2}").wait()
             if code > 0:
                 break  # the last run reports why
             missed = [] if code == -signal.SIGKILL else ["not reached"]
-            reached[point] += not missed
+            result.points[point] = result.points.get(point, 0) + (not missed)
             report(f"killed {point}", [*missed, *job.problems(ended=False)])
-        for _ in range(kills * _ATTEMPTS):
-            if code > 0 or batches.total() >= kills:
+        while code <= 0 and time.monotonic() < end and sum(result.batches.values()) < kills:
+            if result.rounds >= len(points) + kills * _ATTEMPTS:
                 break
             job.feed(3)
             code, active = job.kill()
-            batches.update(active)
+            result.batches = dict(Counter(result.batches) + Counter(active))
             report(f"kill -9 in a batch of {', '.join(active) or 'no sink'}", job.problems(ended=False))
+        if time.monotonic() >= end:
+            return result
         job.feed(1)
         code = job.start().wait()
         failed = [f"exit code {code}\n{(root / 'run.out').read_text()[-2000:]}"] if code else []
-        report("ran to the end", [*failed, *job.problems(ended=True)])
         receivers = [server.receiver for server in job.servers.values() if server.receiver is not None]
         result.repeated_requests = sum(len(receiver.requests) - len(receiver.taken) for receiver in receivers)
-        result.points, result.batches, result.doubled = dict(reached), dict(batches), job.doubled()
-        result.records = job.files * ROWS
-    if batches.total() < kills:
-        result.problems.append(f"only {batches.total()} of {kills} kills have hit a batch")
+        result.doubled, result.ended = job.doubled(), True
+        hits = sum(result.batches.values())
+        few = [f"only {hits} of {kills} kills have hit a batch"] if hits < kills else []
+        report("ran to the end", [*failed, *few, *job.problems(ended=True)])
     return result
 
 
@@ -216,28 +240,27 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=3, help="kills at each crash point")
     parser.add_argument("--kills", type=int, default=5, help="`kill -9` while a batch is active")
     parser.add_argument("--together", action="store_true", help="one job with all sinks, instead of a job for each")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further sink after this time")
-    parser.add_argument("--directory", type=Path, help="directory of the results, to continue an earlier call")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further round after this time")
+    parser.add_argument("--directory", type=Path, help="directory of jobs and results, to continue an earlier call")
     arguments = parser.parse_args()
     names = arguments.sinks or [*CASES]
     groups = [names] if arguments.together else [[name] for name in names]
     directory: Path = arguments.directory or Path(tempfile.mkdtemp(prefix="sink-kills-"))
     directory = directory.resolve()
     directory.mkdir(parents=True, exist_ok=True)
-    begun, problems = time.monotonic(), 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # jobs and servers end with this process
+    end, problems = time.monotonic() + arguments.seconds, 0
     for group in groups:
-        key = "+".join(group)
-        file, root = directory / f"{key}.json", directory / key
-        if not file.exists():
-            if time.monotonic() - begun > arguments.seconds:
-                print(f"{key}: remains", flush=True)
+        root = directory / "+".join(group)
+        result = Result.at(root.with_suffix(".json"), group)
+        if not result.ended:
+            if time.monotonic() >= end:
+                print(f"{', '.join(group)}: remains", flush=True)
                 continue
-            shutil.rmtree(root, ignore_errors=True)
-            result = asdict(kill_repeatedly(group, arguments.each, arguments.kills, root))
-            file.write_text(json.dumps(result))
-        text = file.read_text()
-        print(f"RESULT {text} load {os.getloadavg()[0]:.1f}", flush=True)
-        problems += len(json.loads(text)["problems"])
+            result = kill_repeatedly(group, arguments.each, arguments.kills, root, end)
+        state = "RESULT" if result.ended else "so far"
+        print(f"{state} {json.dumps(asdict(result))} load {os.getloadavg()[0]:.1f}", flush=True)
+        problems += len(result.problems)
     if arguments.directory is None and not problems:
         shutil.rmtree(directory)
     sys.exit(problems > 0)
