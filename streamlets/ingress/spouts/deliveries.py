@@ -101,8 +101,7 @@ class Deliveries:
                     self._fenced(str(error))
                     _refuse(connection, stream, "another runner has taken over this spout")
                 except Exception as error:  # noqa: BLE001 - a custom codec may raise anything
-                    known = isinstance(error, RefusedError | TopicLostError | TopicWriteError | OSError)
-                    reason = str(error) if known else f"{type(error).__name__}: {error}"
+                    reason = _reason(error)
                     self._log(f"a transaction was refused: {reason}")
                     _refuse(connection, stream, reason)
         except (OSError, ValueError):  # the program has ended
@@ -253,6 +252,15 @@ def _answer(stream: Stream, answer: Mapping[str, object]) -> None:
     with suppress(OSError, ValueError):  # the program has ended
         stream.write(json.dumps(answer).encode() + b"\n")
         stream.flush()
+
+
+def _reason(error: Exception) -> str:
+    """Return why a transaction cannot be committed."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return f"its data cannot be stored: {error.strerror}{where}"
+    known = isinstance(error, RefusedError | TopicLostError | TopicWriteError | OSError)
+    return str(error) if known else f"{type(error).__name__}: {error}"
 
 
 def _refuse(connection: socket.socket, stream: Stream, reason: str) -> None:

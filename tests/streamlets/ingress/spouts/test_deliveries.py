@@ -85,6 +85,22 @@ def test_an_outlet_without_dead_letters_refuses_the_transaction(spouts: Testkit)
     assert feed.outlet("left").all() == []
 
 
+def test_data_that_cannot_be_stored(spouts: Testkit) -> None:
+    """The transaction is refused with the reason of the system, and the next one is not affected."""
+    feed = spout(spouts)
+    with feed._deliveries() as client:
+        (feed._state.staging / feed.plan.ref).rename(feed._state.staging / "elsewhere")
+        with (
+            pytest.raises(SpoutError, match=r"its data cannot be stored: No such file or directory: .*staging"),
+            client.transaction() as transaction,
+        ):
+            transaction.put("f", '{"id": 1, "name": "a"}')
+        (feed._state.staging / "elsewhere").rename(feed._state.staging / feed.plan.ref)
+        with client.transaction() as transaction:
+            transaction.put("f", '{"id": 2, "name": "b"}')
+    assert [row["id"] for row in feed.outlet("out").all()] == [2]
+
+
 def test_a_transaction_belongs_to_one_outlet(spouts: Testkit) -> None:
     """It is required if there are several, and an unknown one is refused."""
     feed = spouts.spout(Strict, parameters={"cmd": ["true"]})
