@@ -199,10 +199,10 @@ def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> 
     for (port, why), number in broken.items():
         click.echo(f"{port}: {count(number, 'record')} still {'break' if number > 1 else 'breaks'} the contract: {why}")
     for port, number in homeless.items():
-        streamlet, _, outlet = port.rpartition(".")
-        why = "the application has no such outlet, nor an inlet that alone reads a managed topic"
-        if outlet == "tasks":
-            why = f"`flow tasks retry {streamlet}` has failed tasks read again"
+        streamlet, _, name_of_port = port.rpartition(".")
+        why = f"there is no outlet `{port}`, and no inlet `{port}` that alone reads a topic of the application"
+        if name_of_port == "tasks":
+            why = f"to read failed tasks again, run `flow tasks retry {streamlet}`"
         click.echo(f"{port}: {count(number, 'record')} not replayed: {why}")
 
 

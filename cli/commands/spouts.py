@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
-_FINAL = ("paused", "completed", "failed")
+_FINAL = ("completed", "failed")
 """States that a spout keeps when the run has ended."""
 
 

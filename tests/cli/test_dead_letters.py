@@ -188,6 +188,6 @@ def test_messages_of_an_inlet_are_shown_with_their_place(flow: Flow, directory: 
     result = flow("dead-letters", "replay", "writer.in", str(directory))
     assert result.code == 1
     assert result.out == (
-        "writer.in: 1 record not replayed: the application has no such outlet, nor an inlet that alone reads a managed "
-        "topic\n"
+        "writer.in: 1 record not replayed: there is no outlet `writer.in`, and no inlet `writer.in` that alone reads a "
+        "topic of the application\n"
     )

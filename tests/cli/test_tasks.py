@@ -150,5 +150,5 @@ def test_a_replay_of_dead_letters_points_to_the_tasks(flow: Flow, directory: Pat
     blueprint = BLUEPRINT.replace("app.Pages", "{ class = app.Pages, parameters.discovery.triggerer = immediate }")
     (directory / "blueprint.conf").write_text(blueprint.replace("pages = {", "pages {"))
     result = flow("dead-letters", "replay", "pages", str(directory))
-    assert "`flow tasks retry pages` has failed tasks read again" in result.out, result.out + result.err
+    assert "run `flow tasks retry pages`" in result.out, result.out + result.err
     assert "UTC  pages.tasks, task 1\n" in flow("dead-letters", "show", "pages", str(directory)).out
