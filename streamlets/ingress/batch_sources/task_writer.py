@@ -20,6 +20,9 @@ GROUP = 0.05
 _MAX_GROUP = 10_000
 """The largest number of tasks of one commit."""
 
+_MOST_EVENT = 1_000
+"""The number of characters of an event that each of its tasks has: an event may name a thousand files."""
+
 _MAX_PENDING = 40_000
 """The number of tasks that are not stored yet above which `eat` waits, so that memory does not grow."""
 
@@ -110,7 +113,8 @@ class TaskWriter:
                     self.repeated += retry_of is None
                     return False
                 self._keys.add(digest)
-            task = Task(self._next, payload, encoding, key, self._event or "", self._clock(), retry_of)
+            event = (self._event or "")[:_MOST_EVENT]
+            task = Task(self._next, payload, encoding, key, event, self._clock(), retry_of)
             self._next += 1
             self._pending.append(task)
             if len(self._pending) == 1 or len(self._pending) == _MAX_GROUP:  # otherwise nobody waits for it

@@ -39,7 +39,7 @@ class Task:
         payload: the stored task.
         encoding: `json`, or `bytes` for a task of the type bytes.
         key: what makes it the same as another one; None for none.
-        event: what triggered the discovery.
+        event: what triggered the discovery, its beginning if it is long.
         time: when it was discovered, in seconds since the epoch.
         retry_of: the number of the failed task that it repeats; None for none.
     """

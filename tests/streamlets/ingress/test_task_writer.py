@@ -112,6 +112,16 @@ def test_an_interrupted_discovery_is_known_after_a_restart(topic: TopicResource)
     assert writer_of(topic).interrupted is None
 
 
+def test_a_long_event_is_stored_once(topic: TopicResource) -> None:
+    """A discovery that is interrupted gets all of it again; each task has its beginning only."""
+    writer = writer_of(topic)
+    writer.begin("x" * 100_000)
+    writer.eat("a")
+    writer.close()
+    assert writer_of(topic).interrupted == "x" * 100_000
+    assert [task.event for task in stored(topic)] == ["x" * 1_000]
+
+
 def test_a_stopped_writer_takes_no_task(topic: TopicResource) -> None:
     """`stop` has `eat` raise, so that a long discovery ends; what was taken before is stored."""
     writer = writer_of(topic)
