@@ -177,7 +177,8 @@ def _kept(plan: ApplicationPlan) -> str:
         return ""
     return (
         f"note: --fresh keeps the records of topics that servers store: {', '.join(names)}; inlets read them again "
-        "unless `starting = latest`; to delete them, run `flow topics purge` with the application stopped"
+        "unless `starting = latest`; to begin without them, stop the application, run "
+        "`flow topics purge NAME --all --force` for each of them, and start it with --fresh again"
     )
 
 

@@ -13,9 +13,13 @@ import pytest
 
 from blueprint.plan import TopicPlan
 from streamlets.channels.kafka.channel import KafkaChannel
+from streamlets.runner.deployment import store_descriptor
+from streamlets.runner.topics import make_topics
 from tests.streamlets.channels.topics import READING, append, batch
 
 if TYPE_CHECKING:
+    from blueprint.plan import ApplicationPlan
+    from streamlets.runner.run import RunOptions
     from tests.cli.conftest import Flow
 
 pytestmark = pytest.mark.spark  # the broker needs Java
@@ -203,3 +207,32 @@ def test_on_delta_there_is_nothing_to_alter(application: Application) -> None:
     assert application.apply("flow.channel=delta").code == 0
     result = application.apply("flow.channel=delta", "--dry-run")
     assert (result.code, result.out) == (0, "app: all topics are as the blueprint sets them\n")
+
+
+def test_a_fresh_start_keeps_the_topics_and_says_what_to_do(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its note names them. The command of the note deletes their records, and then there is nothing to read again."""
+
+    def fresh(plan: ApplicationPlan, options: RunOptions, *_: object) -> tuple[int, None]:
+        with options.state.locked():
+            assert options.fresh
+            options.state.clear()
+            make_topics(plan, options.state)
+            store_descriptor(options.state, plan)
+        return 0, None
+
+    monkeypatch.setattr("streamlets.runner.run.run", fresh)
+    application.write()
+    assert application.apply("--yes").code == 0
+    first, second = application.topic("first"), application.name("second")
+    append(first, [batch([1, 2])], READING, 0)
+    for records in (2, 0):
+        run = application.flow("run", str(application.directory), "--fresh", "--yes")
+        assert run.code == 0
+        assert f"note: --fresh keeps the records of topics that servers store: `{first.name}`, `{second}`" in run.err
+        command = next(part for part in run.err.split("`") if part.startswith("flow ")).removeprefix("flow ")
+        assert application.topic("first").summary().records == records
+        purge = command.replace("NAME", first.name).split()
+        assert application.flow(*purge, str(application.directory), "--yes").code == 0
+    assert application.topic("first").summary().records == 0

@@ -52,6 +52,11 @@ class Reader:
         self.between: list[Callable[[], object]] = []  # called at the end of the next batch
         letters.create([dead_letter_contract()])
 
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint of the query."""
+        return self.directory / "reader" / "q"
+
     def followups(self) -> FollowUps:
         """Return new follow-ups, as a new process has them."""
         plan, topics = self._plan()
@@ -85,7 +90,7 @@ class Reader:
         Arguments:
             follow: whether its batches are followed up; otherwise the process was killed before.
         """
-        followups, checkpoint = self.followups(), self.directory / "reader" / "q"
+        followups, checkpoint = self.followups(), self.checkpoint
         frame = self.frame(metadata=metadata)
         plan, topics = self._plan()
         require_records(plan, read_checkpoint(checkpoint), topics, self.missed.append)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +21,10 @@ from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
 from streamlets.runner.events.model import RecordsMissed, UnitWarned
 from streamlets.runner.units.followups import FILE, FollowUps
 from streamlets.runner.units.lost_records import require_records
+from streamlets.storage.crash import VARIABLE
 from tests.streamlets.channels.topics import READING, made
 
+REPOSITORY = Path(__file__).resolve().parents[4]
 BAD = {2, 3, 7}
 
 
@@ -157,14 +163,19 @@ class Bench:
         return [int(row["coordinates"].rpartition("/")[2]) for row in rows]
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """Return a bench whose positions are numbers."""
+def with_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have positions in reports be numbers."""
     for module in ("followups", "record_counts"):
         monkeypatch.setattr(
             f"streamlets.runner.units.{module}.position_of",
             lambda offset: Position(str(offset["at"])) if offset is not None else None,
         )
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Return a bench whose positions are numbers."""
+    with_numbers(monkeypatch)
     made(tmp_path / "topics", "letters").create([dead_letter_contract()])
     return Bench(tmp_path)
 
@@ -196,6 +207,37 @@ def test_batches_without_a_report_are_made_up_for(bench: Bench) -> None:
     again.finish()
     assert bench.offsets() == [2, 3, 7]
     (bench.directory / "checkpoints" / "mean" / "q" / FILE).write_text('{"in": null}')  # killed before this was written
+    again = bench.open()
+    again.starting("q", bench.checkpoint(9))
+    again.finish()
+    assert bench.offsets() == [2, 3, 7]
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import pytest
+from tests.streamlets.runner.units.test_followups import Bench, report, with_numbers
+
+with_numbers(pytest.MonkeyPatch())
+bench = Bench(Path(sys.argv[1]))
+followups = bench.open()
+followups.starting("q", bench.checkpoint(None))
+followups.batch("q", report(None, 9, 3))
+followups.finish()
+"""
+
+
+@pytest.mark.parametrize("point", ["before-inlet-letters", "before-inlet-letters:2", "after-append-commit:3"])
+def test_a_kill_while_dead_letters_are_written(bench: Bench, point: str) -> None:
+    """Those that are missing are written after the next start, the others are not repeated."""
+    process = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(bench.directory)],
+        cwd=REPOSITORY, env=os.environ | {VARIABLE: point}, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert process.returncode == -signal.SIGKILL, process.stderr
+    written = {"before-inlet-letters": 0, "before-inlet-letters:2": 1, "after-append-commit:3": 3}
+    assert len(bench.offsets()) == written[point]
     again = bench.open()
     again.starting("q", bench.checkpoint(9))
     again.finish()
