@@ -132,7 +132,7 @@ class Site:
                 raise LoadError(f"the class `{self.plan.class_name}` is no longer a `SparkStreamlet`")
             with _stopping_new_queries_on_failure(self._context.session):
                 built = streamlet.create_logic(self._context).build()
-                _require_supported_triggers(built)
+                require_supported_triggers(built)
                 return built
 
     def start(self, write: StreamingWrite) -> StreamingQuery:
@@ -279,7 +279,7 @@ def drops_known_batches(
     )
 
 
-def _require_supported_triggers(built: Iterable[StreamingWrite | StreamingQuery]) -> None:
+def require_supported_triggers(built: Iterable[StreamingWrite | StreamingQuery]) -> None:
     """Check the triggers that the author has set on Spark's own objects.
 
     Raises:
