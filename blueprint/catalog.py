@@ -310,6 +310,7 @@ class InletSettings:
         options: the settings; see `InletPlan.options`.
         contract: the contract of the inlet; None if it is not known.
         producers: the settings of the outlets that write the topic, by `streamlet.outlet`.
+        real_time: whether the settings give the streamlet a real-time trigger.
     """
 
     streamlet: str
@@ -317,6 +318,7 @@ class InletSettings:
     options: Mapping[str, object]
     contract: Contract | None
     producers: Mapping[str, Mapping[str, object]]
+    real_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
 from blueprint.model.wiring import PortKey
+from blueprint.plan import RealTime
 from blueprint.setting import Scope
-from blueprint.settings.values import port_options, spark_artifacts
+from blueprint.settings.values import port_options, spark_artifacts, streamlet_settings
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import is_half, missing_links
 
@@ -221,7 +222,9 @@ def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
             }
         contract = binding.port.contract if binding.port is not None else None
         options = port_options(draft.settings, ref, port, Scope.INLET, traits)
-        for problem in traits.inlet_problems(InletSettings(ref, port, options, contract, written[binding.topic])):
+        real_time = bool(options) and isinstance(streamlet_settings(draft.settings, ref).trigger, RealTime)
+        settings = InletSettings(ref, port, options, contract, written[binding.topic], real_time)
+        for problem in traits.inlet_problems(settings):
             value = draft.settings.get("streamlets", ref, "inlets", port, *problem.path)
             span = span_of(value) if value is not None and value.origins else draft.blueprint.streamlets[ref].key
             yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)

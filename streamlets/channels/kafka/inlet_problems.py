@@ -24,6 +24,14 @@ def inlet_problems(inlet: InletSettings) -> Iterator[TopicProblem]:
         return
     if not keys and not headers:
         return
+    if inlet.real_time:
+        yield TopicProblem(
+            _CODE, _path((DEDUPLICATE_KEYS if keys else DEDUPLICATE_HEADERS).key),
+            f"the inlet {name} deduplicates, and its streamlet has a real-time trigger",
+            causes=("Spark's real-time mode does not support deduplication within a watermark",),
+            help=("use a `processing-time` trigger", "deduplicate where a later streamlet reads the topic"),
+        )  # fmt: skip
+        return
     if keys and not watermark:
         yield TopicProblem(
             _CODE, _path(DEDUPLICATE_KEYS.key), f"the inlet {name} deduplicates without a watermark",
