@@ -207,6 +207,11 @@ def _real_time(query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Build
     causes = [f"real-time mode does not support {operator}" for operator in operators]
     if mode != "update":
         causes.append(f"real-time mode supports only output mode `update`, and the query has `{mode}`")
+    causes += [
+        f"the inlet `{inlet.name}` has dead letters, and Spark does not report in real-time mode what a query omits"
+        for inlet in plan.inlets
+        if inlet.on_invalid == "dead-letters"
+    ]
     if causes:
         yield finding(
             "real-time-plan",

@@ -14,8 +14,9 @@ from blueprint.plan import AvailableNow, RealTime, StreamletPlan, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
+from streamlets.api.source_location import SourceLocation
 from streamlets.batches import BatchWritten
-from streamlets.channels.base import Channel, TopicResource
+from streamlets.channels.base import Channel, FindsInvalidRecords, TopicResource
 from streamlets.channels.real_time import RealTimeChannel
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
@@ -149,6 +150,7 @@ class Site:
         self._activate(self._context.session)
         tasks = 0
         if isinstance(trigger, RealTime):
+            require_reported_inlets(write.query, self.plan, self._site.topics, write.place)
             prepare_for_real_time(self._context.session)
             tasks = self._real_time_tasks(write)
         self._site.slots.reserve(f"{self.plan.ref}.{write.query}", tasks, task_slots(self._context.session))
@@ -277,6 +279,26 @@ def drops_known_batches(
     return may_have_written(
         write, streamlet, [channel for channel in channels if CHANNEL_TYPES[channel.name].traits.exactly_once]
     )
+
+
+def require_reported_inlets(
+    query: str, plan: StreamletPlan, topics: Mapping[str, TopicResource], place: SourceLocation | None = None
+) -> None:
+    """Check that no inlet of a streamlet with a real-time query omits messages: Spark's progress reports of real-time
+    mode do not have the counts by which they would be found.
+
+    Raises:
+        StreamletError: an inlet writes messages that are not records to the dead letters.
+    """
+    for inlet in plan.inlets:
+        if inlet.on_invalid == "dead-letters" and isinstance(topics[inlet.topic], FindsInvalidRecords):
+            raise StreamletError(
+                f"the query `{query}` has a real-time trigger, and its inlet `{inlet.name}` has dead letters: Spark "
+                "does not report in real-time mode what a query has omitted; remove `on_invalid` from the inlet, or "
+                "use a `processing-time` trigger",
+                place,
+                code="real-time-plan",
+            )
 
 
 def require_supported_triggers(built: Iterable[StreamingWrite | StreamingQuery]) -> None:

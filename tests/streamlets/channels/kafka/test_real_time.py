@@ -14,12 +14,10 @@ from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.cluster_client import Existing
 from streamlets.channels.kafka.topic import KafkaTopic
-from streamlets.runner.checkpoints.checkpoint import read_checkpoint
 from streamlets.spark.drain import drain, is_down
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from tests.streamlets.channels.benches import KafkaBench
 from tests.streamlets.channels.conftest import QueryBench
-from tests.streamlets.channels.kafka.readers import message, opened, send
 from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
 
 if TYPE_CHECKING:
@@ -143,25 +141,3 @@ def test_partitions_are_those_of_the_cluster_that_is_read(real_time: QueryBench)
     assert other.cluster is not topic.cluster
     other.cluster.existing = lambda topic: Existing("another", 7, 1)  # type: ignore[method-assign]
     assert channel.source_partitions(topic.read(real_time.session, inlet("in"), name="in_")) == 3
-
-
-def test_invalid_messages_in_real_time(real_time: QueryBench) -> None:
-    """They do not stop the other records. After the next checkpoint each is one dead letter, with its place."""
-    channels = real_time.channels
-    assert isinstance(channels, KafkaBench)
-    assert isinstance(channels.channel, KafkaChannel)
-    reader, out = opened(channels, real_time.session), channels.topic("out")
-    send(reader, message(reader, 1), b"garbage", message(reader, 2))
-    followups = reader.followups()
-    followups.starting("q", read_checkpoint(reader.checkpoint))
-    branch: Any = Branch(outlet("out"), lambda rows: rows, out)
-    writer: Any = channels.channel.real_time_writer(reader.frame(), (branch,), None, query="q", streamlet="reader")
-    writer = writer.outputMode("update").option("checkpointLocation", str(reader.checkpoint))
-    query = writer.trigger(realTime="1 second").start()
-    wait_for(query, lambda: ids_of(out.scan()) == [1, 2])
-    wait_for(query, lambda: any(progress["numInputRows"] for progress in query.recentProgress))
-    query.stop()
-    for report in query.recentProgress:
-        followups.batch("q", json.loads(report.json))
-    followups.finish()
-    assert (reader.offsets(), reader.warnings) == ([1], [])

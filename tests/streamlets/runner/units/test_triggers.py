@@ -1,30 +1,23 @@
-"""Triggers that an author sets on Spark's own objects."""
+"""Queries that cannot have the trigger that they have, found before they start."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
-from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
-from streamlets.runner.units.site import require_supported_triggers
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from streamlets.runner.units.site import require_reported_inlets
+from tests.streamlets.runner.units.test_followups import Bench
 
 
-@pytest.mark.spark
-def test_continuous_triggers_are_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
-    """Of queries that the runner starts, and of those that the author has started; other triggers are not."""
-    writer = spark.readStream.format("rate").load().writeStream.format("noop")
-    writer = writer.option("checkpointLocation", str(tmp_path))
-    query = writer.queryName("own").trigger(continuous="1 second").start()
-    try:
-        for item, name in ((StreamingWrite("ticks", writer, ()), "ticks"), (query, "own")):
-            with pytest.raises(StreamletError, match=f"the query `{name}` has a continuous trigger, .* real-time = 5"):
-                require_supported_triggers([item])
-    finally:
-        query.stop()
-    require_supported_triggers([StreamingWrite("ticks", writer.trigger(processingTime="1 second"), ())])
+def test_real_time_without_dead_letters_at_inlets(tmp_path: Path) -> None:
+    """Spark does not count there what a query has omitted, so such messages would be lost without a trace."""
+    bench = Bench(tmp_path)
+    topics: Any = {"in": bench.topic}
+    with pytest.raises(StreamletError, match="`q` has a real-time trigger, and its inlet `in` has dead letters: "):
+        require_reported_inlets("q", bench.plan, topics)
+    failing = replace(bench.plan, inlets=tuple(replace(inlet, on_invalid="fail") for inlet in bench.plan.inlets))
+    require_reported_inlets("q", failing, topics)
