@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +110,7 @@ class Project:
             roots = [str(root) for root in self.roots]
             _added = frozenset(roots) - frozenset(sys.path)
             sys.path[:] = [*roots, *(entry for entry in sys.path if entry not in roots)]
-            importlib.invalidate_caches()
+            _list_again(roots)
             _entered = self
 
     def forget_modules(self, packages: Iterable[str] = ()) -> None:
@@ -129,6 +129,18 @@ _entered: Project | None = None
 _added: frozenset[str] = frozenset()
 """The roots of the entered project that were not in `sys.path` before; others, as of pytest's `pythonpath`, stay."""
 _LOCK = threading.RLock()
+
+
+def _list_again(roots: Sequence[str]) -> None:
+    """Let the next imports see files that were added to these directories.
+
+    `importlib.invalidate_caches` would do so for all directories, but imports `importlib.metadata` since Python 3.12,
+    which takes longer than many a verification.
+    """
+    for path, finder in list(sys.path_importer_cache.items()):
+        forget = getattr(finder, "invalidate_caches", None)  # finders of other kinds may have nothing to forget
+        if forget is not None and any(path == root or path.startswith(f"{root}{os.sep}") for root in roots):
+            forget()
 
 
 class SessionAtImportError(Exception):
