@@ -43,15 +43,21 @@ def _wait_for_end(process: psutil.Process) -> None:
 
 
 def test_a_killed_broker_continues_with_its_port_and_its_records(kafka_broker: str, tmp_path: Path) -> None:
-    """A record that the broker has confirmed is there after a kill and a start of the broker."""
-    with Broker(tmp_path) as broker:
+    """A record that the broker has confirmed is there after a kill and a start of the broker, which has settings of the
+    test. One that refuses its settings shows the end of its log."""
+    with Broker(tmp_path / "small", properties={"message.max.bytes": "10000"}) as broker:
         servers = broker.servers
         assert servers != kafka_broker
         admin = AdminClient({"bootstrap.servers": servers})
         admin.create_topics([NewTopic("flights", 1)])["flights"].result()
+        errors: list[KafkaError | None] = []
         producer = Producer({"bootstrap.servers": servers})
-        producer.produce("flights", b"one")
-        assert producer.flush(_PATIENCE) == 0
+        for value in (b"one", b"x" * 100_000):
+            producer.produce("flights", value, on_delivery=lambda error, _: errors.append(error))
+            assert producer.flush(_PATIENCE) == 0
+        confirmed, refused = errors
+        assert confirmed is None
+        assert refused is not None and refused.name() == "MSG_SIZE_TOO_LARGE"
         del admin, producer  # they would report the end of the broker
         broker.kill()
         assert broker.process() is None
@@ -64,52 +70,33 @@ def test_a_killed_broker_continues_with_its_port_and_its_records(kafka_broker: s
         consumer.close()
         process = broker.process()
     assert process is not None and not process.is_running()
-
-
-def test_settings_of_the_server(kafka_broker: str, tmp_path: Path) -> None:
-    """A test can start a broker with settings of its own, and one that refuses them shows the end of its log."""
-    with Broker(tmp_path / "small", properties={"message.max.bytes": "100"}) as broker:
-        admin = AdminClient({"bootstrap.servers": broker.servers})
-        admin.create_topics([NewTopic("flights", 1)])["flights"].result()
-        errors: list[KafkaError | None] = []
-        producer = Producer({"bootstrap.servers": broker.servers})
-        producer.produce("flights", b"x" * 1000, on_delivery=lambda error, _: errors.append(error))
-        assert producer.flush(_PATIENCE) == 0
-        assert errors[0] is not None and errors[0].name() == "MSG_SIZE_TOO_LARGE"
     with pytest.raises(BrokerError, match=r"process\.roles"):
         Broker(tmp_path / "wrong", properties={"process.roles": "none"}).start()
 
 
 @pytest.mark.slow
 def test_users_share_one_broker_until_the_last_is_killed(kafka_broker: str, tmp_path: Path) -> None:
-    """The broker of killed users exits and leaves no data."""
+    """The broker of killed users exits and leaves no data. One whose keeper was killed is replaced, and exits, too."""
     users = [_user(tmp_path) for _ in range(2)]
     lines = [user.stdout.readline().strip() for user in users if user.stdout]
     assert lines[0] == lines[1] != ""
-    process = Broker(tmp_path / "broker").process()
-    assert process is not None
+    first = Broker(tmp_path / "broker").process()
+    assert first is not None
     users[0].kill()
     users[0].wait()
     with shared(tmp_path) as servers:
-        assert servers == lines[0] and process.is_running()
+        assert servers == lines[0] and first.is_running()
         users[1].kill()
         users[1].wait()
         assert AdminClient({"bootstrap.servers": servers}).list_topics(timeout=_PATIENCE).brokers
-    _wait_for_end(process)
+    _wait_for_end(first)
     with shared(tmp_path):
-        assert Broker(tmp_path / "broker").process() not in (None, process)
-
-
-@pytest.mark.slow
-def test_a_killed_keeper_is_replaced(kafka_broker: str, tmp_path: Path) -> None:
-    """A broker without its keeper is replaced by a new one, and does not stay."""
-    with shared(tmp_path):
-        process = Broker(tmp_path / "broker").process()
-        assert process is not None
+        second = Broker(tmp_path / "broker").process()
+        assert second is not None and second != first
         keepers = [each for each in psutil.process_iter(["cmdline"]) if str(tmp_path) in (each.info["cmdline"] or [])]
         assert len(keepers) == 1
         os.kill(keepers[0].pid, 9)
         keepers[0].wait(_PATIENCE)
     with shared(tmp_path) as servers:
-        assert not process.is_running()
+        assert not second.is_running()
         assert AdminClient({"bootstrap.servers": servers}).list_topics(timeout=_PATIENCE).brokers
