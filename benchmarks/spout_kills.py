@@ -61,7 +61,10 @@ _EGRESS = """
 blueprint {
   streamlets.table {
     class = streamlets.Sink
-    parameters { to = jdbc, options { url = "sqlite:plain.db", table = plain, keys = "number, part" } }
+    parameters {
+      to = jdbc
+      options { url = "sqlite:plain.db", table = plain, keys = "number, part", sequence-by = number }
+    }
   }
   topics.plain.consumers = [table.in]
 }
