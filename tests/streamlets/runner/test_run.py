@@ -35,6 +35,13 @@ def _kill_readers(runner: int) -> None:
             reader.kill()
 
 
+def assert_exact(ledger: Ledger, kills: list[str]) -> None:
+    """Run to the end; every record must be there once, whatever was killed before."""
+    assert ledger.run() == 0
+    wanted = expected(ledger.files)
+    assert differences(ledger.records(), wanted) == dict.fromkeys(wanted, (0, 0)), kills
+
+
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """The application; nothing of its runs is left after the test."""
@@ -42,11 +49,11 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield ledger
 
 
-def test_failure_upgrade_and_drain(ledger: Ledger) -> None:
+def test_failure_upgrade_drain_and_kill(ledger: Ledger) -> None:
     """A streamlet that fails for good leaves the others running, and its author's line is reported; a second run on the
     same state is refused. From other terminals the run is shown as degraded, a streamlet is paused, and a fixed version
     takes over in the same process and keeps the pause. Killed Python workers only cause a back-off. A signal drains the
-    run, after which no process remains; no record is lost or duplicated."""
+    run, after which no process remains. The next run is killed in a batch; no record is lost or duplicated."""
     ledger.feed(3)
     endless = ledger.start(bounded=False, more=("double.parameters.fail-at=250", "double.retry.max-attempts=0"))
     _wait(ledger, endless, "failed")
@@ -87,21 +94,13 @@ def test_failure_upgrade_and_drain(ledger: Ledger) -> None:
     drained = {streamlet: ledger.last_batch(streamlet) for streamlet in ledger.queries}
     assert all(begun == done >= 0 for begun, done in drained.values()), drained
 
-    assert ledger.run() == 0
-    wanted = expected(4)
-    assert differences(ledger.records(), wanted) == dict.fromkeys(wanted, (0, 0))
+    kills = list(rounds(ledger, ["before-spark-commit"], 0, random.Random(7)))
+    assert_exact(ledger, kills)
     status = ledger.flow("status", str(APP.parent))
     assert (status.returncode, status.stdout.splitlines()[0][:22]) == (3, "ledger is not running;")
 
 
-@pytest.mark.parametrize(
-    ("points", "kills"),
-    [(["before-spark-commit"], 0), pytest.param([*POINTS], 2, marks=pytest.mark.full)],
-    ids=["one", "many"],
-)
-def test_kills_lose_and_double_nothing(ledger: Ledger, points: list[str], kills: int) -> None:
-    """Killed at crash points and with SIGKILL in a batch, on one state without a pause, the ledger is exact."""
-    told = list(rounds(ledger, points, kills, random.Random(7)))
-    assert ledger.run() == 0
-    wanted = expected(ledger.files)
-    assert differences(ledger.records(), wanted) == dict.fromkeys(wanted, (0, 0)), told
+@pytest.mark.full
+def test_kills_lose_and_double_nothing(ledger: Ledger) -> None:
+    """Killed at each crash point and with SIGKILL in a batch, on one state without a pause, the ledger is exact."""
+    assert_exact(ledger, list(rounds(ledger, [*POINTS], 2, random.Random(7))))
