@@ -75,7 +75,8 @@ def table(name: str) -> pa.Table:
 
 
 class DayByDay(DataSource):
-    """The data source. Options: `table`, the name of the table; `days`, the number of days per batch."""
+    """The data source. Options: `table`, the name of the table; `days`, the number of days per batch; `until`, the last
+    day that is read, which is that of the year by default."""
 
     @classmethod
     def name(cls) -> str:
@@ -89,7 +90,7 @@ class DayByDay(DataSource):
 
     def streamReader(self, schema: object) -> DayByDayReader:  # noqa: N802
         """Return the reader of the stream."""
-        return DayByDayReader(self.options["table"], int(self.options["days"]))
+        return DayByDayReader(self.options["table"], int(self.options["days"]), int(self.options.get("until", DAYS)))
 
 
 @dataclass
@@ -101,18 +102,19 @@ class Days(InputPartition):
 
 
 class DayByDayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the year, `days` at a time, and then ends."""
+    """Reads the year until a day, `days` at a time, and then ends."""
 
-    def __init__(self, name: str, days: int) -> None:
+    def __init__(self, name: str, days: int, until: int = DAYS) -> None:
         self._table = name
         self._days = days
+        self._until = until
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Start at New Year."""
         return {"day": 0}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Do nothing: a bounded run also ends at the end of the year."""
+        """Do nothing: a bounded run also ends at the last day."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return the days per batch, as a limit of files."""
@@ -121,7 +123,7 @@ class DayByDayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         """Return the end of the next batch."""
         days = limit.max_files if isinstance(limit, ReadMaxFiles) else DAYS
-        return {"day": min(DAYS, start["day"] + days)}
+        return {"day": min(self._until, start["day"] + days)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Days]:
         """Return two halves, for two cores."""
