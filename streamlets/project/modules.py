@@ -158,11 +158,20 @@ def _forget(project: Project, added: Container[str]) -> None:
 
 
 def _forget_modules(project: Project, packages: Container[str] = ()) -> None:
-    for name, module in list(sys.modules.items()):
-        paths = [getattr(module, "__file__", None) or "", *_search_path(module)]
-        own = name.partition(".")[0] in packages or any(path and project.owns(path) for path in paths)
-        if own and name not in ("__main__", "conftest"):
-            del sys.modules[name]
+    own = [
+        name
+        for name, module in sys.modules.copy().items()
+        if name not in ("__main__", "conftest") and (name.partition(".")[0] in packages or _is_own(project, module))
+    ]
+    for name in own:  # afterwards, as the search path of a namespace package is that of the package above it
+        del sys.modules[name]
+
+
+def _is_own(project: Project, module: ModuleType) -> bool:
+    """Return whether a module is one of a project alone; a namespace package may have directories of others, too."""
+    file = getattr(module, "__file__", None)
+    paths = [file] if file else _search_path(module)
+    return bool(paths) and all(map(project.owns, paths))
 
 
 def _search_path(module: ModuleType) -> list[str]:

@@ -91,6 +91,7 @@ class KafkaTopic:
         self._inlets = inlets
         self._clock = clock
         self._missed: dict[str, Missed] = {}
+        self._reported: dict[tuple[str, int], int] = {}  # the end of the last loss, by reader and partition
         self._wire = state.wire(plan.name, self.settings)
 
     @property
@@ -219,7 +220,8 @@ class KafkaTopic:
     def skipped(self, reader: Reader, until: Position, records: int) -> tuple[Missed, ...]:
         """Return what a batch has skipped because it was deleted; see `LosesRecords.skipped`.
 
-        The offsets are those that no longer exist; the batch may have read some of them before they were deleted.
+        The offsets are those that no longer exist; the batch may have read some of them before they were deleted. What
+        was reported before is omitted: several batches may pass over the offsets of one loss.
         Marks of transactions count as unread, so a loss may be reported where only read records were deleted.
         """
         parts = ranges(self._committed(reader), self._offsets(until).partitions)
@@ -229,7 +231,8 @@ class KafkaTopic:
         if unread <= 0:
             return ()
         earliest = self.cluster.earliest(self.name)
-        deleted = {n: (start, min(end, earliest.get(n, 0))) for n, (start, end) in parts.items()}
+        reported = {n: self._reported.get((reader.name, n), 0) for n in parts}
+        deleted = {n: (max(at, reported[n]), min(end, earliest.get(n, 0))) for n, (at, end) in parts.items()}
         return tuple(
             self._missed_of(reader, number, start, end, "retention", records=min(unread, end - start))
             for number, start, end in self._parts(deleted)
@@ -548,6 +551,7 @@ class KafkaTopic:
                 records = self._count({partition: (start, end)})
             except TopicLostError:  # the cluster has deleted them
                 records = end - start
+        self._reported[reader.name, partition] = end
         return Missed(
             topic=self.name,
             reader=reader.name,

@@ -199,9 +199,9 @@ class FollowUps:
         topic = self._losing(read.inlet)
         if topic is None or read.start is None or read.records is None:
             return
-        unit = f"{self._plan.ref}.{read.query}"
-        for missed in topic.skipped(Reader(unit, read.start), read.end, read.records):
-            self._report(RecordsMissed(**asdict(missed) | {"reader": f"{unit} ({self._source(read)})"}))
+        reader = Reader(f"{self._plan.ref}.{read.query} ({self._source(read)})", read.start)
+        for missed in topic.skipped(reader, read.end, read.records):
+            self._report(RecordsMissed(**asdict(missed)))
 
     def _source(self, read: _Read) -> str:
         """Return the name of the source that reads an inlet, which other reports of missed records have, too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -46,3 +47,22 @@ def test_unloaded_modules_are_executed_again(tmp_path: Path, monkeypatch: pytest
     assert again["forgetting.parts"].state is not before["forgetting.parts"].state
     assert sys.modules["json"] is json
     assert sys.modules["streamlets.project.modules"].project_at is project_at
+
+
+def test_a_namespace_package_of_several_places_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that others import from it can be imported after the project was left; the project's own are unloaded."""
+    outside, first, second = tmp_path / "outside", tmp_path / "first", tmp_path / "second"
+    for file in (
+        outside / "spread" / "outer" / "early.py", outside / "spread" / "outer" / "late.py",
+        first / "spread" / "own.py", first / "alone" / "within" / "part.py", second / "main.py",
+    ):  # fmt: skip
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    monkeypatch.syspath_prepend(str(outside))
+    importlib.import_module("spread.outer.early")
+    project_at(first).load("spread.own")
+    project_at(first).load("alone.within.part")
+    project_at(second).load("main")
+    importlib.import_module("spread.outer.late")
+    left = {name for name in sys.modules if name.partition(".")[0] in ("spread", "alone")}
+    assert left == {"spread", "spread.outer", "spread.outer.early", "spread.outer.late"}

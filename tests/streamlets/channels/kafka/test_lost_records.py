@@ -103,8 +103,10 @@ def test_what_a_batch_has_skipped(kafka: KafkaBench) -> None:
     topic.cluster.send(topic.name, [(b"k", b"v")] * 10)
     topic.cluster.delete_records(topic.name, {0: 6})
     begin, end = Offsets(topic.name, {0: 2}).to_position(), Offsets(topic.name, {0: 10}).to_position()
-    counts = [[entry.records for entry in topic.skipped(At("q", begin), end, read)] for read in (4, 8, 12, 16, 0)]
+    reads = (4, 8, 12, 16, 0)
+    counts = [[entry.records for entry in topic.skipped(At(f"q{n}", begin), end, n)] for n in reads]
     assert counts == [[4], [], [2], [], [4]]
+    assert topic.skipped(At("q4", begin), end, 4) == ()  # it was reported before
 
 
 def test_a_topic_that_is_created_again_stops_its_readers(kafka: KafkaBench, own_session: SparkSession) -> None:
