@@ -329,9 +329,11 @@ class _Discovery:
             return new
 
         self._since = began
-        source.discover(eat, event)
-        writer.finish()
-        self._since = None
+        try:
+            source.discover(eat, event)
+            writer.finish()
+        finally:
+            self._since = None
         self._measure(writer, time.monotonic() - began)
         done = unit.progress.discoveries + 1
         unit.update(running=None, discoveries=done, failure="", repeated=writer.repeated)

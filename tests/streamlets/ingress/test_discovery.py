@@ -349,6 +349,16 @@ def test_a_discovery_that_fails_in_a_bounded_run_is_tried_again(tmp_path: Path, 
     assert run.progress.abandoned
 
 
+def test_a_discovery_that_has_failed_does_not_take_too_long(tmp_path: Path, topic: TopicResource) -> None:
+    """Until its next attempt no time of it passes: a bounded run goes on waiting for that."""
+    run = Run(tmp_path, topic, bounded=True, timeout="1 ms", source="Booms")
+    Found.failures.append("no such host")
+    run.unit.start(1)
+    assert run.ended() == "OSError: no such host"
+    run.unit.check()
+    assert not run.progress.abandoned
+
+
 class Booms(Found):
     """Its discovery fails as often as `failures` says."""
 
