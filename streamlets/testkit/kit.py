@@ -113,9 +113,7 @@ class Testkit:
         Raises:
             TestkitError: the streamlet, a schema or a value is invalid.
         """
-        if ref in self._used:
-            raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
-        self._used.add(ref)
+        self._take(ref)
         own = streamlet() if isinstance(streamlet, type) else streamlet
         if both := set(inlets or {}) & set(outlets or {}):
             raise TestkitError(f"`{min(both)}` is both an inlet and an outlet: give them different names")
@@ -154,9 +152,7 @@ class Testkit:
         Raises:
             TestkitError: the spout, a schema or a value is invalid.
         """
-        if ref in self._used:
-            raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
-        self._used.add(ref)
+        self._take(ref)
         own = spout() if isinstance(spout, type) else spout
         own.declare_ports((), tuple(schemas or {}))
         plan, topics = plan_of(
@@ -188,9 +184,7 @@ class Testkit:
         Raises:
             TestkitError: the source, a schema or a value is invalid.
         """
-        if ref in self._used:
-            raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
-        self._used.add(ref)
+        self._take(ref)
         own = source() if isinstance(source, type) else source
         values = {"discovery": {"triggerer": "immediate"}} | dict(parameters or {})
         plan, planned = plan_of(
@@ -238,6 +232,16 @@ class Testkit:
             plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.directory, home), real,
             state=StateDirectory(self.directory, plan.name),
         )  # fmt: skip
+
+    def _take(self, ref: str) -> None:
+        """Take a name for what is put under test.
+
+        Raises:
+            TestkitError: the kit has something with this name.
+        """
+        if ref in self._used:
+            raise TestkitError(f"duplicate streamlet name `{ref}` in the kit: pass another `ref`")
+        self._used.add(ref)
 
     def _required_spark(self) -> SparkSession:
         if self._spark is None:

@@ -101,6 +101,7 @@ class FollowUps:
         self._continuing = {inlet.name for inlet in plan.inlets if self._losing(inlet) is not None}
         self._shown = {inlet.name for inlet in plan.inlets if isinstance(topics[inlet.topic], ShowsProgress)}
         self._done: dict[str, dict[str, Position | None]] = {}
+        self._sources: dict[tuple[str, str], str] = {}
         self._warned: set[tuple[str, str, str]] = set()
         self._waiting: list[_Read] = []
         self._changed = threading.Condition()
@@ -204,11 +205,16 @@ class FollowUps:
             self._report(RecordsMissed(**asdict(missed)))
 
     def _source(self, read: _Read) -> str:
-        """Return the name of the source that reads an inlet, which other reports of missed records have, too."""
-        checkpoint = read_checkpoint(self._checkpoints / read.query)
-        sources = checkpoint.latest.positions if checkpoint.latest is not None else {}
-        topic = self._topics[read.inlet.topic]
-        return next((source for source, at in sources.items() if topic.owns(Position(at))), read.inlet.name)
+        """Return the name of the source that reads an inlet, which other reports of missed records have, too. The
+        checkpoint is read for it once."""
+        key = read.query, read.inlet.name
+        if key not in self._sources:
+            checkpoint = read_checkpoint(self._checkpoints / read.query)
+            sources = checkpoint.latest.positions if checkpoint.latest is not None else {}
+            topic = self._topics[read.inlet.topic]
+            found = (source for source, at in sources.items() if topic.owns(Position(at)))
+            self._sources[key] = next(found, read.inlet.name)
+        return self._sources[key]
 
     def _collect(self, read: _Read) -> None:
         """Write what a batch has omitted to the dead letters."""
