@@ -100,18 +100,23 @@ class Project:
                 return importlib.import_module(module)
 
     def enter(self) -> None:
-        """Make this the project whose modules the process imports; the modules of the previous project are unloaded."""
-        global _entered, _added  # like `sys.path` and `sys.modules`, they belong to the process
+        """Make this the project whose modules the process imports.
+
+        The modules of the previous project are unloaded, except those that were loaded before it was entered: other
+        code holds them.
+        """
+        global _entered, _added, _earlier  # like `sys.path` and `sys.modules`, they belong to the process
         with _LOCK:
             if _entered == self:
                 return
             if _entered is not None:
-                _forget(_entered, _added)
+                _leave(_entered, _added, _earlier)
             roots = [str(root) for root in self.roots]
             _added = frozenset(roots) - frozenset(sys.path)
             sys.path[:] = [*roots, *(entry for entry in sys.path if entry not in roots)]
             _list_again(roots)
             _entered = self
+            _earlier = frozenset(sys.modules)
 
     def forget_modules(self, packages: Iterable[str] = ()) -> None:
         """Unload the modules, so that their next import executes them again.
@@ -120,14 +125,18 @@ class Project:
             packages: further top-level packages to unload, which may be installed elsewhere; packages of the framework
                 stay loaded.
         """
+        global _earlier
         with _LOCK:
             _forget_modules(self, frozenset(packages) - frozenset(FRAMEWORK_PACKAGES))
+            _earlier &= frozenset(sys.modules)
             importlib.invalidate_caches()
 
 
 _entered: Project | None = None
 _added: frozenset[str] = frozenset()
 """The roots of the entered project that were not in `sys.path` before; others, as of pytest's `pythonpath`, stay."""
+_earlier: frozenset[str] = frozenset()
+"""The modules that were loaded before the project was entered, and that have not been unloaded since."""
 _LOCK = threading.RLock()
 
 
@@ -152,16 +161,18 @@ def project_at(directory: Path | str) -> Project:
     return Project(Path(directory).resolve())
 
 
-def _forget(project: Project, added: Container[str]) -> None:
+def _leave(project: Project, added: Container[str], earlier: Container[str]) -> None:
     sys.path[:] = [entry for entry in sys.path if entry not in added]
-    _forget_modules(project)
+    _forget_modules(project, kept=earlier)
 
 
-def _forget_modules(project: Project, packages: Container[str] = ()) -> None:
+def _forget_modules(project: Project, packages: Container[str] = (), kept: Container[str] = ()) -> None:
     own = [
         name
         for name, module in sys.modules.copy().items()
-        if name not in ("__main__", "conftest") and (name.partition(".")[0] in packages or _is_own(project, module))
+        if name not in ("__main__", "conftest")
+        and name not in kept
+        and (name.partition(".")[0] in packages or _is_own(project, module))
     ]
     for name in own:  # afterwards, as the search path of a namespace package is that of the package above it
         del sys.modules[name]

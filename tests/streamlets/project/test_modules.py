@@ -5,12 +5,26 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from streamlets.project import modules
 from streamlets.project.modules import project_at
+
+
+@pytest.fixture(autouse=True)
+def other_project(tmp_path: Path) -> Iterator[None]:
+    """Leave the project of each test, so that its modules do not stay for the next one."""
+    yield
+    project_at(tmp_path / "other").enter()
+
+
+def _write(*files: Path) -> None:
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
 
 
 def test_another_project_leaves_the_framework_and_the_path_of_others(
@@ -52,12 +66,10 @@ def test_unloaded_modules_are_executed_again(tmp_path: Path, monkeypatch: pytest
 def test_a_namespace_package_of_several_places_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules that others import from it can be imported after the project was left; the project's own are unloaded."""
     outside, first, second = tmp_path / "outside", tmp_path / "first", tmp_path / "second"
-    for file in (
+    _write(
         outside / "spread" / "outer" / "early.py", outside / "spread" / "outer" / "late.py",
         first / "spread" / "own.py", first / "alone" / "within" / "part.py", second / "main.py",
-    ):  # fmt: skip
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("")
+    )  # fmt: skip
     monkeypatch.syspath_prepend(str(outside))
     importlib.import_module("spread.outer.early")
     project_at(first).load("spread.own")
@@ -66,3 +78,40 @@ def test_a_namespace_package_of_several_places_stays(tmp_path: Path, monkeypatch
     importlib.import_module("spread.outer.late")
     left = {name for name in sys.modules if name.partition(".")[0] in ("spread", "alone")}
     assert left == {"spread", "spread.outer", "spread.outer.early", "spread.outer.late"}
+
+
+@pytest.mark.parametrize("second", ["second", "first/second", "."])
+def test_projects_may_have_modules_of_one_name(tmp_path: Path, second: str) -> None:
+    """Each project imports its own module, one after the other or one inside the other, and entered repeatedly."""
+    directories = (tmp_path / "first", (tmp_path / second).resolve())
+    _write(*(directory / "namesake.py" for directory in directories))
+    for directory in (*directories, *directories):
+        project = project_at(directory)
+        module = project.load("namesake")
+        project.enter()
+        assert project.load("namesake") is module
+        assert module.__file__ == str(directory / "namesake.py")
+
+
+def test_modules_loaded_before_the_project_was_entered_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other code holds them. A reload executes them again, and from then on they belong to the project."""
+    project, other = project_at(tmp_path / "project"), project_at(tmp_path / "other")
+    _write(project.directory / "held" / "__init__.py", project.directory / "held" / "late.py")
+    monkeypatch.syspath_prepend(str(project.directory))
+    held = importlib.import_module("held")
+    project.load("held.late")
+    other.enter()
+    assert sys.modules["held"] is held
+    assert "held.late" not in sys.modules
+    project.enter()
+    project.forget_modules()
+    assert project.load("held") is not held
+    other.enter()
+    assert "held" not in sys.modules
+
+
+def test_tests_keep_their_modules_when_the_repository_was_a_project(tmp_path: Path) -> None:
+    """Tests below the directory of a project can be pickled by name after the project was left."""
+    project_at(Path(modules.__file__).parents[2]).enter()
+    project_at(tmp_path).enter()
+    assert sys.modules[__name__].__dict__ is globals()
