@@ -148,6 +148,25 @@ class WrittenDirectory:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadPath:
+    """A path outside of topics whose files are a stream of records for a streamlet.
+
+    Arguments:
+        parameter: the keys of the parameter that sets it.
+        path: its absolute path, or a pattern of paths in the notation of Hadoop.
+        stream: the stream that reads it, if the text of a parameter has several.
+        place: its place in the text of a parameter; None for the place of the parameter.
+        recursive: whether files in all directories below are read, too.
+    """
+
+    parameter: tuple[str, ...]
+    path: str
+    stream: str = ""
+    place: Span | None = None
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ListeningPort:
     """A TCP port of this machine that a streamlet listens on, and the keys of the parameter that sets it."""
 
@@ -174,8 +193,9 @@ class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
     `parameter_problems` are the problems that the streamlet reports about the values of the request. `directories` are
-    those that it writes with these values, `connectors` what Spark needs for them, and `listening` the TCP ports that
-    it listens on, if there are no problems. `kind` is the name of what runs it.
+    those that it writes with these values, `reads` the paths of files that it reads as streams, `connectors` what Spark
+    needs for them, and `listening` the TCP ports that it listens on, if there are no problems. `kind` is the name of
+    what runs it.
     """
 
     class_name: str
@@ -189,6 +209,7 @@ class StreamletDescriptor:
     problems: tuple[Diagnostic, ...] = ()
     parameter_problems: tuple[ParameterProblem, ...] = ()
     directories: tuple[WrittenDirectory, ...] = ()
+    reads: tuple[ReadPath, ...] = ()
     listening: tuple[ListeningPort, ...] = ()
     connectors: tuple[Connector, ...] = ()
     kind: str = "spark"

@@ -10,6 +10,9 @@ from blueprint.avro.model import Contract
 from blueprint.catalog import SparkArtifacts, StreamletDescriptor
 from blueprint.quantities import Duration
 
+STATE_DIRECTORY = ".flow"
+"""The name of the default state directory, next to the blueprint; `--state-dir` sets another one."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessingTime:

@@ -29,11 +29,13 @@ class Application:
         blueprint: its file, which need not exist; verification reports it.
         conf: files of settings; later files win.
         settings: `key=value` arguments.
+        state_root: the directory of `--state-dir`; None for the one next to the blueprint.
     """
 
     blueprint: Path
     conf: tuple[str, ...]
     settings: tuple[str, ...]
+    state_root: Path | None = None
 
     @property
     def directory(self) -> Path:
@@ -102,6 +104,7 @@ class Application:
             state=state,
             texts=texts,
             planned=planned,
+            state_root=self.state_root,
         )
 
 

@@ -116,6 +116,8 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "parameter-default": Code(_ERROR, "the default of a config parameter does not match its type"),
         "parameter-value": Code(_ERROR, "the value of a config parameter is invalid, or its streamlet rejects it"),
         "checkpoint-shared": Code(_ERROR, "two queries keep their checkpoints in the same directory"),
+        "checkpoint-in-output": Code(_ERROR, "files are written to the directory of a checkpoint or of the state"),
+        "output-read": Code(_ERROR, "a stream reads files of a directory that its application writes"),
         "directory-shared": Code(_ERROR, "two streamlets write to the same directory"),
         "tcp-port-shared": Code(_ERROR, "two streamlets listen on the same TCP port"),
         "parameter-check-raises": Code(_ERROR, "a streamlet raises while it checks its config parameters"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from blueprint.catalog import ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
 from blueprint.diagnostics import Diagnostic, Label, Span
@@ -32,6 +33,7 @@ class Draft:
         known: the settings that the application may have, as a tree.
         misfits: what is wrong with the keys and types of settings; rules that need valid settings are silent if there
             is anything.
+        state_root: the directory of `--state-dir`; None for the one next to the blueprint.
         unused: returns the streamlet classes of the project other than those of a collection, and their places.
     """
 
@@ -45,6 +47,7 @@ class Draft:
     channels: Mapping[str, ChannelTraits] = field(default_factory=dict)
     known: SettingNode = field(default_factory=SettingNode)
     misfits: tuple[Diagnostic, ...] = ()
+    state_root: Path | None = None
     unused: Callable[[Collection[str]], Iterable[tuple[str, Span]]] = field(default=lambda used: ())
 
     def descriptor(self, ref: str) -> StreamletDescriptor | None:

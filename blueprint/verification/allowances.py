@@ -17,9 +17,9 @@ from blueprint.spelling import did_you_mean, misspelling_of
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _ALLOW = re.compile(
-    rf"(?:#|//)[ \t]*flow:[ \t]*allow\b[ \t:]*({_NAME.pattern}(?:[ \t]*,[ \t]*(?!because\b){_NAME.pattern})*)"
+    rf"(?:#|//|--)[ \t]*flow:[ \t]*allow\b[ \t:]*({_NAME.pattern}(?:[ \t]*,[ \t]*(?!because\b){_NAME.pattern})*)"
 )
-_COMMENT = re.compile(r"[ \t]*(?:#|//)")
+_COMMENT = re.compile(r"[ \t]*(?:#|//|--)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,12 @@ from blueprint.verification.allowances import allowances, unknown_code
 _CHANGES, _LOGIC = "Changes: with `--against`", "Logic: with `--plans`"
 
 _RUNNABLE_ERRORS = (
-    *("contract-incompatible", "directory-shared", "partition-column", "topic-without-producers", "unknown-setting"),
+    "contract-incompatible",
+    "directory-shared",
+    "output-read",
+    "partition-column",
+    "topic-without-producers",
+    "unknown-setting",
 )
 """Errors with which an application can be planned and started. Whether they do harm depends on the records."""
 

@@ -118,6 +118,7 @@ def verify(
     against: Against | AgainstOf | None = None,
     texts: Mapping[Path, str] | None = None,
     planned: bool = True,
+    state_root: Path | None = None,
 ) -> Verification:
     """Verify an application. Of its code, only the streamlets' constructors run, and their logic if requested.
 
@@ -138,6 +139,7 @@ def verify(
             the comparison.
         texts: the content of configuration files, by resolved path, that is read instead of the files.
         planned: whether to make the plan; an editor needs the findings only. A comparison needs it.
+        state_root: the directory of `--state-dir`; None for the one next to the blueprint.
     """
     if isinstance(source, Path | str):
         source = source_at(Path(working_directory) / source)
@@ -161,7 +163,7 @@ def verify(
     blueprint, unread = load(tree, source.name, str(source.directory))
     settings = configured(blueprint, blueprint.settings)
     described = with_topic_schemas(blueprint, describe(blueprint, settings, catalog))
-    draft = _draft(blueprint, settings, described, catalog)
+    draft = replace(_draft(blueprint, settings, described, catalog), state_root=state_root)
     secrets = secrets_in(tree, settings, draft.known)
     sources.hide(secrets.line)
     findings += unread

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,8 +97,8 @@ def run(
     from streamlets.runner.state_directory.directory import StateError
     from streamlets.spark.session import SessionError
 
-    app = application(arguments, conf)
-    continuation = Continuation(Path(state_dir) if state_dir else None, allow, fresh=fresh)
+    app = replace(application(arguments, conf), state_root=Path(state_dir) if state_dir else None)
+    continuation = Continuation(app.state_root, allow, fresh=fresh)
     verification, error = verify_with_logic(app, continuation) if plans else (app.verify(against=continuation), "")
     if verification.plan is None:
         refuse(verification)

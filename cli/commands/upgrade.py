@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,7 @@ def upgrade(
         )
     if not state.descriptor_file.is_file():
         fail(f"{state.application} is still starting for the first time", "run the command again once it is up")
-    app = with_running_settings(app, state)
+    app = replace(with_running_settings(app, state), state_root=state.root)
     running = against(state.directory, allow)
     verification, error = verify_with_logic(app, running) if plans else (app.verify(against=running), "")
     click.echo(report(verification, err=form == "jsonl"), nl=False, err=form == "jsonl")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.avro.model import type_text
-from blueprint.catalog import Connector, ParameterProblem, WrittenDirectory
+from blueprint.catalog import Connector, ParameterProblem, ReadPath, WrittenDirectory
 from blueprint.html import html_table, html_text
 from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
@@ -132,6 +132,14 @@ class Streamlet:
         Arguments:
             parameters: as for `check_texts`, which has returned no findings for them. A relative directory is resolved
                 against the directory of the blueprint.
+        """
+        return ()
+
+    def paths_read(self, parameters: Mapping[str, Value]) -> Iterable[ReadPath]:
+        """Return the paths outside of topics whose files it reads as streams; `flow verify` reports writers of them.
+
+        Arguments:
+            parameters: as for `directories_in_texts`; a relative path is resolved as those are.
         """
         return ()
 

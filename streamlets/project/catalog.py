@@ -20,6 +20,7 @@ from blueprint.catalog import (
     ParameterProblem,
     PortDescriptor,
     PortSetting,
+    ReadPath,
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
@@ -85,15 +86,20 @@ class ProjectCatalog:
         directories = written_directories(streamlet, described, request, project)
         if isinstance(directories, LoadFailure):
             return directories
+        reads = paths_read(streamlet, described, request, project)
+        if isinstance(reads, LoadFailure):
+            return reads
         connectors = required_connectors(streamlet, described, request, project)
         if isinstance(connectors, LoadFailure):
             return connectors
         listening = listening_ports(streamlet, described, request, project)
         if isinstance(listening, LoadFailure):
             return listening
-        if not directories and not connectors and not listening:
+        if not directories and not reads and not connectors and not listening:
             return described
-        return replace(described, directories=directories, connectors=connectors, listening=listening)
+        return replace(
+            described, directories=directories, reads=reads, connectors=connectors, listening=listening
+        )  # fmt: skip
 
     def classes(self, directory: str) -> tuple[str, ...]:
         """Return the sorted class paths of all streamlets in a project's directory, without importing them."""
@@ -242,6 +248,22 @@ def written_directories(
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
     return tuple(directories)
+
+
+def paths_read(
+    streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
+) -> tuple[ReadPath, ...] | LoadFailure:
+    """Return the paths outside of topics whose files the streamlet reads as streams."""
+    if type(streamlet).paths_read is Streamlet.paths_read or _values(described, request) is None:
+        return ()
+    start = project.directory.absolute()
+    try:
+        return tuple(
+            replace(read, path=str(start / Path(read.path).expanduser()))
+            for read in streamlet.paths_read(request.parameters)
+        )
+    except Exception as error:  # noqa: BLE001 - it is the author's code
+        return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
 
 
 def required_connectors(

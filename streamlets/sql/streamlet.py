@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import Connector, ParameterType, WrittenDirectory
+from blueprint.catalog import Connector, ParameterType, ReadPath, WrittenDirectory
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.source import Source
@@ -89,6 +89,25 @@ class Sql(SparkStreamlet):
                 if option.value.known:
                     path, place = normal_path(option.value.text), option.value.span
                     yield WrittenDirectory((self.statements.key,), path, query.name, place, checkpoint)
+
+    def paths_read(self, parameters: Mapping[str, Value]) -> Iterator[ReadPath]:
+        """Yield the paths of the streams of files. Spark compares `pathGlobFilter` with each file: it may skip the
+        output.
+
+        Arguments:
+            parameters: the configured values by key, with their places.
+        """
+        from blueprint.sql.job import normal_path
+
+        for stream in self._job(parameters)[0].streams:
+            options = {option.key.text.lower(): option.value for option in stream.options}
+            path = options.get("path")
+            if path is None or not path.known or "pathglobfilter" in options or "." in stream.provider.plain:
+                continue
+            directory = normal_path(path.text)
+            if not _URI.match(directory):
+                recursive = "recursivefilelookup" in options and options["recursivefilelookup"].text.lower() == "true"
+                yield ReadPath((self.statements.key,), directory, stream.name.text, path.span, recursive)
 
     def _job(self, parameters: Mapping[str, Value]) -> tuple[Job, tuple[Diagnostic, ...]]:
         """Return the job in configured values, and its mistakes, with places in the file of the values."""

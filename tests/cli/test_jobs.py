@@ -63,3 +63,13 @@ def test_a_job_that_cannot_be_read_is_a_finding(flow: Flow, tmp_path: Path, monk
     assert "error[file-not-found]" in results["missing"].out
     assert "error[file-empty]" in results["empty"].out
     assert "error[file-unreadable]" in results["binary"].out
+
+
+@pytest.mark.usefixtures("job")
+def test_an_output_in_the_state_directory_is_refused_before_the_run(flow: Flow) -> None:
+    """`flow run` checks the directory of `--state-dir`; `flow verify` knows the default one."""
+    in_state = ("ticks.sql", "speed=3", "password=state/ticks/out")
+    assert flow("verify", *in_state).code == 0
+    result = flow("run", *in_state, "--state-dir", "state")
+    assert (result.code, "error[checkpoint-in-output]" in result.err) == (2, True)
+    assert not Path("state").exists()

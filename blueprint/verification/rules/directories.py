@@ -19,21 +19,29 @@ _CHECKPOINT_BASE = "spark.sql.streaming.checkpointLocation"
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class Directory:
+    """A directory that an application writes.
+
+    Arguments:
+        ref: what writes it: a streamlet, or a query of one.
+        path: its absolute path, with symbolic links resolved: two paths may be one directory.
+        place: the place that sets it.
+    """
+
     ref: str
-    directory: PurePath
+    path: PurePath
     place: Span
 
     @property
     def key(self) -> tuple[str, ...]:
         """The directory without regard to case."""
-        return tuple(part.casefold() for part in self.directory.parts)
+        return tuple(part.casefold() for part in self.path.parts)
 
 
 def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
     """No two streamlets write to the same directory, because a reader would read the files of both as one table."""
-    by_parts: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
-    for writer in _writers(draft, checkpoints=False):
+    by_parts: dict[tuple[str, ...], list[Directory]] = defaultdict(list)
+    for writer in written_directories(draft, checkpoints=False):
         by_parts[writer.key].append(writer)
     for key, writers in by_parts.items():
         if len(writers) > 1:
@@ -45,8 +53,8 @@ def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
 def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
     """No two queries keep their checkpoints in one directory, or one inside the other's: the mistakes within one
     streamlet are reported with its statements."""
-    by_parts: dict[tuple[str, ...], list[_Writer]] = defaultdict(list)
-    for writer in _writers(draft, checkpoints=True):
+    by_parts: dict[tuple[str, ...], list[Directory]] = defaultdict(list)
+    for writer in written_directories(draft, checkpoints=True):
         by_parts[writer.key].append(writer)
     for key, writers in by_parts.items():
         first, *others = writers
@@ -56,39 +64,40 @@ def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
         if outer is not None:
             within = by_parts[outer][0]
             yield _shared_checkpoint(f"the checkpoint of `{first.ref}` is inside that of `{within.ref}`", within, first)
-    for base in _checkpoint_bases(draft):
+    for base in checkpoint_bases(draft):
         outer = base.key if base.key in by_parts else _outer(base.key, by_parts)
         if outer is not None:
             yield _base_in_checkpoint(by_parts[outer][0], base)
 
 
-def _writers(draft: Draft, *, checkpoints: bool) -> Iterator[_Writer]:
+def written_directories(draft: Draft, *, checkpoints: bool) -> Iterator[Directory]:
+    """Yield the directories outside of topics that an application writes: those of outputs, or explicit checkpoints."""
     for ref in draft.blueprint.streamlets:
         descriptor = draft.descriptor(ref)
         for written in descriptor.directories if descriptor is not None else ():
             if written.checkpoint == checkpoints:
                 name = f"{ref}.{written.query}" if written.query else ref
                 place = written.place or parameter_place(draft, ref, written.parameter)
-                yield _Writer(name, PurePath(os.path.normpath(written.directory)), place)
+                yield Directory(name, PurePath(os.path.realpath(written.directory)), place)
 
 
-def _checkpoint_bases(draft: Draft) -> Iterator[_Writer]:
+def checkpoint_bases(draft: Draft) -> Iterator[Directory]:
     """Yield Spark's setting for the parent of the checkpoints of queries without one of their own."""
     for path in (("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)):
         base = spark_scalars(draft.settings.get(*path)).get(_CHECKPOINT_BASE)
         if base is not None and base.text:
             directory = Path(draft.blueprint.directory).absolute() / base.text.removeprefix("file:")
-            yield _Writer(_CHECKPOINT_BASE, PurePath(os.path.normpath(directory)), span_of(base))
+            yield Directory(_CHECKPOINT_BASE, PurePath(os.path.realpath(directory)), span_of(base))
 
 
-def _outer(key: tuple[str, ...], by_parts: dict[tuple[str, ...], list[_Writer]]) -> tuple[str, ...] | None:
+def _outer(key: tuple[str, ...], by_parts: dict[tuple[str, ...], list[Directory]]) -> tuple[str, ...] | None:
     """Return the innermost directory of a writer that contains a directory; None if there is none."""
     return next((key[:length] for length in range(len(key) - 1, 0, -1) if key[:length] in by_parts), None)
 
 
-def _same_directory(writers: list[_Writer]) -> Diagnostic:
+def _same_directory(writers: list[Directory]) -> Diagnostic:
     first, *others = writers
-    same = len({writer.directory for writer in writers}) == 1
+    same = len({writer.path for writer in writers}) == 1
     both = "both" if len(writers) == 2 else "all"
     names = listing(writer.ref for writer in writers)
     return finding(
@@ -104,7 +113,7 @@ def _same_directory(writers: list[_Writer]) -> Diagnostic:
     )  # fmt: skip
 
 
-def _nested_directories(inner: _Writer, outer: _Writer) -> Diagnostic:
+def _nested_directories(inner: Directory, outer: Directory) -> Diagnostic:
     return finding(
         "directory-shared",
         f"`{inner.ref}` writes inside the directory of `{outer.ref}`",
@@ -116,7 +125,7 @@ def _nested_directories(inner: _Writer, outer: _Writer) -> Diagnostic:
     )
 
 
-def _shared_checkpoint(headline: str, other: _Writer, writer: _Writer) -> Diagnostic:
+def _shared_checkpoint(headline: str, other: Directory, writer: Directory) -> Diagnostic:
     return finding(
         "checkpoint-shared",
         headline,
@@ -128,7 +137,7 @@ def _shared_checkpoint(headline: str, other: _Writer, writer: _Writer) -> Diagno
     )  # fmt: skip
 
 
-def _base_in_checkpoint(writer: _Writer, base: _Writer) -> Diagnostic:
+def _base_in_checkpoint(writer: Directory, base: Directory) -> Diagnostic:
     return finding(
         "checkpoint-shared",
         f"the checkpoint of `{writer.ref}` contains the checkpoints of queries without `checkpointLocation`",

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprint.catalog import ParameterProblem
+from blueprint.catalog import ParameterProblem, ReadPath
 from blueprint.diagnostics import Diagnostic
-from blueprint.hocon.values import Value
+from blueprint.hocon.values import Value, plain
 from streamlets.api.context import StreamingWrite
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import DurationParameter, IntegerParameter, ObjectParameter, StringParameter
@@ -120,6 +120,17 @@ class BatchSource(SparkStreamlet):
             parameters: as for `Streamlet.check_texts`.
         """
         yield from triggerer_findings(parameters[self.discovery.key], directory)
+
+    def paths_read(self, parameters: Mapping[str, Value]) -> Iterator[ReadPath]:
+        """Yield the path of the triggerer `files`, whose `**` stands for all directories below.
+
+        Arguments:
+            parameters: the configured values by key, with their places.
+        """
+        discovery = plain(parameters[self.discovery.key])
+        if isinstance(discovery, dict) and discovery["triggerer"] == "files":
+            directory, *below = str(discovery["config"]["path"]).split("/**", 1)
+            yield ReadPath((self.discovery.key, "config", "path"), directory, recursive=bool(below))
 
     def listening_ports(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], int]:
         """Return the port of the triggerer `http`.

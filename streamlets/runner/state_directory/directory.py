@@ -14,10 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from blueprint.plan import STATE_DIRECTORY as STATE_DIRECTORY
 from streamlets.runner.state_directory.checkpoint_links import delete_linked
-
-STATE_DIRECTORY = ".flow"
-"""The name of the default state directory, next to the blueprint; `--state-dir` sets another one."""
 
 DESCRIPTOR = "descriptor.json"
 """The file with the descriptor of the application as of its last run."""
