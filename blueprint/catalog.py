@@ -184,6 +184,23 @@ class VolumeMountDescriptor:
     declared: Span
 
 
+@dataclass(frozen=True, slots=True)
+class SavedInlet:
+    """An inlet whose records a sink writes with all their columns.
+
+    Arguments:
+        inlet: the name of the inlet.
+        sink: the capabilities of the sink.
+        options: the plain values of its options; the problems are at the paths of `sink_problems`.
+        partition_by: the partition columns.
+    """
+
+    inlet: str
+    sink: SinkTraits
+    options: Mapping[str, object]
+    partition_by: tuple[str, ...] = ()
+
+
 BATCH_SOURCE = "batch-source"
 """The kind of streamlets with a topic for tasks, whose failed tasks are dead letters."""
 
@@ -193,7 +210,8 @@ class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
     `parameter_problems` are the problems that the streamlet reports about the values of the request. `directories` are
-    those that it writes with these values, `reads` the paths of files that it reads as streams, `connectors` what Spark
+    those that it writes with these values, `reads` the paths of files that it reads as streams, `saves` the inlets that
+    it writes to sinks, `connectors` what Spark
     needs for them, and `listening` the TCP ports that it listens on, if there are no problems. `kind` is the name of
     what runs it.
     """
@@ -210,6 +228,7 @@ class StreamletDescriptor:
     parameter_problems: tuple[ParameterProblem, ...] = ()
     directories: tuple[WrittenDirectory, ...] = ()
     reads: tuple[ReadPath, ...] = ()
+    saves: tuple[SavedInlet, ...] = ()
     listening: tuple[ListeningPort, ...] = ()
     connectors: tuple[Connector, ...] = ()
     kind: str = "spark"
@@ -447,6 +466,7 @@ class SinkOption:
         needs: another option that must be set if this one is; "" for none.
         required_for: the output modes in which it must be set.
         output_modes: the output modes in which it can be set.
+        columns: whether its value is names of columns, separated by commas.
     """
 
     name: str
@@ -460,6 +480,7 @@ class SinkOption:
     needs: str = ""
     required_for: tuple[OutputMode, ...] = ()
     output_modes: tuple[OutputMode, ...] = OUTPUT_MODES
+    columns: bool = False
 
 
 SINK_NOT_INSTALLED = (
@@ -481,6 +502,8 @@ class SinkTraits:
         output_modes: the output modes of queries that it accepts.
         partitioning: whether it can partition its output by columns.
         nested: whether it accepts columns of records, arrays and maps, and binary ones.
+        refused_types: the types of Spark's DDL that it cannot store, as columns or inside them.
+        one_string: whether a record must be one column of type string, besides the partition columns.
         exclusive: pairs of options of which only one can be set.
         passes_on: the beginnings of the names of further options, which are passed on unchecked, such as `kafka.`; an
             empty one stands for all names.
@@ -498,6 +521,8 @@ class SinkTraits:
     output_modes: tuple[OutputMode, ...] = ("append",)
     partitioning: bool = False
     nested: bool = True
+    refused_types: tuple[str, ...] = ()
+    one_string: bool = False
     exclusive: tuple[tuple[str, str], ...] = ()
     passes_on: tuple[str, ...] = ()
     write_ahead_log: bool = True

@@ -50,10 +50,37 @@ def _ranked(name: str, candidates: Iterable[str]) -> list[tuple[int, str, bool]]
     return sorted(ranked)
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """Return help with the nearest candidates, () when none is near."""
-    nearest = near(name, candidates)
+def did_you_mean(name: str, candidates: Iterable[str], *, heard: bool = False) -> tuple[str, ...]:
+    """Return help with the nearest candidates, () when none is near.
+
+    Arguments:
+        name: the unknown name.
+        candidates: the valid names.
+        heard: whether names are often known by their sound: if none is near, those that sound alike are.
+    """
+    candidates = tuple(candidates)
+    nearest = near(name, candidates) or (_sounding_like(name, candidates) if heard else ())
     return (f"did you mean {alternatives(nearest)}?",) if nearest else ()
+
+
+def _sounding_like(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """Return the candidates that begin with the same sound, and differ in at most one further consonant."""
+    sound = _sound(name)
+    ranked = sorted((_edits(sound, _sound(candidate), 1), candidate) for candidate in candidates)
+    return tuple(
+        candidate
+        for cost, candidate in ranked
+        if cost <= 1 and min(len(sound), len(_sound(candidate))) >= 3 and sound[0] == _sound(candidate)[0]
+    )
+
+
+def _sound(name: str) -> str:
+    """Return the first letter of a name and its consonants, of which those that sound alike are one: `parquet` is
+    `prkt`."""
+    for letters, sound in (("qu", "k"), ("ck", "k"), ("ph", "f"), ("c", "k"), ("q", "k"), ("z", "s")):
+        name = name.lower().replace(letters, sound)
+    consonants = name[:1] + "".join(letter for letter in name[1:] if letter.isalpha() and letter not in "aeiouyhw")
+    return "".join(letter for index, letter in enumerate(consonants) if letter != consonants[index - 1 : index])
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:

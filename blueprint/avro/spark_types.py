@@ -127,6 +127,16 @@ def spark_ddl(contract: Contract) -> str:
     return ", ".join(_ddl_columns(contract.record, contract, (), " "))
 
 
+def spark_columns(contract: Contract) -> dict[str, str]:
+    """Return the type of each column of the records in Spark DDL, by name.
+
+    Raises:
+        ValueError: a record contains itself, which `spark_problems` reports.
+    """
+    inside = _enter(contract.record, ())
+    return {field.name: _ddl(field.schema, contract, inside) for field in contract.record.fields}
+
+
 def wider_of(rest: tuple[Schema, ...]) -> str | None:
     """Return the number type into which spark-avro merges two branches; None if it does not merge them."""
     kinds = {branch.type for branch in rest if isinstance(branch, Primitive)}

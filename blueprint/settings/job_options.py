@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.catalog import SinkTraits
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.plan import Retry
 from blueprint.settings.retry import RetryOptionError, option
-from blueprint.settings.sinks import OPTIONS, sink_problems
+from blueprint.settings.sinks import OPTIONS, column_problems, sink_problems
 from blueprint.sql.job import Job, Query
 from blueprint.sql.statements import Option
+
+_COMMENT = re.compile(r"\scomment\b", re.IGNORECASE)
 
 
 def option_findings(job: Job, sinks: Mapping[str, SinkTraits]) -> Iterator[Diagnostic]:
@@ -26,7 +29,8 @@ def option_findings(job: Job, sinks: Mapping[str, SinkTraits]) -> Iterator[Diagn
             continue
         yield from _retry_findings(query.retry)
         if query.sink in sinks:
-            yield from _sink_findings(query, sinks[query.sink])
+            findings = list(_sink_findings(query, sinks[query.sink]))
+            yield from findings or _column_findings(job, query, sinks[query.sink])
 
 
 def _sink_findings(query: Query, sink: SinkTraits) -> Iterator[Diagnostic]:
@@ -45,6 +49,34 @@ def _sink_findings(query: Query, sink: SinkTraits) -> Iterator[Diagnostic]:
         else:
             place = written.key if problem.about == "key" else written.value
             yield finding("sql-option", problem.message, place.span, help=problem.help)
+
+
+def _column_findings(job: Job, query: Query, sink: SinkTraits) -> Iterator[Diagnostic]:
+    """Yield why the sink cannot write the columns of a stream that lists them. Partition columns are a clause."""
+    columns = _columns(job, query)
+    if not columns:
+        return
+    partitions = {column.text.lower() for column in query.statement.partitioned_on}
+    written = {name: type for name, type in columns.items() if name.lower() not in partitions}
+    values = {name: option.value.text for name, option in query.options.items()}
+    for problem in column_problems(sink, columns, values, partition_by=tuple(columns.keys() - written.keys())):
+        option = query.options.get(problem.path[-1])
+        if option is not None:
+            yield finding("sql-option", problem.message, option.value.span, help=problem.help)
+        elif problem.path == ("to",):
+            yield finding("sql-provider", problem.message, query.statement.provider.span, help=problem.help)
+
+
+def _columns(job: Job, query: Query) -> dict[str, str]:
+    """Return the columns of a query with their types; none if a view has them, or they are not known."""
+    save = query.statement
+    streams = {stream.name.text.lower(): stream for stream in job.streams}
+    stream = streams.get(save.table.last.lower()) if len(save.table.parts) == 1 else None
+    if stream is None or not all(column.name.known for column in (*stream.columns, *save.columns)):
+        return {}
+    types = {column.name.text.lower(): _COMMENT.split(column.type)[0] for column in stream.columns}
+    listed = [column.name.text for column in save.columns or stream.columns]
+    return {name: types[name.lower()] for name in listed} if types.keys() >= {name.lower() for name in listed} else {}
 
 
 def _retry_findings(options: Sequence[Option]) -> Iterator[Diagnostic]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def unknown_sink(name: str, sinks: Mapping[str, object]) -> ParameterProblem:
         name: the name.
         sinks: the available sinks by name.
     """
-    help = did_you_mean(name, sinks) or (
+    help = did_you_mean(name, sinks, heard=True) or (
         f"the available sinks are {listing(sinks)}",
         SINK_NOT_INSTALLED,
     )
@@ -100,6 +101,60 @@ def sink_problems(
         if first in options and second in options:
             message = f"`{first}` and `{second}` cannot be combined"
             yield ParameterProblem((OPTIONS, *paths[first]), message, (f"remove `{first}` or `{second}`",), "key")
+
+
+def column_problems(
+    traits: SinkTraits,
+    columns: Mapping[str, str],
+    options: Mapping[str, object],
+    *,
+    partition_by: Sequence[str] = (),
+) -> Iterator[ParameterProblem]:
+    """Yield why a sink cannot write columns, or has settings with other ones.
+
+    Arguments:
+        traits: the sink.
+        columns: the type of each column in Spark's DDL, by name.
+        options: the options by name; values that are not strings are ignored.
+        partition_by: the partition columns.
+    """
+    sink = f"the sink `{traits.name}`"
+    settings: list[tuple[str, tuple[str, ...], Sequence[str]]] = [(PARTITION_BY, (PARTITION_BY,), partition_by)]
+    settings += [(o.name, (OPTIONS, o.name), column_names(options.get(o.name))) for o in traits.options if o.columns]
+    for setting, path, names in settings:
+        for name in names:
+            if name not in columns:
+                help = did_you_mean(name, columns) or (f"the columns are {listing(columns)}",)
+                yield ParameterProblem(path, f"`{setting}` has `{name}`, which is not a column of the schema", help)
+    if partition_by and set(partition_by) >= set(columns):
+        message = f"`{PARTITION_BY}` has all columns: at least one must remain for the records"
+        yield ParameterProblem((PARTITION_BY,), message)
+    written = {name: type for name, type in columns.items() if name not in partition_by}
+    if traits.one_string and [_kind(type) for type in written.values()] != ["string"]:
+        names = ", ".join(f"`{name}` ({type})" for name, type in written.items())
+        message = f"{sink} writes one column of type string besides the partition columns, and the records have {names}"
+        yield ParameterProblem(("to",), message)
+        return
+    for name, type in written.items():
+        if not traits.nested and _kind(type) in ("struct", "array", "map", "binary"):
+            yield ParameterProblem(("to",), f"{sink} cannot write the nested or binary column `{name}`")
+        elif refused := [refused for refused in traits.refused_types if _has_type(type, refused)]:
+            yield ParameterProblem(("to",), f"{sink} cannot write the type {refused[0]} of the column `{name}`")
+
+
+def column_names(setting: object) -> tuple[str, ...]:
+    """Return the names of columns in a setting, which are separated by commas; () if it is not a string."""
+    return tuple(name.strip() for name in setting.split(",") if name.strip()) if isinstance(setting, str) else ()
+
+
+def _kind(type: str) -> str:
+    """Return the first word of a type: `struct`, `decimal`, `timestamp_ntz`."""
+    return re.split(r"\W", type.lower(), maxsplit=1)[0]
+
+
+def _has_type(type: str, name: str) -> bool:
+    """Return whether a type is, or has parts of, a type with a name."""
+    return re.search(rf"(?:^|[<,:])\s*{name}\b(?!\s*:)(?!\s+(?!not\b)\w)", type.lower()) is not None
 
 
 def sink_options(traits: SinkTraits, options: Mapping[str, object], directory: Path = Path()) -> dict[str, object]:

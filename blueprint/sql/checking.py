@@ -313,7 +313,7 @@ class _Checks:
         if kind == "sink" or len(name.parts) == 1:
             outlets = self._outlets if kind == "sink" else {}
             every, noun = (*outlets, *sorted(known)), "sink or outlet" if outlets else kind
-            help = did_you_mean(name.plain.lower(), every) or (
+            help = did_you_mean(name.plain.lower(), every, heard=True) or (
                 f"available: {listing(every)}", *((SINK_NOT_INSTALLED,) if kind == "sink" else ())
             )  # fmt: skip
             self._report("sql-provider", f"there is no {noun} `{name.plain}`", name.span, help=help)

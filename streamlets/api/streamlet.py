@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.avro.model import type_text
-from blueprint.catalog import Connector, ParameterProblem, ReadPath, WrittenDirectory
+from blueprint.catalog import Connector, ParameterProblem, ReadPath, SavedInlet, WrittenDirectory
 from blueprint.html import html_table, html_text
 from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
@@ -140,6 +140,14 @@ class Streamlet:
 
         Arguments:
             parameters: as for `directories_in_texts`; a relative path is resolved as those are.
+        """
+        return ()
+
+    def saved_inlets(self, values: Mapping[str, Any]) -> Iterable[SavedInlet]:
+        """Return the inlets whose records it writes to a sink, so that `flow verify` checks the columns.
+
+        Arguments:
+            values: as for `check_parameters`, which has returned no problems for them.
         """
         return ()
 

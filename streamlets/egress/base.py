@@ -131,7 +131,7 @@ class SinkType(abc.ABC):
         """Return a writer of rows. It must not have effects: it is also called for `flow verify --plans`.
 
         Arguments:
-            rows: the streaming DataFrame; its columns have no `column_problems`.
+            rows: the streaming DataFrame; its columns have no problems.
             query: the query and its options.
         """
 
@@ -155,23 +155,15 @@ class SinkType(abc.ABC):
         return ()
 
     def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
-        """Yield why the sink cannot write columns.
+        """Yield why the sink cannot write columns, beyond what its traits express.
 
         Arguments:
             columns: the columns of the rows.
             query: the query and its options.
         """
-        names, partition_by = columns.names, query.partition_by
-        for name in partition_by:
-            if name not in names:
-                yield f"`partition-by` has `{name}`, which is not a column of the schema"
-        if partition_by and set(partition_by) >= set(names):
-            yield "`partition-by` has all columns: at least one must remain for the records"
-        for field in columns.fields if not self.traits.nested else ():
-            if field.dataType.typeName() in ("struct", "array", "map", "binary"):
-                yield f"the sink `{self.traits.name}` cannot write the nested or binary column `{field.name}`"
+        yield from ()
 
 
-def column_names(setting: str) -> tuple[str, ...]:
-    """Return the names of columns in a setting, which are separated by commas."""
-    return tuple(name.strip() for name in setting.split(",") if name.strip())
+def spark_types(columns: StructType) -> dict[str, str]:
+    """Return the types of columns as Spark's DDL has them, by name."""
+    return {field.name: field.dataType.simpleString() for field in columns.fields}

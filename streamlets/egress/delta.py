@@ -9,14 +9,15 @@ sink keeps the name of the application that writes, and the staged files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from blueprint.catalog import ParameterType, SinkOption, SinkTraits
+from blueprint.settings.sinks import column_names
 from streamlets.batches import execute, query_id
-from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter, column_names
+from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter
 from streamlets.egress.errors import ExistingFilesError, SinkError, TableMismatchError
 from streamlets.egress.staging import (
     EXISTING,
@@ -24,7 +25,6 @@ from streamlets.egress.staging import (
     SEQUENCE_BY,
     check_unique,
     last_of_each_key,
-    missing_columns,
     staged,
 )
 from streamlets.storage import objects
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     from deltalake import DeltaTable, Schema
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 _RECORD = "_streamlets"
 
@@ -72,11 +71,6 @@ class DeltaSink(SinkType):
     def files(self, options: Mapping[str, object]) -> SinkFiles:
         """Return the files of the current version of the table."""
         return _TableFiles(Path(str(options["path"])), "parquet", {})
-
-    def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
-        """Yield why the table cannot have these columns, keys and partitions."""
-        yield from super().column_problems(columns, query)
-        yield from missing_columns(columns.names, query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +129,7 @@ class DeltaBatches:
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that identify a row; () if records are appended."""
-        return column_names(str(self.query.options.get("keys", "")))
+        return column_names(self.query.options.get("keys"))
 
     def may_have_written(self, id: str, batch: int) -> bool:
         """Return whether the table has a batch or a later one."""

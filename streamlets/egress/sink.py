@@ -6,8 +6,8 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import Connector, ParameterProblem, ParameterType
-from blueprint.settings.sinks import sink_options, sink_problems, unknown_sink
+from blueprint.catalog import Connector, ParameterProblem, ParameterType, SavedInlet
+from blueprint.settings.sinks import column_names, column_problems, sink_options, sink_problems, unknown_sink
 from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
@@ -15,7 +15,7 @@ from streamlets.api.parameters import ObjectParameter, StringParameter
 from streamlets.api.ports import AvroInlet
 from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import SparkStreamlet
-from streamlets.egress.base import SinkQuery, SinkType, SinkWriter, column_names
+from streamlets.egress.base import SinkQuery, SinkType, SinkWriter, spark_types
 from streamlets.egress.registry import SINKS
 from streamlets.plugins import PluginError
 
@@ -75,6 +75,15 @@ class Sink(SparkStreamlet):
         directories = [o.name for o in SINKS[values[self.to.key]].traits.options if o.type is ParameterType.PATH]
         return {(self.options.key, name): str(options[name]) for name in directories if name in options}
 
+    def saved_inlets(self, values: Mapping[str, Any]) -> Iterator[SavedInlet]:
+        """Yield the inlet with the sink.
+
+        Arguments:
+            values: the typed values of all parameters by key.
+        """
+        columns = column_names(values[self.partition_by.key])
+        yield SavedInlet(self.rows.name, SINKS[values[self.to.key]].traits, values[self.options.key], columns)
+
     def connectors(self, values: Mapping[str, Any]) -> Iterator[Connector]:
         """Yield what Spark needs for the sink."""
         connector = SINKS[values[self.to.key]].traits.connector
@@ -121,7 +130,11 @@ def open_sink(sink: SinkType, rows: DataFrame, query: SinkQuery, place: SourceLo
     """
     settings = sink_problems(sink.traits, query.options, partition_by=query.partition_by, output_mode=query.output_mode)
     problems = [problem.message for problem in (*settings, *sink.option_problems(query.options))]
-    problems += sink.column_problems(rows.schema, query) if not problems else ()
+    if not problems:
+        columns = column_problems(
+            sink.traits, spark_types(rows.schema), query.options, partition_by=query.partition_by
+        )  # fmt: skip
+        problems = [*(problem.message for problem in columns), *sink.column_problems(rows.schema, query)]
     if problems:
         raise StreamletError("; ".join(problems), place)
     opened = sink.open(rows, query)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import SinkOption
-from streamlets.egress.base import SinkQuery, column_names
 from streamlets.egress.errors import KeysError
 from streamlets.storage.crash import crash_point
 
@@ -27,12 +26,14 @@ EXISTING = SinkOption(
 KEYS = SinkOption(
     name="keys",
     description="the columns, separated by commas, whose values identify the row that a record replaces",
+    columns=True,
     required_for=("update",),
     output_modes=("append", "update"),
 )
 SEQUENCE_BY = SinkOption(
     name="sequence-by",
     description="the column that orders the records of a row; a record with a smaller value is ignored",
+    columns=True,
     needs="keys",
     output_modes=("append", "update"),
 )
@@ -55,14 +56,6 @@ def staged(rows: DataFrame, directory: Path) -> Iterator[ds.Dataset]:
     crash_point("after-data-files")
     yield ds.dataset(sorted(map(str, directory.glob("part-*"))), format="parquet")
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def missing_columns(columns: Sequence[str], query: SinkQuery) -> Iterator[str]:
-    """Yield which columns in the options `keys` and `sequence-by` of a query do not exist."""
-    for option in ("keys", "sequence-by"):
-        for name in column_names(str(query.options.get(option, ""))):
-            if name not in columns:
-                yield f"`{option}` has `{name}`, which is not a column of the schema"
 
 
 def last_of_each_key(rows: DataFrame, keys: tuple[str, ...], sequence: str) -> DataFrame:

@@ -21,6 +21,7 @@ from blueprint.catalog import (
     PortDescriptor,
     PortSetting,
     ReadPath,
+    SavedInlet,
     StreamletDescriptor,
     StreamletRequest,
     VolumeMountDescriptor,
@@ -86,20 +87,21 @@ class ProjectCatalog:
         directories = written_directories(streamlet, described, request, project)
         if isinstance(directories, LoadFailure):
             return directories
-        reads = paths_read(streamlet, described, request, project)
-        if isinstance(reads, LoadFailure):
-            return reads
+        outside = outside_topics(streamlet, described, request, project)
+        if isinstance(outside, LoadFailure):
+            return outside
         connectors = required_connectors(streamlet, described, request, project)
         if isinstance(connectors, LoadFailure):
             return connectors
         listening = listening_ports(streamlet, described, request, project)
         if isinstance(listening, LoadFailure):
             return listening
-        if not directories and not reads and not connectors and not listening:
+        reads, saves = outside
+        if not directories and not reads and not saves and not connectors and not listening:
             return described
         return replace(
-            described, directories=directories, reads=reads, connectors=connectors, listening=listening
-        )  # fmt: skip
+            described, directories=directories, reads=reads, saves=saves, connectors=connectors, listening=listening
+        )
 
     def classes(self, directory: str) -> tuple[str, ...]:
         """Return the sorted class paths of all streamlets in a project's directory, without importing them."""
@@ -250,18 +252,20 @@ def written_directories(
     return tuple(directories)
 
 
-def paths_read(
+def outside_topics(
     streamlet: Streamlet, described: StreamletDescriptor, request: StreamletRequest, project: Project
-) -> tuple[ReadPath, ...] | LoadFailure:
-    """Return the paths outside of topics whose files the streamlet reads as streams."""
-    if type(streamlet).paths_read is Streamlet.paths_read or _values(described, request) is None:
-        return ()
+) -> tuple[tuple[ReadPath, ...], tuple[SavedInlet, ...]] | LoadFailure:
+    """Return the paths whose files the streamlet reads as streams, and the inlets that it writes to sinks."""
+    values = _values(described, request)
+    if values is None:
+        return (), ()
     start = project.directory.absolute()
     try:
-        return tuple(
+        reads = [
             replace(read, path=str(start / Path(read.path).expanduser()))
             for read in streamlet.paths_read(request.parameters)
-        )
+        ]
+        return tuple(reads), tuple(streamlet.saved_inlets(values))
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
 

@@ -237,12 +237,14 @@ class Sql(SparkStreamlet):
 
             sink, context = SINKS[query.sink], self.context
             written = {name: option.value.text for name, option in query.options.items()}
+            names = {name.lower(): name for name in rows.columns}  # those of SQL have any case
+            partition_by = [column.text for column in query.statement.partitioned_on]
             sink_query = SinkQuery(
                 name=f"{context.streamlet_ref}.{query.name}",
                 streamlet=context.streamlet_ref,
                 query=query.name,
                 options=sink_options(sink.traits, written, context.directory),
-                partition_by=tuple(column.text for column in query.statement.partitioned_on),
+                partition_by=tuple(names.get(name.lower(), name) for name in partition_by),
                 output_mode=query.output_mode,
                 directory=context.directory,
                 application=str(context.state),

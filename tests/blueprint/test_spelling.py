@@ -49,3 +49,19 @@ def test_a_suggestion_says_what_there_is_where_nothing_is_near() -> None:
     assert suggestion("xyz", names, "see the list") == "see the list"
     assert suggestion("xyz", iter(names)) == "available: readings, orders"
     assert suggestion("xyz", ()) == "available: none"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("parkay", "parquet"), ("parkett", "parquet"), ("kafqa", "kafka"), ("webhuk", "webhook"), ("delta-lake", "delta")],
+)
+def test_names_that_are_known_by_their_sound_are_recognized(name: str, meant: str) -> None:
+    """The first sound is the same, and at most one further consonant differs."""
+    sinks = ["parquet", "orc", "kafka", "webhook", "delta", "json", "csv", "text", "console", "noop", "jdbc"]
+    assert did_you_mean(name, sinks, heard=True) == (f"did you mean `{meant}`?",)
+
+
+@pytest.mark.parametrize("name", ["xyz", "s3", "", "mongodb", "printer", "spark", "-"])
+def test_other_names_sound_like_none(name: str) -> None:
+    """No guess is better than a wild one."""
+    assert did_you_mean(name, ["parquet", "orc", "kafka", "webhook", "delta", "json", "csv", "text"], heard=True) == ()

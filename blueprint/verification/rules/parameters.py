@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from blueprint.avro.spark_problems import spark_problems
+from blueprint.avro.spark_types import spark_columns
 from blueprint.catalog import ParameterDescriptor, ParameterProblem, ParameterType, StreamletDescriptor
 from blueprint.diagnostics import Diagnostic, Fix, FixKind, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, span_of
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
 from blueprint.settings.parameters import ParameterError, parameter_default, parameter_value
+from blueprint.settings.sinks import column_problems
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 
 _KEY = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(-[a-zA-Z0-9]+)*")
@@ -114,6 +117,21 @@ def parameter_problems(draft: Draft) -> Iterator[Diagnostic]:
             refs_by_problem.setdefault((place, problem), []).append(ref)
     for (place, problem), refs in refs_by_problem.items():
         yield finding("parameter-value", f"{listing(refs)}: {problem.message}", place, help=problem.help)
+
+
+def saved_columns(draft: Draft) -> Iterator[Diagnostic]:
+    """Sinks can write the columns of the inlets, and the settings name columns that exist."""
+    for ref in draft.blueprint.streamlets:
+        descriptor = draft.descriptor(ref)
+        contracts = {} if descriptor is None else {inlet.name: inlet.contract for inlet in descriptor.inlets}
+        for saved in descriptor.saves if descriptor is not None else ():
+            contract = contracts.get(saved.inlet)
+            if contract is None or spark_problems(contract):
+                continue
+            columns = spark_columns(contract)
+            for problem in column_problems(saved.sink, columns, saved.options, partition_by=saved.partition_by):
+                place = parameter_place(draft, ref, problem.path)
+                yield finding("parameter-value", f"`{ref}`: {problem.message}", place, help=problem.help)
 
 
 def parameter_place(draft: Draft, ref: str, path: tuple[str, ...], *, key: bool = False) -> Span:

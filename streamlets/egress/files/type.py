@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,6 @@ from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 _FILES = (
     SinkOption(
@@ -74,6 +73,16 @@ SPARK_OPTIONS = {
 """The option of Spark's writer that an option of a sink sets."""
 
 
+REFUSED_TYPES: dict[str, tuple[str, ...]] = {
+    "parquet": ("interval",),
+    "orc": ("interval", "variant", "void"),
+    "json": ("interval",),
+    "csv": ("interval", "variant", "void"),
+    "text": (),
+}
+"""The types that each format of Spark refuses, besides those that other traits exclude; `interval` has no unit."""
+
+
 def _compression(*choices: str) -> SinkOption:
     return SinkOption(name="compression", description="the compression codec", choices=choices)
 
@@ -87,6 +96,8 @@ def _traits(name: str, description: str, *options: SinkOption, nested: bool = Tr
         output_modes=("append", "update", "complete"),
         partitioning=True,
         nested=nested,
+        refused_types=REFUSED_TYPES[name],
+        one_string=name == "text",
         exclusive=(("compact", "max-records-per-file"),),
     )
 
@@ -167,24 +178,6 @@ class TextSink(_FilesSink):
         "text", "A directory of text files with one record per line.", _compression(*_TEXT)
     )
 
-    def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
-        """Yield why a record is not a line."""
-        yield from super().column_problems(columns, query)
-        yield from line_problems(columns, query)
-
-
-def line_problems(columns: StructType, query: SinkQuery) -> Iterator[str]:
-    """Yield why records with these columns are not lines of text.
-
-    Arguments:
-        columns: the columns of the rows.
-        query: the query; its partition columns are not in the lines.
-    """
-    written = [field for field in columns.fields if field.name not in query.partition_by]
-    if len(written) != 1 or written[0].dataType.typeName() != "string":
-        names = ", ".join(f"`{field.name}` ({field.dataType.simpleString()})" for field in written)
-        yield f"text files have one column of type string besides the partition columns, and the records have {names}"
-
 
 def spark_options(options: Mapping[str, object]) -> dict[str, str]:
     """Return the options of Spark's writer and reader."""
@@ -193,3 +186,9 @@ def spark_options(options: Mapping[str, object]) -> dict[str, str]:
         for name, value in options.items()
         if name in SPARK_OPTIONS
     }
+
+
+FORMATS: Mapping[str, SinkTraits] = {
+    sink.traits.name: sink.traits for sink in (ParquetSink, OrcSink, JsonSink, CsvSink, TextSink)
+}
+"""The traits of the sinks by format."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from blueprint.settings.sinks import column_names
 from streamlets.batches import execute, query_id
-from streamlets.egress.base import SinkQuery, column_names
+from streamlets.egress.base import SinkQuery
 from streamlets.egress.errors import ExistingFilesError, KeysError, SinkError
 from streamlets.egress.jdbc.databases import Database, listed, quoted, quoted_column
 from streamlets.egress.staging import check_unique, last_of_each_key, staged
@@ -113,7 +114,7 @@ class JdbcBatches:
 
     @property
     def _keys(self) -> tuple[str, ...]:
-        return column_names(str(self.query.options.get("keys", "")))
+        return column_names(self.query.options.get("keys"))
 
     @property
     def _sequence(self) -> str:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 from blueprint.catalog import ParameterProblem, SinkOption, SinkTraits
 from streamlets.egress.base import SinkQuery, SinkType, SinkWriter
 from streamlets.egress.jdbc.databases import UrlError, database
-from streamlets.egress.staging import EXISTING, KEYS, SEQUENCE_BY, missing_columns
+from streamlets.egress.staging import EXISTING, KEYS, SEQUENCE_BY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 
 class JdbcSink(SinkType):
@@ -69,8 +68,3 @@ class JdbcSink(SinkType):
             deleted = F.expr(str(query.options["delete-when"])).cast("boolean")
             rows = rows.withColumn(DELETED, F.coalesce(deleted, F.lit(False)))
         return SinkWriter(rows.writeStream.foreachBatch(batches), batches)
-
-    def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
-        """Yield why the table cannot have these columns and keys."""
-        yield from super().column_problems(columns, query)
-        yield from missing_columns(columns.names, query)

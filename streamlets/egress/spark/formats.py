@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from blueprint.catalog import ParameterType, SinkOption, SinkTraits
-from streamlets.egress.base import NothingStored, SinkQuery, SinkType, SinkWriter
-from streamlets.egress.files.type import TEXT_OPTIONS, line_problems, spark_options
+from blueprint.settings.sinks import column_problems
+from streamlets.egress.base import NothingStored, SinkQuery, SinkType, SinkWriter, spark_types
+from streamlets.egress.files.type import FORMATS, TEXT_OPTIONS, spark_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,10 +72,7 @@ class SparkFilesSink(SinkType):
 
     def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
         """Yield why the format cannot have these columns."""
-        yield from super().column_problems(columns, query)
-        if query.options["format"] == "text":
-            yield from line_problems(columns, query)
-        if query.options["format"] == "csv":
-            for field in columns.fields:
-                if field.dataType.typeName() in ("struct", "array", "map", "binary"):
-                    yield f"the format `csv` cannot have the nested or binary column `{field.name}`"
+        traits = FORMATS[str(query.options["format"])]
+        for problem in column_problems(traits, spark_types(columns), {}, partition_by=query.partition_by):
+            if problem.path == ("to",):  # the others are those of this sink
+                yield problem.message.replace("the sink", "the format")

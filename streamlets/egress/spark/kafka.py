@@ -42,7 +42,11 @@ class KafkaSink(SinkType):
                 default="json",
                 choices=("json", "column"),
             ),
-            SinkOption(name="key", description="with `value = json`: the column that becomes the key of a message"),
+            SinkOption(
+                name="key",
+                description="with `value = json`: the column that becomes the key of a message",
+                columns=True,
+            ),
         ),
         output_modes=("append", "update", "complete"),
         passes_on=("kafka.",),
@@ -73,14 +77,10 @@ class KafkaSink(SinkType):
 
     def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
         """Yield why the columns are not those of messages. Spark would ignore other columns."""
-        yield from super().column_problems(columns, query)
         types = {field.name: field.dataType.typeName() for field in columns.fields}
         if "topic" not in query.options and types.get("topic") != "string":
             yield "the sink `kafka` requires the option `topic`, or a column `topic` of type string"
         if query.options["value"] == "json":
-            key = query.options.get("key")
-            if key is not None and key not in types:
-                yield f"`key` has `{key}`, which is not a column of the schema"
             return
         if "value" not in types:
             yield "with `value = column`, the sink `kafka` requires a column `value` of type string or binary"

@@ -16,10 +16,12 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from blueprint.catalog import OUTPUT_MODES, OutputMode
-from blueprint.settings.sinks import sink_options, sink_problems
+from blueprint.settings.sinks import column_problems, sink_options, sink_problems
 from streamlets import Sink
 from streamlets.api.errors import StreamletError
 from streamlets.egress import SINKS, SinkQuery
+from streamlets.egress.base import spark_types
+from streamlets.egress.files.type import FORMATS
 from streamlets.egress.sink import open_sink
 from streamlets.spark.session import active
 from tests.streamlets.egress import authors_code
@@ -156,6 +158,34 @@ def test_spark_writes_files_in_each_format(bench: Bench, format: str) -> None:
     read = bench.session.read.format(format).option("header", True).load(str(bench.root / "out"))
     assert sorted(row[0] for row in read.collect()) == ["a", "b", "b"]
     assert (bench.root / "out" / "_spark_metadata").is_dir()
+
+
+TYPES = (
+    *("void", "boolean", "tinyint", "bigint", "double", "decimal(9,2)", "string", "binary", "date", "timestamp"),
+    *("timestamp_ntz", "interval year to month", "interval day to second", "interval", "variant"),
+    *("struct<void: int>", "struct<a: variant>", "array<void>", "map<string, int>", "array<interval day to second>"),
+)
+"""Types of Spark, as DDL; `time` is off by default."""
+
+BASE64 = {("csv", "binary")}
+"""What Spark accepts and we refuse: CSV files would have text that no reader recognizes as bytes."""
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_type_is_accepted_exactly_if_spark_writes_it(spark: SparkSession, tmp_path: Path, format: str) -> None:
+    """Each format is asked to write a column of each type."""
+    differences = []
+    for type in TYPES:
+        rows = spark.sql(f"SELECT CAST(NULL AS {type}) AS c")
+        refused = any(column_problems(FORMATS[format], spark_types(rows.schema), {}))
+        try:
+            rows.write.mode("overwrite").format(format).save(f"file:{tmp_path}/out")
+        except AnalysisException as error:
+            assert "UNSUPPORTED_DATA_TYPE" in str(error)
+            differences += [] if refused else [(format, type)]
+        else:
+            differences += [(format, type)] if refused and (format, type) not in BASE64 else []
+    assert differences == []
 
 
 @pytest.mark.parametrize("name", ["function", "data-source"])
