@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprint.diagnostics import Diagnostic
+from blueprint.diagnostics.full import render_full
 from blueprint.hocon.source import Source
 from blueprint.sql.literals import name_text, string_literal
 from blueprint.sql.parser import parse
 from blueprint.sql.rendering import render
+from blueprint.verification.verify import verify
+from streamlets.project.catalog import ProjectCatalog
 from tests.blueprint.sql.jobs import DOCUMENT, VARIABLES, cases, findings_of
 from tests.random_examples import examples
 
 TEXTS = [case.text for case in cases(DOCUMENT.read_text(encoding="utf-8"))]
+ROOT = Path(__file__).resolve().parents[3]
+WHOLE_JOBS = [
+    *(job.read_text(encoding="utf-8") for job in sorted((ROOT / "examples/jobs").glob("*.sql"))),
+    *(
+        block
+        for block in re.findall(
+            r"^```sql job\.sql\n(.*?)^```$", (ROOT / "tests/diagnostics/sql.md").read_text(), re.M | re.S
+        )
+    ),
+]
 PIECES = [
     *"';`\"\\(),=-/*.$\n ", "--", "/*", "*/", "${", "}", "r'", "$$", "\u00e9",
     "SAVE STREAM", "TO", "OPTIONS (", "TRIGGER",
@@ -79,6 +93,39 @@ def test_some_mutated_jobs() -> None:
 def test_many_mutated_jobs() -> None:
     """5,000 mutated jobs, others in each run."""
     check_mutations(5000, seed=random.SystemRandom().randint(0, 2**32))
+
+
+def check_mutated_files(number: int, seed: int, directory: Path) -> None:
+    """Check `flow verify` of mutated job files: a report, with places in the file unless they are in no text."""
+    chance, file = random.Random(seed), directory / "job.sql"
+    environment = {".".join(path): value for path, value in VARIABLES.items()} | {
+        "data": "in",
+        "out": "out",
+        "database": "sqlite:x",
+    }
+    for _ in range(number):
+        text = mutated(chance.choice(WHOLE_JOBS), chance)
+        file.write_bytes(text.encode())
+        verification = verify("job.sql", catalog=ProjectCatalog(), environment=environment, working_directory=directory)
+        assert verification.ok == (verification.plan is not None), text
+        for diagnostic in verification.diagnostics:
+            assert diagnostic.primary is None or diagnostic.primary.span.file == "job.sql", (diagnostic, text)
+            if diagnostic.primary is not None:
+                assert_inside(diagnostic, text)
+        assert render_full(verification, width=80)
+
+
+def test_some_mutated_job_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole files are verified with the sinks and sources of the installation."""
+    monkeypatch.chdir(tmp_path)
+    check_mutated_files(examples(100), seed=13, directory=tmp_path)
+
+
+@pytest.mark.full
+def test_many_mutated_job_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of files, others in each run."""
+    monkeypatch.chdir(tmp_path)
+    check_mutated_files(3000, seed=random.SystemRandom().randint(0, 2**32), directory=tmp_path)
 
 
 @given(st.text(max_size=200))

@@ -176,7 +176,7 @@ def test_options_depend_on_the_output_mode(options: dict[str, str], mode: Any, p
     assert problem in reported.message
 
 
-@pytest.mark.parametrize("library", ["deltalake", "duckdb"])
+@pytest.mark.parametrize("library", ["deltalake", "duckdb", "polars"])
 def test_other_libraries_read_the_table(table: Path, library: str) -> None:
     """They see the current version: replaced rows once, and partition columns with their types."""
     writer = batches(table, keys="id", sequence_by="Seq", partition_by=("value",))
@@ -184,6 +184,8 @@ def test_other_libraries_read_the_table(table: Path, library: str) -> None:
     writer.commit(records((2, 2, "b"), (4, 1, "c")), "q", 1)
     if library == "deltalake":
         read = DeltaTable(table).to_pyarrow_table()
+    elif library == "polars":
+        read = pytest.importorskip("polars").read_delta(str(table)).to_arrow()
     else:
         import duckdb
 
