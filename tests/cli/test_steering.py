@@ -143,7 +143,7 @@ def test_statements_show_and_stop_queries(flow: Flow, runner: Runner, tmp_path: 
     assert [(stop["statement"], stop["state"]) for stop in stopped] == [
         ("STOP STREAM gauges", "stopped"), ("STOP STREAM store", "stopped"),
     ]  # fmt: skip
-    runner.thread.join(timeout=60)
+    runner.thread.join(timeout=300)
     assert not runner.thread.is_alive()
 
 

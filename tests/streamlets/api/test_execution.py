@@ -168,7 +168,7 @@ def test_all_queries_start_with_their_names(context: SparkStreamletContext, tmp_
     assert {query.name for query in execution.queries} == {"both.one", "both.two"}
     assert sorted(directory.name for directory in tmp_path.iterdir()) == ["one", "two"]
     assert all(query.isActive for query in execution.queries)
-    execution.stop().result(60)
+    execution.stop().result(300)
     assert not any(query.isActive for query in execution.queries)
 
 
@@ -182,7 +182,7 @@ def test_a_spark_query_that_fails_stops_the_streamlet(context: SparkStreamletCon
 
     execution = two_queries(fail, bounded=False)().run(context)
     with pytest.raises(QueriesFailedError, match="invalid batch"):
-        execution.completed.result(60)
+        execution.completed.result(300)
     assert not any(query.isActive for query in execution.queries)
 
 
@@ -190,7 +190,7 @@ def test_a_spark_query_that_fails_stops_the_streamlet(context: SparkStreamletCon
 def test_bounded_spark_queries_complete(context: SparkStreamletContext) -> None:
     """Queries with an `available-now` trigger end by themselves."""
     execution = two_queries(lambda batch: None, bounded=True)().run(context)
-    execution.completed.result(60)
+    execution.completed.result(300)
     assert not any(query.isActive for query in execution.queries)
 
 
@@ -202,7 +202,7 @@ def test_ready_and_completed_are_futures() -> None:
     with pytest.raises(TimeoutError):
         execution.completed.result(0.01)
     execution.stop()
-    assert called.wait(10)
+    assert called.wait(300)
 
 
 def test_relative_paths_start_in_the_directory_of_the_blueprint(tmp_path: Path) -> None:

@@ -120,6 +120,16 @@ class Reading:
         letters = [row["letter"] for row in rows if row["letter"] is not None]
         return [row["record"]["n"] for row in rows if row["letter"] is None], letters
 
+    def until_in_time(self, value: object) -> list[int]:
+        """Return the records of a task that is read again until it ends in time: on a busy machine a new process may
+        need longer to open the source."""
+        for _ in range(60):
+            records, letters = self(value)
+            if not letters:
+                return records
+            assert "did not end within" in letters[0]["reason"]
+        raise AssertionError(f"`{value}` was never read in time")
+
 
 @pytest.fixture
 def reading(project: Path) -> Iterator[Reading]:
@@ -172,12 +182,13 @@ def test_an_attempt_after_a_lost_process_may_succeed(project: Path) -> None:
 def test_a_task_that_does_not_end_is_set_aside(project: Path, task: str) -> None:
     """Its process is killed after `task-timeout`, with what it has started; the dead letter shows where it was."""
     reading = Reading(project, timeout=1.5)
+    reading.until_in_time("good")
     records, (letter,) = reading(task)
     assert records == [] and letter["reason"] == "the task did not end within 1.5 s (`task-timeout`)"
     assert f"in {task}" in json.loads(letter["record"])["error"]
     if task == "sleep":
         assert not _runs(int((project / "child").read_text()))
-    assert reading("good") == ([2, 1], [])
+    assert reading.until_in_time("good") == [2, 1]
     reading.process.close()
 
 
@@ -205,7 +216,7 @@ process.attempt(Task(1, *payload_of("spin")))
         assert worker.stdout is not None
         process = psutil.Process(int(worker.stdout.readline()))
         worker.kill()
-    psutil.wait_procs([process], timeout=60)
+    psutil.wait_procs([process], timeout=300)
     assert not _runs(process.pid)
 
 

@@ -50,7 +50,7 @@ class Events:
         return self.accepts
 
     def next(self) -> str:
-        return self.queue.get(timeout=60)
+        return self.queue.get(timeout=300)
 
     def all(self) -> list[str]:
         return [self.queue.get() for _ in range(self.queue.qsize())]
@@ -189,7 +189,7 @@ def free_port() -> int:
 def _post(port: int, token: str, path: str = "/", body: bytes = b"") -> int:
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, {"Authorization": f"Bearer {token}"})
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         with error:

@@ -129,7 +129,7 @@ def drained(run: Run, flow: Flow, root: Path) -> None:  # noqa: F811 - a fixture
     """Stop the run gracefully; all units must be drained, and no process remains."""
     members = started_by(run.process.pid)
     assert flow("stop", str(root)).code == 0
-    assert run.process.wait(60) == 0
+    assert run.process.wait(300) == 0
     assert java_processes(alive(members)) == []  # the run waits for Java
     assert left_behind(members) == []
     states = [e["state"] for e in events(run.out) if e["event"] == "unit-changed" and e["streamlet"] == "counter"]

@@ -27,7 +27,7 @@ def run(topics: list[TopicResource], readers: list[Reader], rounds: int = 1) -> 
         reported.append,
         lambda topic, error: errors.append(f"{topic.plan.id}: {error}"),
     ):
-        assert counted.over.wait(20)
+        assert counted.over.wait(300)
     return reported, errors
 
 

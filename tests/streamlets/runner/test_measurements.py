@@ -22,7 +22,7 @@ from tests.streamlets.channels.topics import READING, add, made, topic_plan
 from tests.streamlets.runner.supervision.bench import Fake
 
 MEAN = UnitId("mean", "out")
-PATIENCE = 20.0
+PATIENCE = 300.0
 
 
 class Run:

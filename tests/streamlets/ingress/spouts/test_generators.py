@@ -150,7 +150,7 @@ def test_a_unit_drains_between_transactions(custom: Any) -> None:
     spout = custom(run)
     unit = GeneratorUnit(spout.plan, spout._resources, spout._context, lambda: spout._spout)
     unit.start(1)
-    while not isinstance(spout._facts.get(timeout=120), Progressed):
+    while not isinstance(spout._facts.get(timeout=300), Progressed):
         pass
     unit.drain()
     assert spout._ended(120) == Ended(unit.id, 1)
@@ -172,7 +172,7 @@ def test_a_generator_that_hangs_is_abandoned(custom: Any) -> None:
     spout = custom(run)
     unit = GeneratorUnit(spout.plan, spout._resources, spout._context, lambda: spout._spout)
     unit.start(1)
-    while not isinstance(spout._facts.get(timeout=120), Progressed):
+    while not isinstance(spout._facts.get(timeout=300), Progressed):
         pass
     unit.stop()
     assert spout._ended(120) == Ended(unit.id, 1)
@@ -181,7 +181,7 @@ def test_a_generator_that_hangs_is_abandoned(custom: Any) -> None:
     release.set()
     for thread in threading.enumerate():
         if thread.name == f"spout-{unit.id}":
-            thread.join(120)
+            thread.join(300)
     assert numbers(spout.outlet("out")) == [1, 3]
 
 

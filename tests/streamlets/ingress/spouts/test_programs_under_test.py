@@ -120,7 +120,7 @@ def test_a_drain_sends_sigterm_and_then_sigkill(spouts: Testkit) -> None:
         unit.start(5)
         facts: list[object] = []
         while not any(isinstance(fact, Progressed) for fact in facts):
-            facts.append(feed._facts.get(timeout=120))
+            facts.append(feed._facts.get(timeout=300))
         assert facts[0] == Started(unit.id, 5)
         unit.drain()
         assert feed._ended(120) == Ended(unit.id, 5)

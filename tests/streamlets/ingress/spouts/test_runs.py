@@ -167,7 +167,7 @@ def test_spouts_pause_and_resume(flow: Flow, application: Application) -> None: 
         assert running["feed"]["epoch"] > spouts["feed"]["epoch"]
         assert flow("pause", "feed", *at).code == 0
         run.process.send_signal(signal.SIGTERM)  # a run ends also while a spout is paused
-        assert run.process.wait(120) == 0
+        assert run.process.wait(300) == 0
     application.check()
     stopped = shown(flow, application)
     for ref, topic in (("feed", "fed"), ("count", "counted")):
@@ -191,7 +191,7 @@ def test_a_second_runner(application: Application) -> None:
         first = runs.enter_context(application.running("first"))
         first.delivers("fed", "counted")
         with application.running("refused") as refused:
-            assert refused.process.wait(120) != 0
+            assert refused.process.wait(300) != 0
             assert f"process {first.process.pid}" in refused.out.read_text()
         (application.directory / ".flow" / "numbers" / "lock").unlink()  # as on storage without locks
         second = runs.enter_context(application.running("second"))
