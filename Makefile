@@ -89,4 +89,5 @@ $(READY): pyproject.toml .ci/venv
 # Spark's classes, with which each of the many Sparks of the tests starts in half the processor time.
 $(ARCHIVE): $(READY)
 	@echo "Preparing Spark's classes for the tests, which takes half a minute"
-	@$(RUN) log=$$(python -m tests.java_archive 2>&1) || { echo "$$log"; exit 1; }
+	@$(RUN) flow doctor --prepare
+	@touch $@

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from _streamlets_pytest import kit
-from tests.java_archive import java_options
 from tests.kafka.fixtures import kafka_broker, spark
 from tests.streamlets.egress.postgresql import postgresql_server
 
 __all__ = ["kafka_broker", "kit", "postgresql_server", "spark"]
 
-os.environ["JAVA_TOOL_OPTIONS"] = " ".join((*java_options(), os.environ.get("JAVA_TOOL_OPTIONS", ""))).strip()
+# The runs of tests are short: Java's second compiler would cost a third more CPU time, and pay off after minutes.
+os.environ["JAVA_TOOL_OPTIONS"] = f"-XX:TieredStopAtLevel=1 {os.environ.get('JAVA_TOOL_OPTIONS', '')}".strip()
 
 # Spark's workers import functions of the tests by the names that pytest gives their modules.
 REPOSITORY = str(Path(__file__).resolve().parent.parent)

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from streamlets.spark.class_archive import archive_options
 from streamlets.spark.functions import renew_functions
 from streamlets.spark.java import launch_failure, require_java, start_failure
 from streamlets.spark.launch_files import launch_files
@@ -49,10 +50,11 @@ def start(
     log4j = plan.scratch / "log4j2.properties"
     log4j.write_text(log_settings(plan), encoding="utf-8")
     # In a JVM without memory, threads end and queries hang. If it exits, it is started again and its queries resume.
+    own_options = _java_options(settings)
     java_options = (
         "-XX:+ExitOnOutOfMemoryError",
         f"-Djava.io.tmpdir={plan.temporary}",
-        *_java_options(settings),
+        *own_options,
         f"-Dlog4j2.configurationFile=file:{log4j}",
     )
     _environment(plan, settings)
@@ -69,8 +71,10 @@ def start(
     logging.getLogger().addFilter(_is_not_from_py4j)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     ours = settings["spark.master"].startswith("local") and "spark.pyspark.python" not in settings
-    home = without_zip(plan.scratch) if ours else contextlib.nullcontext()
-    with home, launch_files(plan.scratch, settings, java_options):
+    with contextlib.ExitStack() as launching:
+        home = launching.enter_context(without_zip(plan.scratch)) if ours else None
+        options = (*archive_options(home, own_options), *java_options)
+        launching.enter_context(launch_files(plan.scratch, settings, options))
         gateway = _launch(plan)
     process: subprocess.Popen[bytes] = gateway.proc
     threading.Thread(target=forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()

@@ -30,7 +30,7 @@ def launch_files(directory: Path, settings: Mapping[str, str], java_options: Ite
     before = os.environ.get(_ARGUMENTS)
     try:
         _write(options, "".join(f"{_quoted(option)}\n" for option in java_options))
-        entries = dict(settings) | {_JAVA_OPTIONS: f"@{_quoted_path(options)}"}
+        entries = dict(settings) | {_JAVA_OPTIONS: f"@{quoted_path(options)}"}
         lines = (f"{key.translate(_ESCAPES)}={value.translate(_ESCAPES)}\n" for key, value in entries.items())
         _write(properties, "".join(lines))
         # Settings that are not in the file are still read from spark-defaults.conf.
@@ -57,6 +57,6 @@ def _quoted(option: str) -> str:
     return '"' + option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def _quoted_path(file: Path) -> str:
-    """Return a path as a single word in `spark.driver.extraJavaOptions`."""
+def quoted_path(file: Path | str) -> str:
+    """Return a path, or an option with one, as a single word in `spark.driver.extraJavaOptions`."""
     return f'"{file}"' if any(character.isspace() for character in str(file)) else str(file)

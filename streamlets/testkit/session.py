@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.spark.class_archive import archive_options
+from streamlets.spark.launch_files import quoted_path
 from streamlets.spark.settings import SessionPlan, defaults
 from streamlets.spark.spark_home import without_zip
 
@@ -46,11 +48,12 @@ def start_session(
 
     scratch = Path(directory) if directory is not None else Path(tempfile.mkdtemp(prefix="streamlets-spark-"))
     plan = SessionPlan("testkit", scratch / "logs", scratch, master, settings=settings or {})
-    effective = defaults(plan, 2, 4 * 1024**3) | _QUICK | dict(settings or {})
-    builder = SparkSession.builder
-    for key, value in effective.items():
-        builder = builder.config(key, value)
-    with without_zip(scratch) if master.startswith("local") else nullcontext():
+    with without_zip(scratch) if master.startswith("local") else nullcontext() as home:
+        java_options = " ".join((_QUICK_JAVA, *map(quoted_path, archive_options(home))))
+        quick = _QUICK | {"spark.driver.extraJavaOptions": java_options}
+        builder = SparkSession.builder
+        for key, value in (defaults(plan, 2, 4 * 1024**3) | quick | dict(settings or {})).items():
+            builder = builder.config(key, value)
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
@@ -59,6 +62,6 @@ def start_session(
 _QUICK = {
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.sql.shuffle.partitions": "2",
-    # Java's second compiler pays off after minutes only; without it short queries take a third less CPU time.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1"
+"""Java's second compiler pays off after minutes only; without it short queries take a third less CPU time."""

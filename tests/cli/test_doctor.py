@@ -53,6 +53,7 @@ def test_the_machine_alone(flow: Flow) -> None:
         ["ok", "Java"],
         ["ok", "packages"],
         ["ok", "Python"],
+        ["ok", "Java's", "classes"],
         ["ok", "state", "directory"],
         ["ok", "disk"],
         ["ok", "clock"],
@@ -99,3 +100,13 @@ def test_a_path_that_does_not_exist(flow: Flow) -> None:
     result = flow("doctor", "lost.conf")
     assert (result.code, result.out) == (2, "")
     assert "there is no blueprint or settings file to check: lost.conf" in result.err
+
+
+def test_classes_that_cannot_be_archived(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark runs without an archive, too: the reason is a warning, and nothing unfinished is left behind."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert "help: run `flow doctor --prepare`" in flow("doctor").out
+    result = flow("doctor", "--prepare")  # with a Java that runs nothing
+    assert result.code == 0
+    assert "warning  Java's classes: not archived: " in result.out
+    assert not [path for path in (tmp_path / "cache").rglob("*") if not path.is_symlink() and path.is_file()]
