@@ -52,8 +52,11 @@ def _rows_of_sources(report: Mapping[str, Any]) -> int:
 
 
 def _rows_of_sink(report: Mapping[str, Any]) -> dict[str, int]:
-    rows = (report.get("sink") or {}).get("numOutputRows")
-    return {} if rows is None or rows < 0 else {"sink": int(rows)}  # -1 means unknown
+    sink = report.get("sink") or {}
+    rows = int(sink.get("numOutputRows", -1))  # -1 means unknown
+    # A function has 0 for a batch without rows, although the rows of later ones are not counted.
+    uncounted = rows < 0 or str(sink.get("description")).startswith("ForeachBatchSink")
+    return {} if uncounted else {"sink": rows}
 
 
 def _rows(operator: Mapping[str, Any]) -> int:

@@ -113,6 +113,16 @@ def control(run: Run, flow: Flow, root: Path) -> None:  # noqa: F811 - a fixture
     run.until(lambda: unit_status(flow, root)["rows_out"]["out"] > written)
 
 
+def stopped_by_sql(run: Run, flow: Flow, root: Path) -> None:  # noqa: F811 - a fixture
+    """Show the queries and stop one of them with statements, then restart its streamlet."""
+    shown = flow("sql", str(root), "-e", "SHOW STREAMS").out.splitlines()
+    assert [line.split()[:2] for line in shown] == [["stream", "state"], ["counter", "running"], ["sink", "running"]]
+    stopped = flow("sql", str(root), "-e", "STOP STREAM sink; SHOW STREAMS")
+    assert (stopped.code, stopped.out.splitlines()[-1].split()[:2]) == (0, ["sink", "stopped"])
+    assert flow("restart", "archive", "--path", str(root)).code == 0
+    run.until(lambda: flow("sql", str(root), "-e", "SHOW STREAMS").out.splitlines()[-1].split()[1] == "running")
+
+
 def unit_status(flow: Flow, root: Path) -> dict[str, Any]:  # noqa: F811 - a fixture
     """Return the status of the ticker's unit."""
     status = json.loads(flow("status", str(root), "--format", "json").out)["counting"]
@@ -197,9 +207,10 @@ def test_both_kinds_run_in_one_application(flow: Flow, tmp_path: Path, isolation
     with running(tmp_path, "--isolation", isolation) as run:
         control(run, flow, tmp_path)
         run.until(lambda: run.has("archive", "rows_in"))
+        stopped_by_sql(run, flow, tmp_path)
         drained(run, flow, tmp_path)
     changes = [(e["streamlet"], e["state"]) for e in events(run.out) if e["event"] == "unit-changed"]
-    assert changes.index(("counter", "draining")) < changes.index(("archive", "draining"))
+    assert changes[::-1].index(("counter", "draining")) > changes[::-1].index(("archive", "draining"))
     files = (tmp_path / "out").glob("*.parquet")
     numbers = sorted(number for file in files for number in pq.read_table(file)["number"].to_pylist())
     assert numbers == list(range(len(numbers)))

@@ -48,6 +48,8 @@ def test_rows_out_of_sinks() -> None:
     known = REPORT | {"sink": {"numOutputRows": 0}}
     assert progressed(known, UNIT, 1.0, output_mode="", rows_out={}).rows_out == {"sink": 0}
     assert progressed(REPORT, UNIT, 1.0, output_mode="", rows_out={}).rows_out == {}
+    function = REPORT | {"sink": {"description": "ForeachBatchSink", "numOutputRows": 0}}
+    assert progressed(function, UNIT, 1.0, output_mode="", rows_out={}).rows_out == {}
 
 
 def test_no_watermark_yet() -> None:
