@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -88,12 +90,31 @@ class FailuresAtOnce:
             self._reporter.write_line("\n".join(report.longreprtext.splitlines()[-SHOWN_LINES:]))
 
 
+class EndsOfProcesses:
+    """Shows when each test process ended its last test: one that ends long before the others has waited for them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._begun = clock, clock()
+        self._ends: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the time of a report. pytest-xdist adds its process, except when that has crashed."""
+        if process := getattr(report, "worker_id", ""):
+            self._ends[process] = self._clock() - self._begun
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write a line with the processes."""
+        ends = ", ".join(f"{process} {seconds:.0f} s" for process, seconds in sorted(self._ends.items()))
+        terminalreporter.write_line(f"last tests of the processes: {ends}")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Show failures at once in a run of several processes, which may take long."""
+    """In a run of several processes, which may take long, show failures at once, and when each process has ended."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and getattr(config.option, "numprocesses", None):
         config.pluginmanager.register(FailuresAtOnce(reporter))
+        config.pluginmanager.register(EndsOfProcesses())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -130,9 +130,8 @@ def test_both_clients_connect(notation: Any, secured: tuple[str, Path], spark: S
     assert [bytes(row.value) for row in read.collect()] == [b"one"]
 
 
-def test_a_wrong_password(secured: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_password(secured: tuple[str, Path]) -> None:
     """The check of the cluster says that the login failed, and does not show the password."""
-    monkeypatch.setattr(reachability, "_PATIENCE", 5.0)
     servers, trusted = secured
     config = _librdkafka(trusted) | {"sasl.password": "mistaken"}
     topic = TopicPlan("t", "t", "kafka", True, (), (), {"bootstrap.servers": servers, "connection-config": config})
