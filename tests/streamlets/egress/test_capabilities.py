@@ -37,8 +37,10 @@ SPARK = {
     "function": "",
     "memory": "memory",
     "console": "console",
+    "parquet": "",  # as `orc`, `json`, `csv` and `text`, which have the same writer
+    "terminal": "",
 }
-"""The name of the format of Spark that a sink stands for."""
+"""The name of the format of Spark that a sink stands for; "" for code."""
 
 IGNORED = {"console", "noop", "kafka", "data-source"}
 """Sinks whose format accepts partition columns and ignores them: a setting without an effect is refused."""
@@ -63,6 +65,7 @@ class Bench:
         return {
             "kafka": {"kafka.bootstrap.servers": self.servers, "topic": self.topic},
             "spark-files": {"path": "out"},
+            "parquet": {"path": "out"},
             "function": {"function": f"{CODE}.save", "path": str(self.root / "out")},
             "data-source": {"class": f"{CODE}.FilesSource", "path": str(self.root / "out")},
             "memory": {"table": f"seen_{self.topic[-8:]}"},

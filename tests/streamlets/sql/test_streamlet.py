@@ -22,7 +22,7 @@ CREATE TEMPORARY FUNCTION fahrenheit(x DOUBLE) RETURNS DOUBLE RETURN x * 9 / 5 +
 CREATE TEMPORARY VIEW hot AS
 SELECT station, fahrenheit(celsius) AS degrees, `the day`, '${label};' AS label FROM readings WHERE celsius > ${limit};
 CREATE TEMPORARY VIEW counts AS SELECT station, count(*) AS n FROM readings GROUP BY station;
-SAVE STREAM hot (station, degrees, label) TO json PARTITIONED ON (station)
+SAVE STREAM hot (station, degrees, label) TO json PARTITIONED ON (Station)
 OPTIONS ('path' = 'out/hot', 'pstl.retry.max.attempts' = 3);
 SAVE STREAM counts TO console IDENTIFIED BY `counts.by-station` OUTPUT MODE UPDATE TRIGGER ONCE;
 """
