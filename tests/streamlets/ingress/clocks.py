@@ -32,6 +32,6 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Advance, once somebody waits."""
         with self._changed:
-            assert self._changed.wait_for(lambda: self._waiting > 0, 60), "nobody waits for the clock"
+            assert self._changed.wait_for(lambda: self._waiting > 0, 300), "nobody waits for the clock"
             self._now += seconds
             self._changed.notify_all()

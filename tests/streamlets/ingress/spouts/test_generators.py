@@ -153,7 +153,7 @@ def test_a_unit_drains_between_transactions(custom: Any) -> None:
     while not isinstance(spout._facts.get(timeout=300), Progressed):
         pass
     unit.drain()
-    assert spout._ended(120) == Ended(unit.id, 1)
+    assert spout._ended(300) == Ended(unit.id, 1)
     assert closed.is_set()
 
 
@@ -175,9 +175,9 @@ def test_a_generator_that_hangs_is_abandoned(custom: Any) -> None:
     while not isinstance(spout._facts.get(timeout=300), Progressed):
         pass
     unit.stop()
-    assert spout._ended(120) == Ended(unit.id, 1)
+    assert spout._ended(300) == Ended(unit.id, 1)
     unit.start(2)
-    assert spout._ended(120) == Ended(unit.id, 2)
+    assert spout._ended(300) == Ended(unit.id, 2)
     release.set()
     for thread in threading.enumerate():
         if thread.name == f"spout-{unit.id}":
@@ -195,6 +195,6 @@ def test_the_failure_of_a_unit_has_the_authors_frames(custom: Any) -> None:
     spout = custom(run)
     unit = GeneratorUnit(spout.plan, spout._resources, spout._context, lambda: spout._spout)
     unit.start(1)
-    ended = spout._ended(120)
+    ended = spout._ended(300)
     assert ended.failure.cause == "ZeroDivisionError: no rate"
     assert "in run" in ended.failure.frames[-1]
