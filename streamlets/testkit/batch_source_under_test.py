@@ -231,7 +231,7 @@ class BatchSourceUnderTest:
         discovery: Any = self.plan.parameters["discovery"]
         triggerer = make_triggerer(discovery["triggerer"])
         directory = Path(self.plan.directory)
-        context = TriggererContext(streamlet=self.plan.ref, directory=directory, clock=self.clock)
+        context = TriggererContext(streamlet=self.plan.ref, directory=directory, clock=self.clock, fail=self._fail)
         triggerer.init(discovery.get("config", {}), context)
         triggerer.start(self._triggered)
         return triggerer
@@ -242,8 +242,11 @@ class BatchSourceUnderTest:
         try:
             self.discover(event)
         except BaseException as error:  # noqa: BLE001 - `advance` raises it
-            self._error = self._error or error
+            self._fail(error)
         return True
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = self._error or error
 
     def _context(self) -> SourceContext:
         mounts = {name: Path(directory) for name, directory in self.plan.volume_mounts.items()}

@@ -27,6 +27,21 @@ BLUEPRINT = """
 blueprint { streamlets { pages = app.Pages }, topics { pages { producers = [pages.out] } } }
 flow.application = app
 """
+PAGES = """
+from streamlets import AvroOutlet, BatchSource
+
+class Pages(BatchSource):
+    out = AvroOutlet(schema="n long")
+
+    def discover(self, eat, event):
+        pass
+
+    def prepare(self, task):
+        pass
+
+    def read_next(self):
+        pass
+"""
 DISCOVERED = 1_700_000_000.0
 
 
@@ -143,10 +158,7 @@ def test_wrong_arguments_are_explained(flow: Flow, directory: Path, arguments: t
 
 def test_a_replay_of_dead_letters_points_to_the_tasks(flow: Flow, directory: Path) -> None:
     """A failed task is not a record that could be replayed."""
-    (directory / "app.py").write_text(
-        "from streamlets import AvroOutlet, BatchSource\n"
-        "class Pages(BatchSource):\n    out = AvroOutlet(schema='n long')\n"
-    )
+    (directory / "app.py").write_text(PAGES)
     blueprint = BLUEPRINT.replace("app.Pages", "{ class = app.Pages, parameters.discovery.triggerer = immediate }")
     (directory / "blueprint.conf").write_text(blueprint.replace("pages = {", "pages {"))
     result = flow("dead-letters", "replay", "pages", str(directory))

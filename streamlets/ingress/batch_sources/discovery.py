@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -172,12 +172,12 @@ class DiscoveryUnit:
         source.open(self._plan.parameters, context)
         return source  # type: ignore[no-any-return]  # a BatchSource, as verified
 
-    def triggerer(self) -> Triggerer:
-        """Return the triggerer, initialised."""
+    def triggerer(self, fail: Callable[[Exception], None]) -> Triggerer:
+        """Return the triggerer, initialised; it calls `fail` if a thread of it raises."""
         discovery: Any = self._plan.parameters["discovery"]
         triggerer = make_triggerer(discovery["triggerer"])
         directory = Path(self._plan.directory)
-        context = TriggererContext(streamlet=self._plan.ref, directory=directory, clock=self._clock)
+        context = TriggererContext(streamlet=self._plan.ref, directory=directory, clock=self._clock, fail=fail)
         triggerer.init(discovery.get("config", {}), context)
         return triggerer
 
@@ -222,6 +222,7 @@ class _Discovery:
         self._unit, self._number = unit, run
         self._changed = threading.Condition()
         self._event: str | None = None
+        self._failure: Exception | None = None  # of a thread of the triggerer
         self._busy = True  # until the discovery that an earlier run did not complete has run
         self._ending = self._reported = False
         self._writer: TaskWriter | None = None
@@ -266,8 +267,18 @@ class _Discovery:
                 self._unit.print_line(f"{self._unit.id.streamlet}: dropped a trigger, because a discovery is running")
         return accepted
 
+    def fail(self, error: Exception) -> None:
+        """Have it fail, because a thread of the triggerer raised."""
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()
+
     def work(self) -> None:
-        """Discover whenever it is triggered, until it is to end."""
+        """Discover whenever it is triggered, until it is to end.
+
+        Raises:
+            Exception: the source or its triggerer raised it.
+        """
         unit = self._unit
         writer = unit.writer()
         with self._changed:
@@ -288,7 +299,7 @@ class _Discovery:
             if unit.bounded:  # nobody measures the backlog from here on
                 unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": None})))
                 return
-            triggerer = unit.triggerer()
+            triggerer = unit.triggerer(self.fail)
             triggerer.start(self.trigger)
             self._serve(source, writer)
         finally:
@@ -303,9 +314,11 @@ class _Discovery:
     def _serve(self, source: Discovering, writer: TaskWriter) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._event is not None or self._ending, _LOOK_EVERY)
+                self._changed.wait_for(lambda: self._event is not None or self._ending or self._failure, _LOOK_EVERY)
                 if self._ending:
                     return
+                if self._failure is not None:
+                    raise self._failure
                 event, self._event = self._event, None
             if event is not None:
                 self._discover(source, writer, event)

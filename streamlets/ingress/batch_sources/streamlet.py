@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ _QUEUE = 1000
 """The number of records that a push source may be ahead of their reading."""
 
 
-class BatchSource(SparkStreamlet):
+class BatchSource(SparkStreamlet, ABC):
     """Discovers tasks when its triggerer calls for it, and reads them in parallel.
 
     In the blueprint:
@@ -68,6 +69,7 @@ class BatchSource(SparkStreamlet):
             context: the environment.
         """
 
+    @abstractmethod
     def discover(self, eat: Eat, event: str) -> None:
         """Pass each task to `eat`. It is called in the runner, and never twice at the same time.
 
@@ -78,19 +80,18 @@ class BatchSource(SparkStreamlet):
             eat: takes a task, and its key.
             event: what triggered the discovery, from the triggerer.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def prepare(self, task: Any) -> None:
         """Begin to read a task. The task before it has ended or failed.
 
         Arguments:
             task: as it was passed to `eat`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def read_next(self) -> Any:
         """Return the next record as a dict by field name, a `pyarrow.RecordBatch` of records, or None at the end."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Release what `open` has acquired."""

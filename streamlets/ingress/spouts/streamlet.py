@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,7 @@ class Spout(_Spout):
         yield from codec_problems(values[self.codec.key], values[self.codec_options.key])
 
 
-class GeneratorSpout(_Spout):
+class GeneratorSpout(_Spout, ABC):
     """Delivers what its method `run` yields.
 
     class Numbers(GeneratorSpout):
@@ -120,6 +121,7 @@ class GeneratorSpout(_Spout):
                 first += 1000
     """
 
+    @abstractmethod
     def run(self, out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
         """Yield transactions, each of which is one commit; it is called for each start.
 
@@ -128,8 +130,4 @@ class GeneratorSpout(_Spout):
         Arguments:
             out: makes transactions, and has the values of config parameters.
             resume: the resume marker of the last committed transaction; None before the first one.
-
-        Raises:
-            StreamletError: the class does not define it.
         """
-        raise StreamletError(f"`{type(self).__name__}` has no method `run`, so there is nothing to run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,10 @@ Trigger = Callable[[str], bool]
 discovery will run; False if one is running already, and the request was dropped."""
 
 
+def _raise(error: Exception) -> None:
+    raise error
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggererContext:
     """The environment of a triggerer.
@@ -22,11 +27,30 @@ class TriggererContext:
         streamlet: the name of the batch source in the blueprint.
         directory: the directory of the blueprint, from which relative paths start.
         clock: the wall clock.
+        fail: fails the source, which is started again later, with a new triggerer. It may be called from any thread.
     """
 
     streamlet: str
     directory: Path
     clock: Clock = field(default_factory=SystemClock)
+    fail: Callable[[Exception], None] = _raise
+
+    def run_in_thread(self, work: Callable[[], object], name: str) -> None:
+        """Run `work` in a thread of its own. An exception in it fails the source: without that, it would wait for ever
+        for a trigger.
+
+        Arguments:
+            work: what to run.
+            name: the name of the thread, such as the name of the triggerer; that of the source is added.
+        """
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - code of any author
+                self.fail(error)
+
+        threading.Thread(target=run, name=f"{name}-{self.streamlet}", daemon=True).start()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +89,8 @@ class Triggerer(Protocol):
         """
 
     def start(self, trigger: Trigger) -> None:
-        """Begin to call `trigger`, from a thread of its own, and return at once. An exception fails the source, which
-        is started again later.
+        """Begin to call `trigger`, from a thread of its own (`context.run_in_thread`), and return at once. An exception
+        here or in that thread fails the source, which is started again later.
 
         Arguments:
             trigger: requests a discovery; it returns at once, and may be called from any thread.

@@ -56,8 +56,7 @@ class CronTriggerer:
 
     def start(self, trigger: Trigger) -> None:
         """Begin to wait for the next time."""
-        name = f"cron-{self._context.streamlet}"
-        threading.Thread(target=self._run, args=(trigger,), name=name, daemon=True).start()
+        self._context.run_in_thread(lambda: self._run(trigger), "cron")
 
     def stop(self) -> None:
         """Wait for no further time."""

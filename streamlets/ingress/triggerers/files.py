@@ -6,6 +6,7 @@ import glob
 import json
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,8 +129,7 @@ class FilesTriggerer:
 
     def start(self, trigger: Trigger) -> None:
         """Begin to look at the files."""
-        name = f"files-{self._context.streamlet}"
-        threading.Thread(target=self._run, args=(trigger,), name=name, daemon=True).start()
+        self._context.run_in_thread(lambda: self._run(trigger), "files")
 
     def stop(self) -> None:
         """Look no more."""
@@ -144,7 +144,10 @@ class FilesTriggerer:
 
     def look(self, trigger: Trigger) -> None:
         """Look at the files once. Changes whose trigger is dropped are reported again after the next look."""
-        present = dict(self._versions())
+        try:
+            present = dict(self._versions())
+        except OSError:  # the directory cannot be listed at present: what was in it is not new when it can be
+            return
         changed = [
             path
             for path, version in present.items()
@@ -157,11 +160,10 @@ class FilesTriggerer:
             self._reported |= {path: present[path] for path in changed}
 
     def _versions(self) -> Iterator[tuple[str, FileVersion]]:
-        try:
-            for file in matching_files(self._path):
+        _directory_of(self._path).stat()  # a pattern would match nothing there, without an error
+        for file in matching_files(self._path):
+            with suppress(FileNotFoundError):  # deleted meanwhile
                 yield str(file), FileVersion.of(file)
-        except OSError:  # deleted meanwhile, or not accessible at present; the next look may succeed
-            return
 
 
 def _absolute(config: Mapping[str, Any], context: TriggererContext) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,6 +31,7 @@ class HttpTriggerer:
     _port: int
     _path: str
     _token: bytes
+    _context: TriggererContext
 
     def __init__(self) -> None:
         self._server: ThreadingHTTPServer | None = None
@@ -68,6 +68,7 @@ class HttpTriggerer:
         for problem in self.problems(config, context):
             raise ValueError(problem.message)
         self._port, self._path, self._token = config["port"], str(config.get("path", "/")), _token(config, context)
+        self._context = context
 
     def start(self, trigger: Trigger) -> None:
         """Begin to listen.
@@ -78,12 +79,11 @@ class HttpTriggerer:
         if self._stopped:
             return
         try:
-            server = ThreadingHTTPServer(("127.0.0.1", self._port), _handler(self._path, self._token, trigger))
+            server = _Server(("127.0.0.1", self._port), _handler(self._path, self._token, trigger))
         except OSError as error:
             raise OSError(f"cannot listen on 127.0.0.1:{self._port}: {error.strerror}") from None
-        server.daemon_threads = True
         self._server = server
-        threading.Thread(target=server.serve_forever, name=f"http-{self._port}", daemon=True).start()
+        self._context.run_in_thread(server.serve_forever, "http")
 
     def stop(self) -> None:
         """Close the port."""
@@ -92,6 +92,13 @@ class HttpTriggerer:
         if server is not None:
             server.shutdown()
             server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print no traceback: a client that hangs up is not an error of the source."""
 
 
 def _token(config: Mapping[str, Any], context: TriggererContext) -> bytes:

@@ -59,6 +59,23 @@ class ByHand:
         self.stopped = True
 
 
+class InThread(ByHand):
+    """A triggerer whose thread ends with an exception when the test says so."""
+
+    raises = threading.Event()
+
+    def init(self, config: Any, context: TriggererContext) -> None:
+        self.context = context
+
+    def start(self, trigger: Trigger) -> None:
+        super().start(trigger)
+        self.context.run_in_thread(self._run, "in-thread")
+
+    def _run(self) -> None:
+        InThread.raises.wait(60)
+        raise RuntimeError("the queue was deleted")
+
+
 class Broken(ByHand):
     """A triggerer that raises when it starts."""
 
@@ -86,6 +103,12 @@ class Found(BatchSource):
             if word == "set":
                 eat({"a", "b"})
 
+    def prepare(self, task: Any) -> None:
+        raise AssertionError("nothing is read here")
+
+    def read_next(self) -> Any:
+        raise AssertionError("nothing is read here")
+
     def close(self) -> None:
         Found.closed += 1
 
@@ -95,8 +118,10 @@ def reset() -> Iterator[None]:
     """Reset what the classes share."""
     ByHand.started, Found.events, Found.failures, Found.closed = [], [], [], 0
     Found.resume.clear()
+    InThread.raises.clear()
     yield
     Found.resume.set()
+    InThread.raises.set()
 
 
 class Run:
@@ -371,6 +396,20 @@ def test_a_triggerer_that_raises_fails_the_unit(tmp_path: Path, topic: TopicReso
     run = Run(tmp_path, topic, name="Broken")
     run.unit.start(1)
     assert run.ended() == "RuntimeError: no clock" and Found.closed == 1
+
+
+def test_a_thread_of_a_triggerer_that_raises_fails_the_unit(tmp_path: Path, topic: TopicResource) -> None:
+    """Without that, the source would wait for ever for a trigger. The next start has a new triggerer."""
+    run = Run(tmp_path, topic, name="InThread")
+    run.start()
+    run.discovered("a")
+    InThread.raises.set()
+    assert run.ended() == "RuntimeError: the queue was deleted" and ByHand.started[0].stopped
+    InThread.raises.clear()
+    run.start(2)
+    run.discovered("b")
+    run.unit.drain()
+    assert run.ended(2) is None and run.values() == ["a", "b"]
 
 
 def test_a_task_that_cannot_be_stored_fails_the_discovery(run: Run) -> None:

@@ -37,6 +37,9 @@ class Poison(BatchSource):
         with (self.directory / "opened").open("a") as opened:
             opened.write("x")
 
+    def discover(self, eat, event):
+        pass
+
     def prepare(self, task):
         self.task, self.left = task, [1, 2]
         print("this does not reach the records")

@@ -33,6 +33,9 @@ class Numbers(BatchSource):
         Numbers.opened += 1
         assert not context.discovers and config == {"rate": 5}
 
+    def discover(self, eat: Any, event: str) -> None:
+        raise AssertionError("nothing is discovered here")
+
     def prepare(self, task: Any) -> None:
         self.task, self.left = task, list(range(task))
 
@@ -191,6 +194,9 @@ def test_many_records_go_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
 class Pushes(BatchPushSource):
     """Pushes more records than the queue holds, from `prepare`; a negative task fails half-way."""
 
+    def discover(self, eat: Any, event: str) -> None:
+        raise AssertionError("nothing is discovered here")
+
     def prepare(self, task: Any) -> None:
         for n in range(abs(task)):
             self.consume({"n": n, "text": "pushed"})
@@ -201,6 +207,9 @@ class Pushes(BatchPushSource):
 
 class Notifies(BatchPushSource):
     """Reports an error from a thread of its own."""
+
+    def discover(self, eat: Any, event: str) -> None:
+        raise AssertionError("nothing is discovered here")
 
     def prepare(self, task: Any) -> None:
         threading.Thread(target=lambda: self.notify_error(OSError("notified error"))).start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import socket
+import struct
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -36,6 +37,23 @@ def clock() -> FakeClock:
 def context(tmp_path: Path, clock: FakeClock) -> TriggererContext:
     """The context of a source."""
     return TriggererContext(streamlet="source", directory=tmp_path, clock=clock)
+
+
+ORDERS = """
+from streamlets import AvroOutlet, BatchSource
+
+class Orders(BatchSource):
+    out = AvroOutlet(schema="n long")
+
+    def discover(self, eat, event):
+        pass
+
+    def prepare(self, task):
+        pass
+
+    def read_next(self):
+        pass
+"""
 
 
 class Events:
@@ -144,6 +162,29 @@ def test_files_whose_trigger_was_dropped_are_reported_again(context: TriggererCo
     assert len(events.all()) == 2
 
 
+def test_files_that_cannot_be_listed_for_a_while_are_not_new(context: TriggererContext, tmp_path: Path) -> None:
+    """As when a network file system does not answer for a moment: old files would be read twice."""
+    directory, events, triggerer = tmp_path / "in", Events(), FilesTriggerer()
+    directory.mkdir()
+    (directory / "a.csv").write_text("1")
+    triggerer.init({"path": "in/*.csv"}, context)
+    triggerer.look(events)
+    triggerer.look(events)
+    assert len(events.all()) == 1
+    directory.rename(tmp_path / "gone")
+    triggerer.look(events)
+    (tmp_path / "gone").rename(directory)
+    triggerer.look(events)
+    triggerer.look(events)
+    assert events.all() == []
+    (directory / "a.csv").unlink()
+    triggerer.look(events)
+    (directory / "a.csv").write_text("1")
+    triggerer.look(events)
+    triggerer.look(events)
+    assert len(events.all()) == 1
+
+
 def test_files_looks_at_intervals(context: TriggererContext, clock: FakeClock, tmp_path: Path) -> None:
     """The thread looks again after each interval."""
     events, triggerer = Events(), FilesTriggerer()
@@ -194,6 +235,25 @@ def _post(port: int, token: str, path: str = "/", body: bytes = b"") -> int:
     except urllib.error.HTTPError as error:
         with error:
             return error.code
+
+
+def test_http_prints_no_traceback_for_a_client_that_hangs_up(
+    context: TriggererContext, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its connection is closed silently, and the next request is answered."""
+    (tmp_path / "token").write_text("s" * 20)
+    port, triggerer = free_port(), HttpTriggerer()
+    triggerer.init({"port": port, "token-file": "token"}, context)
+    triggerer.start(Events())
+    try:
+        client = socket.create_connection(("127.0.0.1", port))
+        client.sendall(b"POST / HTTP/1.1\r\nAuthorization: Bearer " + b"s" * 20 + b"\r\nContent-Length: 9\r\n\r\n")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()  # with a reset
+        assert _post(port, "s" * 20) == 202
+    finally:
+        triggerer.stop()
+    assert capfd.readouterr().err == ""
 
 
 def test_http_calls_for_each_request(context: TriggererContext, tmp_path: Path) -> None:
@@ -258,10 +318,7 @@ def test_relative_paths_are_checked_from_the_directory_of_the_blueprint(
     (tmp_path / "app" / "blueprint.conf").write_text(
         "blueprint { streamlets { orders = paths_app.Orders }, topics { orders { producers = [orders.out] } } }"
     )
-    (tmp_path / "app" / "paths_app.py").write_text(
-        "from streamlets import AvroOutlet, BatchSource\n"
-        "class Orders(BatchSource):\n    out = AvroOutlet(schema='n long')\n"
-    )
+    (tmp_path / "app" / "paths_app.py").write_text(ORDERS)
     discovery = "flow.streamlets.orders.parameters.discovery"
     conf = tmp_path / "conf" / "local.conf"
     conf.write_text(f"{discovery} {{ triggerer = files, config.path = incoming }}")

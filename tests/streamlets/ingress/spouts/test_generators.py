@@ -32,6 +32,12 @@ class Numbers(GeneratorSpout):
             yield out.transaction([{"number": number} for number in numbers], resume=first)
 
 
+class Nothing(GeneratorSpout):
+    """A spout that is not complete."""
+
+    out = AvroOutlet(schema="number long")
+
+
 class Custom(GeneratorSpout):
     """Runs a function that a test sets."""
 
@@ -128,12 +134,8 @@ def test_mistakes_of_authors(custom: Any, run: Any, error: type[Exception], mess
 
 def test_a_class_without_run(spouts: Testkit) -> None:
     """The error says what is missing."""
-
-    class Nothing(GeneratorSpout):
-        out = AvroOutlet(schema="number long")
-
-    with pytest.raises(StreamletError, match="`Nothing` has no method `run`"):
-        spouts.spout(Nothing).step()
+    with pytest.raises(TypeError, match=r"abstract class Nothing .*run"):
+        spouts.spout(Nothing)
 
 
 def test_a_unit_drains_between_transactions(custom: Any) -> None:
