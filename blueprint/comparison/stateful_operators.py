@@ -39,6 +39,7 @@ SESSION_WINDOWS = StatefulOperator(
     "sessionWindowStateStoreSaveExec", "Aggregate", "session windows", "session windows", "in append mode"
 )
 JOIN = StatefulOperator("symmetricHashJoin", "Join", "join", "a stream-stream join", "always")
+DEDUPLICATION = StatefulOperator("dedupeWithinWatermark", "DeduplicateWithinWatermark", "dropDuplicatesWithinWatermark")
 LIMIT = StatefulOperator("globalLimit", "GlobalLimit", "limit", "a limit")
 TRANSFORM_ROWS = StatefulOperator(
     "transformWithStateInPySparkExec", "TransformWithStateInPySpark", "transformWithState"
@@ -53,7 +54,7 @@ STATEFUL_OPERATORS = (
     SESSION_WINDOWS,
     JOIN,
     StatefulOperator("dedupe", "Deduplicate", "dropDuplicates"),
-    StatefulOperator("dedupeWithinWatermark", "DeduplicateWithinWatermark", "dropDuplicatesWithinWatermark"),
+    DEDUPLICATION,
     StatefulOperator("flatMapGroupsWithState", "FlatMapGroupsWithState", "flatMapGroupsWithState"),
     StatefulOperator("applyInPandasWithState", "FlatMapGroupsInPandasWithState", "applyInPandasWithState"),
     StatefulOperator("transformWithStateExec", "TransformWithState", "transformWithState"),

@@ -19,6 +19,7 @@ from streamlets.runner.events.model import (
     BatchStuck,
     CheckpointRepaired,
     Event,
+    RecordsLate,
     RecordsMissed,
     RowsInState,
     RowsLate,
@@ -133,8 +134,8 @@ class LineView:
                 for text in more:
                     click.echo(f"            {text}")
             case (
-                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | UnitWarned()
-                | RunStopping() | RunEnded()
+                RowsInState() | RowsLate() | RecordsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired()
+                | UnitWarned() | RunStopping() | RunEnded()
             ):  # fmt: skip
                 self._print(event.time, line(event))
 
@@ -198,8 +199,8 @@ class TableView:
             case BatchStuck():
                 self._print_lines(lines(event), _COLOURS["backing-off"])
             case (
-                RowsInState() | RowsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired() | UnitWarned()
-                | RunStopping() | RunEnded()
+                RowsInState() | RowsLate() | RecordsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired()
+                | UnitWarned() | RunStopping() | RunEnded()
             ):  # fmt: skip
                 self._print(line(event))
 

@@ -324,6 +324,15 @@ class LosesRecords(Protocol):
 
 
 @runtime_checkable
+class DropsLateRecords(Protocol):
+    """A topic whose inlets may drop records because the watermark of the query has passed them."""
+
+    def late_operator(self, inlet: InletPlan) -> str | None:
+        """Return the name of the stateful operator that drops late records of an inlet, as Spark's progress reports
+        have it; None if the inlet drops none."""
+
+
+@runtime_checkable
 class ShowsProgress(Protocol):
     """A topic whose storage has a place for the positions of readers, where other tools see them."""
 

@@ -25,6 +25,7 @@ from streamlets.runner.events.model import (
     BatchStuck,
     CheckpointRepaired,
     Event,
+    RecordsLate,
     RecordsMissed,
     RowsInState,
     RowsLate,
@@ -263,6 +264,11 @@ MISSED = (
     "delays.out (rows): missed 9 records of the topic rows, from a/1#0 to a/1#8, dropped by a purge "
     "before they were committed"
 )
+DROPPED = (
+    "delays.out: batch 4: deduplication at the inlet `rows` dropped 3 late records (watermark "
+    "2026-01-01T00:00:00.000Z); records other than doubles are lost: set `deduplicate.within` to at least the "
+    "time by which partitions of the topic may lag behind each other"
+)
 WARNINGS: list[tuple[Event, list[str]]] = [
     (
         BatchStuck(time=100.0, unit=UNIT, batch=4, since=0.0, seconds=601.0, frames=("delays.py:7 in each",)),
@@ -296,6 +302,10 @@ WARNINGS: list[tuple[Event, list[str]]] = [
         ),
         [MISSED],
     ),
+    (
+        RecordsLate(time=100.0, unit=UNIT, batch=4, inlet="rows", records=3, watermark="2026-01-01T00:00:00.000Z"),
+        [DROPPED],
+    ),
     (UnitWarned(100.0, UNIT, "in: its position cannot be stored"), ["delays.out: in: its position cannot be stored"]),
     (CheckpointRepaired(100.0, UNIT, "moved away `offsets/7`"), ["delays.out: moved away `offsets/7`"]),
     (RunStopping(100.0, "stopped by SIGTERM", within=60.0), ["draining, within 60 s: stopped by SIGTERM"]),
@@ -308,7 +318,7 @@ def test_warnings_are_shown_by_both_views(
     event: Event, expected: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Stuck batches with their frames, missed records, repaired checkpoints, and how the run is stopped."""
-    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    console = Console(file=io.StringIO(), force_terminal=False, width=300)
     with LineView("logs") as lines:
         show([event], lines)
     shown = [line.strip() for line in capsys.readouterr().out.splitlines()]

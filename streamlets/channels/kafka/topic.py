@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract
+from blueprint.comparison.stateful_operators import DEDUPLICATION
 from blueprint.plan import InletPlan, TopicPlan
 from streamlets.channels.administration import Difference
 from streamlets.channels.base import (
@@ -238,6 +239,10 @@ class KafkaTopic:
             for number, start, end in self._parts(deleted)
             if start < end
         )
+
+    def late_operator(self, inlet: InletPlan) -> str | None:
+        """Return the operator that drops late records of a deduplicating inlet; see `DropsLateRecords`."""
+        return DEDUPLICATION.name if Deduplication.of(inlet.options) is not None else None
 
     def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
         """Return how many messages a batch has omitted; see `FindsInvalidRecords.invalid_count`."""

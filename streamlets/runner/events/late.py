@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from streamlets.runner.events.model import Event, RowsLate, RunEnded, UnitId, UnitProgressed
+from streamlets.runner.events.model import Event, RecordsLate, RowsLate, RunEnded, UnitId, UnitProgressed
 
 EVERY = 600.0
 """Seconds between two reports about a unit: a stream with a few late rows drops some with every batch."""
@@ -17,13 +17,16 @@ class LateRows:
     """The late rows of a run, by unit."""
 
     _dropped: Counter[UnitId] = field(default_factory=Counter)
+    _known: Counter[UnitId] = field(default_factory=Counter)  # of the next batch, reported by `RecordsLate`
     _reported: dict[UnitId, float] = field(default_factory=dict)
 
     def reports(self, event: Event) -> Iterator[RowsLate]:
         """Yield the reports due before an event: a unit's first late rows, its sum every ten minutes while it grows,
         and all sums before the run ends."""
         match event:
-            case UnitProgressed(unit=unit, late=late, time=time) if late:
+            case RecordsLate(unit=unit, records=records):
+                self._known[unit] += records
+            case UnitProgressed(unit=unit, time=time) if (late := event.late - self._known.pop(unit, 0)) > 0:
                 self._dropped[unit] += late
                 if time - self._reported.get(unit, float("-inf")) >= EVERY:
                     self._reported[unit] = time

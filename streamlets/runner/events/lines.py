@@ -13,6 +13,7 @@ from streamlets.runner.events.model import (
     BatchStuck,
     CheckpointRepaired,
     Event,
+    RecordsLate,
     RecordsMissed,
     RowsInState,
     RowsLate,
@@ -67,6 +68,11 @@ def line(event: Event) -> str:
             passed = f" {watermark}" if watermark else ""
             dropped = f"{unit}: the watermark{passed} dropped at least {_count(rows, 'late row')} since the start"
             return f"{dropped} (Spark counts them after partial aggregation)"
+        case RecordsLate(unit=unit, batch=batch, inlet=inlet, records=records, watermark=watermark):
+            where = f"at the inlet `{inlet}` " if inlet else ""
+            text = f"{unit}: batch {batch}: deduplication {where}dropped {_count(records, 'late record')} (watermark "
+            text += f"{watermark}); records other than doubles are lost: set `deduplicate.within` to at least the time "
+            return f"{text}by which partitions of the topic may lag behind each other"
         case RecordsMissed(topic=topic, reader=reader, first=first, last=last, records=records, cause=cause):
             text = f"{reader}: missed {_count(records, 'record')} of the topic {topic}, from {first} to {last}"
             return f"{text}, dropped by {cause} before they were committed"
@@ -115,7 +121,9 @@ def _level(event: Event) -> str:
             return "error"
         case RunEnded(exit_code=code) if code:
             return "error"
-        case UnitChanged(state="backing-off") | BatchStuck() | RowsLate() | TopicDiffers() | UnitWarned():
+        case (
+            UnitChanged(state="backing-off") | BatchStuck() | RowsLate() | RecordsLate() | TopicDiffers() | UnitWarned()
+        ):
             return "warning"
     return "info"
 

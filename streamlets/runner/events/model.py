@@ -193,7 +193,8 @@ class RowsInState:
 
 @dataclass(frozen=True, slots=True)
 class RowsLate:
-    """A unit's watermark has dropped rows; reported once in a while, and for the last time when the run ends.
+    """A unit's watermark has dropped rows; reported once in a while, and for the last time when the run ends. Those of
+    `RecordsLate` are not among them.
 
     Arguments:
         rows: the number of rows since the run started, at least. Spark counts what reaches the stateful operators,
@@ -205,6 +206,24 @@ class RowsLate:
     unit: UnitId
     rows: int
     watermark: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsLate:
+    """The deduplication of an inlet has dropped late records of a batch; reported before the batch.
+
+    Arguments:
+        inlet: the inlet; "" if the query has several deduplications.
+        records: the number of records, of which some may be doubles of records that were read.
+        watermark: ISO time; the records are older.
+    """
+
+    time: float
+    unit: UnitId
+    batch: int
+    inlet: str
+    records: int
+    watermark: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +321,7 @@ Event = (
     | BatchStuck
     | RowsInState
     | RowsLate
+    | RecordsLate
     | RecordsMissed
     | TopicDiffers
     | CheckpointRepaired

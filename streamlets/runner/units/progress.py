@@ -19,6 +19,7 @@ def progressed(
     rows_in: int | None = None,
     dead_letters: int = 0,
     backlog: Mapping[str, int] | None = None,
+    executions: int = 1,
 ) -> UnitProgressed:
     """Return the event of a finished batch.
 
@@ -28,6 +29,7 @@ def progressed(
         rows_in: the rows read, counted by positions; None for Spark's count.
         rows_out: the rows written by outlet, as reported by the channel; if empty, the count of Spark's sink.
         backlog: records not yet read, by inlet.
+        executions: how often Spark executed the batch, and so counted its late rows.
     """
     operators = report.get("stateOperators") or []
     watermark = (report.get("eventTime") or {}).get("watermark")
@@ -38,7 +40,7 @@ def progressed(
         rows_in=_rows_of_sources(report) if rows_in is None else rows_in,
         rows_out=rows_out or _rows_of_sink(report),
         dead_letters=dead_letters,
-        late=sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators),
+        late=sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators) // executions,
         backlog=backlog or {},
         pending_rows=sum(_rows(operator) for operator in operators if _holds(operator, output_mode)),
         state_rows=sum(map(_rows, operators)),

@@ -22,11 +22,12 @@ from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
 from streamlets.runner.checkpoints.repair import repair, require_complete
-from streamlets.runner.events.model import CheckpointRepaired, UnitId
+from streamlets.runner.events.model import CheckpointRepaired, RecordsLate, UnitId
 from streamlets.runner.state_directory.checkpoint_links import link_checkpoint
 from streamlets.runner.supervision.facts import Fact, Seen
 from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.followups import FollowUps
+from streamlets.runner.units.late_records import records_late
 from streamlets.runner.units.lost_records import require_records
 from streamlets.runner.units.record_counts import backlog, rows_read
 from streamlets.runner.units.spark_keeper import SparkKeeper
@@ -180,6 +181,10 @@ class Site:
     def rows_read(self, report: Mapping[str, Any], executions: int) -> int:
         """Return the number of records that a batch has read; see `record_counts.rows_read`."""
         return rows_read(report, self.plan.inlets, self._site.topics, executions)
+
+    def records_late(self, report: Mapping[str, Any], unit: UnitId, time: float, executions: int) -> RecordsLate | None:
+        """Return the late records that deduplication has dropped at inlets; see `late_records.records_late`."""
+        return records_late(report, unit, time, self.plan.inlets, self._site.topics, executions)
 
     @property
     def alive(self) -> bool:

@@ -151,10 +151,11 @@ class _SparkUnit:
                 return
             started.batch = batch
         written = self._site.written(name, batch) or BatchWritten(self.id.streamlet, name, batch, {})
+        now = time.time()
         event = progressed(
             report,
             self.id,
-            time.time(),
+            now,
             output_mode=self._site.output_modes.get(name, ""),
             rows_in=self._site.rows_read(report, written.executions),
             rows_out={outlet: rows for outlet, rows in written.rows.items() if outlet != DEAD_LETTERS},
@@ -162,7 +163,11 @@ class _SparkUnit:
             + written.rows.get(DEAD_LETTERS, 0)
             + self._site.followups.invalid(report) // written.executions,
             backlog=self._site.backlog(report),
+            executions=written.executions,
         )
+        late = self._site.records_late(report, self.id, now, written.executions)
+        if late is not None:
+            self._report(Seen(late))
         self._report(Progressed(run, event))
         self._site.followups.batch(name, report)
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
+from blueprint.quantities import Duration
 from streamlets.channels.kafka import batch as batch_module
 from streamlets.channels.kafka import staging
+from streamlets.contract.types import arrow_schema
+from streamlets.runner.events.model import UnitId
+from streamlets.runner.units.late_records import records_late
 from tests.streamlets.channels.benches import KafkaBench
 from tests.streamlets.channels.conftest import QueryBench
-from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
+from tests.streamlets.channels.topics import READING, add, append, contract, ids_of, inlet, outlet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +32,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 TIMED = contract(
     ("id", "long"), ("label", "string"), ("at", {"type": "long", "logicalType": "timestamp-micros"}), name="Timed"
 )
+HOUR = Duration(3_600_000_000_000)
+DAY = Duration(24 * HOUR.nanoseconds)
 POINTS = ("after-staging", "after-topic-commit", "before-spark-commit")
 
 
@@ -113,3 +123,41 @@ def test_messages_without_headers_are_not_doubles(kafka: QueryBench) -> None:
     rows = kafka.read(inlet("in", options={"deduplicate.by-headers": True}), metadata=True)
     kafka.run(kafka.write(rows.select("id", "src"), outlet("result", READING), query="reader"))
     assert sorted(ids_of(kafka.topic("result").scan())) == [1, 2, 2, 3]
+
+
+def add_timed(topic: TopicResource, number: int, hours: Iterable[tuple[int, int]]) -> None:
+    """Append records in a commit.
+
+    Arguments:
+        hours: the id and the hour of each record.
+    """
+    rows = [{"id": id, "label": "", "at": datetime(2026, 1, 2, hour, tzinfo=UTC)} for id, hour in hours]
+    append(topic, [pa.RecordBatch.from_pylist(rows, schema=arrow_schema(TIMED))], TIMED, number)
+
+
+def late_after(bench: QueryBench, within: Duration) -> list[int]:
+    """Process all available data with a delay; return the late records of each batch that dropped some."""
+    options = {"deduplicate.keys": ["id"], "deduplicate.watermark": "at", "deduplicate.within": within}
+    port = inlet("out", TIMED, options=options)
+    to = outlet("result", contract(("id", "long")))
+    query = bench.run(bench.write(bench.read(port).select("id"), to, query="reader"))
+    reports = [json.loads(report.json) for report in query.recentProgress]
+    topics = {"out": bench.topic("out")}
+    events = [records_late(report, UnitId("reader", "q"), 1.0, [port], topics) for report in reports]
+    assert {event.inlet for event in events if event is not None} <= {"in"}
+    return [event.records for event in events if event is not None]
+
+
+def test_late_records_are_reported(kafka: QueryBench) -> None:
+    """Those from before the watermark, among them doubles of records that were read. Doubles after the watermark are
+    not late. With a longer delay the watermark does not go back: the next old record is dropped, too."""
+    topic = kafka.topic("out")
+    add_timed(topic, 0, [(1, 12), (2, 12), (3, 10)])
+    assert late_after(kafka, HOUR) == []
+    add_timed(topic, 1, [(2, 12), (4, 12), (4, 12)])
+    assert late_after(kafka, HOUR) == []
+    add_timed(topic, 2, [(5, 12), (3, 10), (6, 2), (7, 3)])
+    assert late_after(kafka, HOUR) == [3]
+    add_timed(topic, 3, [(6, 2), (8, 12)])
+    assert late_after(kafka, DAY) == [1]
+    assert sorted(ids_of(kafka.topic("result").scan())) == [1, 2, 3, 4, 5, 8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamlets.runner.events.late import EVERY, LateRows
 from streamlets.runner.events.lines import json_line, line, log_record
-from streamlets.runner.events.model import Event, RowsLate, RunEnded, UnitId, UnitProgressed
+from streamlets.runner.events.model import Event, RecordsLate, RowsLate, RunEnded, UnitId, UnitProgressed
 
 ONE, OTHER = UnitId("delays", "out"), UnitId("board", "out")
 
@@ -44,3 +44,29 @@ def test_a_report_has_the_watermark_and_how_rows_are_counted() -> None:
     )
     assert '"level":"warning","event":"rows-late"' in log_record(event, "now", "app")
     assert '"streamlet":"delays","query":"out","time":1.0,"rows":1200' in json_line(event)
+
+
+def deduplication(batch: int, records: int, inlet: str = "rows") -> RecordsLate:
+    """Return the event of records that deduplication has dropped."""
+    return RecordsLate(
+        time=1.0, unit=ONE, batch=batch, inlet=inlet, records=records, watermark="2026-01-01T00:00:00.000Z"
+    )
+
+
+def test_what_deduplication_drops_is_reported_with_each_batch_only() -> None:
+    """The sums have the other late rows of the query."""
+    end = RunEnded(9.0, 0)
+    assert reported(deduplication(3, 4), batch(1.0, ONE, 4), batch(2.0, ONE, 0), end) == []
+    both = reported(deduplication(3, 4), batch(1.0, ONE, 6), deduplication(4, 1), batch(2.0, ONE, 1), end)
+    assert both == [RowsLate(1.0, ONE, 2), RowsLate(9.0, ONE, 2)]
+
+
+def test_a_report_of_deduplication_has_the_batch_and_the_inlet() -> None:
+    """It is a warning in the log. The inlet is omitted if it is not known."""
+    assert line(deduplication(3, 1200)) == (
+        "delays.out: batch 3: deduplication at the inlet `rows` dropped 1,200 late records (watermark "
+        "2026-01-01T00:00:00.000Z); records other than doubles are lost: set `deduplicate.within` to at least the time "
+        "by which partitions of the topic may lag behind each other"
+    )
+    assert "batch 3: deduplication dropped 1 late record (" in line(deduplication(3, 1, inlet=""))
+    assert '"level":"warning","event":"records-late"' in log_record(deduplication(3, 4), "now", "app")

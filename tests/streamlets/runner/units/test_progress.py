@@ -31,6 +31,11 @@ def test_numbers_of_a_batch() -> None:
     assert (event.late, event.seconds, event.watermark) == (3, 1.5, "2020-01-01T00:00:00.000Z")
 
 
+def test_late_rows_are_counted_once() -> None:
+    """Spark counts them in each execution of the batch."""
+    assert progressed(REPORT, UNIT, 1.0, output_mode="append", rows_out={}, executions=3).late == 1
+
+
 def test_the_rows_held_back_depend_on_the_output_mode() -> None:
     """Groups are held back in append mode only, rows of joins always, keys of deduplications never."""
     modes = ("append", "update", "")

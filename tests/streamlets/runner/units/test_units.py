@@ -18,7 +18,7 @@ from blueprint.plan import Retry, StreamletPlan
 from streamlets.api.context import StreamingWrite
 from streamlets.batches import BatchWritten
 from streamlets.runner.checkpoints.checkpoint import latest
-from streamlets.runner.events.model import BatchStuck, UnitId
+from streamlets.runner.events.model import BatchStuck, RecordsLate, UnitId
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.site import Site, SiteContext
@@ -97,6 +97,15 @@ class FakeSite:
         """Nothing is known of it."""
         return {}
 
+    def records_late(self, report: dict[str, Any], unit: UnitId, time: float, executions: int) -> RecordsLate | None:
+        """As a report has them."""
+        records = report.get("late", 0) // executions
+        return (
+            RecordsLate(time=time, unit=unit, batch=report["batchId"], inlet="in", records=records, watermark="")
+            if records
+            else None
+        )
+
     def trigger(self, write: StreamingWrite) -> None:
         """As fast as it goes."""
 
@@ -134,6 +143,25 @@ def test_batches_that_the_bus_dropped_are_counted_once() -> None:
     found = [(f.progress.batch, f.progress.rows_in, f.progress.rows_out) for f in rest if isinstance(f, Progressed)]
     assert found == [(0, 10, {"out": 7}), (1, 5, {"out": 5}), (2, 0, {"out": 3})]
     assert rest[-1] == Ended(unit.id, 1)
+
+
+def test_late_records_are_reported_before_their_batch() -> None:
+    """So that the sums of late rows do not have them, too. They are counted once in a batch that was executed twice."""
+    query, facts = FakeQuery([_report(0, 10), _report(1, 5) | {"late": 6}]), SimpleQueue[Fact]()
+    site: Any = FakeSite(query, {1: BatchWritten("a", "out", 1, {"out": 2}, executions=2)})
+    write = StreamingWrite("out", None)  # type: ignore[arg-type]
+    unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, write)
+    unit.start(1)
+    _next(facts, Started)
+    query.isActive = False
+    unit.check()
+    unit.check()
+    first, event, second, _ = [facts.get() for _ in range(facts.qsize())]
+    assert isinstance(first, Progressed)
+    assert isinstance(event, Seen)
+    assert isinstance(event.event, RecordsLate)
+    assert isinstance(second, Progressed)
+    assert (event.event.unit, event.event.batch, event.event.records) == (unit.id, 1, 3)
 
 
 def test_an_idle_query_has_no_batch() -> None:
