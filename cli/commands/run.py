@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -89,6 +90,7 @@ def run(
     The exit code is 0 if every streamlet completed or was stopped, 1 if a streamlet failed or the run could not
     continue, and 2 if the blueprint or the arguments are wrong or the state of the last run cannot be continued.
     """
+    from blueprint.diagnostics.report import summary
     from cli.runs.process import ThisRun, arguments_of
     from cli.verification.continuation import Continuation, lost_queries
     from cli.verification.findings import refuse, verify_with_logic
@@ -97,12 +99,15 @@ def run(
     from streamlets.runner.state_directory.directory import StateError
     from streamlets.spark.session import SessionError
 
+    environment = dict(os.environ)  # `--plans` starts Spark, which changes it
     app = replace(application(arguments, conf), state_root=Path(state_dir) if state_dir else None)
     continuation = Continuation(app.state_root, allow, fresh=fresh)
     verification, error = verify_with_logic(app, continuation) if plans else (app.verify(against=continuation), "")
     if verification.plan is None:
         refuse(verification)
     continuation.report(verification)
+    if form not in ("jsonl", "json") and sys.stdout.isatty():
+        click.echo(summary(verification))
     if error:
         click.echo(error, err=True)
         raise SystemExit(1)
@@ -115,7 +120,7 @@ def run(
     inlets = [inlet for streamlet in plan.streamlets for inlet in streamlet.inlets]
     topics = {(inlet.streamlet, inlet.name): inlet.topic for inlet in inlets}
     view = _view(form, state, topics if available_now else None)
-    this_run = ThisRun(_options(click.get_current_context().params, state))
+    this_run = ThisRun(_options(click.get_current_context().params, state), environment=environment)
     options = RunOptions(
         state=state,
         master=master,

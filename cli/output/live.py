@@ -26,6 +26,7 @@ from streamlets.runner.events.model import (
     RunEnded,
     RunStarted,
     RunStopping,
+    SparkStarting,
     TopicDiffers,
     UnitChanged,
     UnitProgressed,
@@ -134,8 +135,8 @@ class LineView:
                 for text in more:
                     click.echo(f"            {text}")
             case (
-                RowsInState() | RowsLate() | RecordsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired()
-                | UnitWarned() | RunStopping() | RunEnded()
+                SparkStarting() | RowsInState() | RowsLate() | RecordsLate() | RecordsMissed() | TopicDiffers()
+                | CheckpointRepaired() | UnitWarned() | RunStopping() | RunEnded()
             ):  # fmt: skip
                 self._print(event.time, line(event))
 

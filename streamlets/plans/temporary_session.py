@@ -46,13 +46,14 @@ def spark_for_checks(application: BuildableApplication) -> Iterator[tuple[Spark,
         SessionError: Spark cannot be started.
     """
     directory = Path(tempfile.mkdtemp(prefix="streamlets-plans-"))
+    project = project_at(application.directory)
     settings = {name: value for name, value in application.spark.items() if not name.startswith(_IGNORED)}
     plan = SessionPlan(
         application.name,
         directory / "logs",
         directory,
         "local[1]",
-        tuple(str(root) for root in project_at(application.directory).roots),
+        tuple(str(root) for root in project.roots),
         settings | {"spark.driver.extraJavaOptions": _SMALL_JVM, "spark.driver.memory": "1g"},
     )
     try:
@@ -60,7 +61,10 @@ def spark_for_checks(application: BuildableApplication) -> Iterator[tuple[Spark,
         try:
             yield spark, directory / "streamlets"
         finally:
+            # `flow run --plans` starts another Spark in this process.
             spark.stop(patience=5.0)
+            spark.forget()
+            project.forget_modules(streamlet.plan.class_name.partition(".")[0] for streamlet in application.streamlets)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -72,11 +72,12 @@ def show(events: Iterable[Event], *views: EventSink, status: RunStatus | None = 
 def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """Each event is a line with the time; batches are summed up, and a failure has its frames."""
     with LineView("app/logs") as view:
-        show(EVENTS, view)
+        show([EVENTS[0], SparkStarting(100.0, ("delays", "board")), *EVENTS[1:]], view)
         view.print_line("from the console sink")
     lines = [line[10:] if line[2:3] == ":" else line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         "flights: started with 2 streamlets; logs in app/logs",
+        "starting Spark for delays, board",
         "delays.out: starting",
         "delays.out: running",
         "delays: 1,000 rows in, 900 to out, 4 dead letters, 2 late, backlog 5,000",

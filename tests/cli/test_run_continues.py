@@ -126,6 +126,14 @@ def test_an_unchanged_application_continues_silently(shop: Shop) -> None:
     assert shop.runs == 2
 
 
+def test_a_terminal_shows_what_was_checked(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person sees that the verification is over, and how many warnings it has; programs get events only."""
+    assert "checked 2 streamlets" not in shop.run().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "blueprint.conf: 1 warning; checked 2 streamlets" in shop.run("--format", "lines").out
+    assert "checked 2 streamlets" not in shop.run("--format", "jsonl").out
+
+
 def test_safe_changes_continue(shop: Shop) -> None:
     """A changed parameter and a new streamlet are safe."""
     shop.become(_WITHOUT_COPY)

@@ -40,6 +40,31 @@ def test_the_logic_is_built_without_side_effects(tmp_path: Path) -> None:
     assert [path.name for path in scratch.iterdir() if path.name.startswith("streamlets")] == []
 
 
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_run_builds_the_logic_first(tmp_path: Path) -> None:
+    """The run has a Spark of its own, which does not get Java objects that modules of the first one have stored."""
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "blueprint.conf").write_text("blueprint.streamlets.numbers = numbering.Numbers\n")
+    (tmp_path / "doubling.py").write_text("from pyspark.sql import functions as F\n\nDOUBLED = F.col('value') * 2\n")
+    (tmp_path / "numbering.py").write_text(
+        "from streamlets import SparkStreamlet, SparkStreamletLogic\n\n"
+        "class Numbers(SparkStreamlet):\n"
+        "    class Logic(SparkStreamletLogic):\n"
+        "        def build_streaming_queries(self):\n"
+        "            from doubling import DOUBLED\n\n"
+        "            rows = self.source('rows', format='text', schema='value string', options={'path': 'rows'})\n"
+        "            return self.query('out', rows.select(DOUBLED).writeStream.format('noop'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "run", "--plans", "--available-now"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "starting Spark for numbers" in done.stdout
+    assert "ended: all done" in done.stdout
+
+
 def test_without_java_the_rest_is_reported(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
     """Findings that do not need Spark are reported, then an error with help; the exit code is 2."""
     monkeypatch.setenv("JAVA_HOME", "/no/such/folder")
