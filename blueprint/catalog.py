@@ -243,6 +243,7 @@ class LoadFailureKind(enum.StrEnum):
     CLASS_NOT_FOUND = "class-not-found"
     NOT_A_STREAMLET = "not-a-streamlet"
     ABSTRACT = "abstract"
+    METHOD_SIGNATURE = "method-signature"  # a method does not take the arguments with which it is called
     CONSTRUCTOR_RAISES = "constructor-raises"
     SHAPE_RAISES = "shape-raises"
     CHECK_RAISES = "check-raises"  # while it checks the values of its parameters

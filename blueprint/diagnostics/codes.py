@@ -47,6 +47,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "class-not-found": Code(_ERROR, "the module has no such class"),
         "not-a-streamlet": Code(_ERROR, "the class is not a streamlet"),
         "abstract-streamlet": Code(_ERROR, "the class is abstract"),
+        "method-signature": Code(_ERROR, "a method of a streamlet does not take the arguments with which it is called"),
         "constructor-raises": Code(_ERROR, "the constructor of a streamlet raises"),
         "shape-raises": Code(_ERROR, "computing the shape of a streamlet raises"),
         "shape-differs": Code(_ERROR, "a streamlet's shape does not match the ports it declares"),

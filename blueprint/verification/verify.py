@@ -176,7 +176,10 @@ def verify(
     if logic is not None:
         application = buildable(draft, state=state or against is not None)
         built = logic(application)
-        findings += built.findings
+        known = {
+            finding.headline for finding in findings
+        }  # a mistake that the logic meets, too, is known where it is set
+        findings += [finding for finding in built.findings if finding.headline not in known]
         findings += queries_of_settings(draft, built.queries)
         checked = replace(checked, logic=len(application.streamlets))
     levels = Levels(draft, _texts(layers, blueprint), sources)

@@ -17,6 +17,7 @@ from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.source_location import display_path, instruction_location
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.project.modules import Project, SessionAtImportError, Shadowed
+from streamlets.project.signatures import Misfit, misfits
 
 MAX_FRAMES = 12
 """The maximum number of frames of an error; in a runaway recursion, the others repeat these."""
@@ -212,6 +213,9 @@ def _instance(
     if reason is not None:
         declared = _own_class_span(value, project)
         return LoadFailure(LoadFailureKind.ABSTRACT, f"`{class_name}` is abstract: {reason}", declared=declared)
+    misfit = next(_misfits(value), None)
+    if misfit is not None:
+        return LoadFailure(LoadFailureKind.METHOD_SIGNATURE, misfit.message, declared=misfit.span)
     try:
         return value()
     except KeyboardInterrupt:
@@ -239,6 +243,20 @@ def _abstract_reason(streamlet: type[Streamlet]) -> str | None:
         return "its `Logic` is not a `SparkStreamletLogic`"
     undefined = sorted(getattr(logic, "__abstractmethods__", ()))
     return f"its `Logic` does not define `{undefined[0]}`" if undefined else None
+
+
+def _misfits(streamlet: type[Streamlet]) -> Iterator[Misfit]:
+    """Yield the methods that do not take what the framework passes, of the streamlet and of its logic."""
+    for base in streamlet.__mro__:
+        if issubclass(base, Streamlet) and _is_of_framework(base):
+            yield from misfits(streamlet, base)
+    logic = getattr(streamlet, "Logic", None)
+    if isinstance(logic, type) and not _is_of_framework(logic):
+        yield from misfits(logic, SparkStreamletLogic, ["build_streaming_queries"])
+
+
+def _is_of_framework(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "streamlets"
 
 
 def _shadowing_failure(shadowed: Shadowed) -> LoadFailure:

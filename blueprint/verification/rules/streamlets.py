@@ -19,6 +19,7 @@ _CODES: Mapping[LoadFailureKind, tuple[str, str]] = {
     LoadFailureKind.CLASS_NOT_FOUND: ("class-not-found", "there is no class `{name}`"),
     LoadFailureKind.NOT_A_STREAMLET: ("not-a-streamlet", "`{name}` is not a streamlet"),
     LoadFailureKind.ABSTRACT: ("abstract-streamlet", "`{name}` is abstract"),
+    LoadFailureKind.METHOD_SIGNATURE: ("method-signature", "a method of `{name}` has the wrong parameters"),
     LoadFailureKind.CONSTRUCTOR_RAISES: ("constructor-raises", "the constructor of `{name}` raises"),
     LoadFailureKind.SHAPE_RAISES: ("shape-raises", "computing the shape of `{name}` raises"),
     LoadFailureKind.CHECK_RAISES: ("parameter-check-raises", "checking the config parameters of `{name}` raises"),
@@ -29,6 +30,7 @@ _HELP: Mapping[LoadFailureKind, str] = {
     LoadFailureKind.MODULE_NOT_FOUND: "modules are searched for in the blueprint's directory, then in its `src`",
     LoadFailureKind.NOT_A_STREAMLET: "a streamlet is a class that extends `SparkStreamlet`",
     LoadFailureKind.ABSTRACT: "name a concrete class, or implement what this class lacks",
+    LoadFailureKind.METHOD_SIGNATURE: "give the method the parameters of the method that it overrides",
     LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is created without arguments and without side effects; "
     "keep state in its logic",
     LoadFailureKind.CHECK_RAISES: "yield a `ParameterProblem` for each invalid value in `check_parameters`",

@@ -6,6 +6,7 @@ import importlib
 
 from blueprint.spelling import suggestion
 from streamlets.ingress.triggerers.base import Triggerer
+from streamlets.project.signatures import misfits
 
 TRIGGERERS = {
     "cron": "streamlets.ingress.triggerers.cron:CronTriggerer",
@@ -14,6 +15,9 @@ TRIGGERERS = {
     "immediate": "streamlets.ingress.triggerers.immediate:ImmediateTriggerer",
 }
 """The triggerers of Streamlets, as `module:class` by name."""
+
+
+_SEE = "see `streamlets.ingress.triggerers.Triggerer`"
 
 
 class TriggererError(ValueError):
@@ -46,5 +50,7 @@ def make_triggerer(name: str) -> Triggerer:
     lacking = [method for method in ("init", "start", "stop") if not callable(getattr(created, method, None))]
     if lacking:
         listed = " and ".join(f"`{method}`" for method in lacking)
-        raise TriggererError(f"the triggerer `{name}` has no method {listed}", "see `streamlets.ingress.Triggerer`")
+        raise TriggererError(f"the triggerer `{name}` has no method {listed}", _SEE)
+    for misfit in misfits(type(created), Triggerer):
+        raise TriggererError(f"the triggerer `{name}` has a method with the wrong parameters: {misfit.message}", _SEE)
     return created
