@@ -228,6 +228,7 @@ class _Discovery:
         self._writer: TaskWriter | None = None
         self._cursor = unit.cursor()
         self._reported_counts = (0, -1, 0)
+        self._failed, self._counted = 0, -1  # the failed tasks, and how many tasks were read when they were counted
         self._since: float | None = None  # when the running discovery has begun, by the monotonic clock
 
     def seconds(self) -> float | None:
@@ -361,7 +362,12 @@ class _Discovery:
     def _measure(self, writer: TaskWriter, seconds: float = 0.0) -> None:
         """Report how many tasks were discovered and read."""
         unit, discovered, offset = self._unit, writer.next, self._unit.read_upto()
-        read, failed = offset.task + 1, max(0, self._unit.failed() - writer.retried)
+        read = offset.task + 1
+        if (
+            read != self._counted
+        ):  # a task fails with its batch, so another look at the dead letters is not needed before
+            self._failed, self._counted = unit.failed(), read
+        failed = max(0, self._failed - writer.retried)
         if (discovered, read, failed) == self._reported_counts:
             return
         before, *_ = self._reported_counts

@@ -445,6 +445,7 @@ def test_failed_tasks_are_counted_until_they_are_retried(tmp_path: Path, topic: 
             letter = {"record": "{}", "port": port, "coordinates": "task/5", "reason": "x", "time": 0, "version": ""}
             schema = arrow_schema(dead_letter_contract())
             appender.append([pa.RecordBatch.from_pylist([letter], schema=schema)], sequence)
+    run.commit(7)
     wait_until(lambda: run.progress.failed == 2, 60, "the failures are counted")
     request_retry(run.file.parent, Task(5, b'"x"', "json"))
     wait_until(lambda: run.progress.failed == 1, 60, "the retry is counted")
