@@ -116,7 +116,9 @@ def _steer(
     def selected(status: RunStatus) -> list[StreamletStatus]:
         return [streamlet for streamlet in status.streamlets if streamlet.ref in refs]
 
-    status = follower.until(lambda status: all(map(is_final, selected(status))), timeout)
+    status = follower.until(
+        lambda status: all(map(is_final, selected(status))), timeout, lambda status: f"the streamlets to {action}"
+    )
     if status is None:
         fail(f"{action} did not complete within {timeout:g} s; it continues, see `flow status`")
     if not all(map(is_final, selected(status))):

@@ -40,7 +40,7 @@ def stop(
     send(state, request("stop-now" if now else "stop", within=timeout))
     progress = "stopping" if now else "draining"
     follower.report(f"{state.application} (process {process}): {progress}", process=process, result=progress)
-    status = follower.until(lambda status: False, None)
+    status = follower.until(lambda status: False, None, lambda status: "the end of the run")
     if status is None or status.started != started or status.ended is None:
         fail(
             f"{state.application} was killed or crashed before it had stopped",

@@ -125,11 +125,20 @@ def _follow(
         written = read_outcome(state)
         return written if written is not None and written.id == id and written.result else None
 
-    status = follower.until(lambda status: outcome() is not None, None) or follower.status()
+    def awaited(status: RunStatus) -> str:
+        if status.started == started:
+            return "the running version to drain" if status.ended is None else "the new version to start"
+        up = all(streamlet.state in _UP for streamlet in status.streamlets)
+        return "a batch of each query that keeps state" if up else "the new version to start"
+
+    status = follower.until(lambda status: outcome() is not None, None, awaited) or follower.status()
     final = outcome()
     if final is not None and final.result == "rolled-back":
         earlier = (started, status.started)
-        status = follower.until(lambda now: now.started not in earlier and _settled(now), None) or status
+        again = follower.until(
+            lambda now: now.started not in earlier and _settled(now), None, lambda now: "the previous version to start"
+        )
+        status = again or status
     return final, status
 
 

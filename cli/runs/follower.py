@@ -25,6 +25,12 @@ _ANSWER_TIMEOUT = 90.0
 _POLL_INTERVAL = 0.2
 """Seconds between two reads of the status."""
 
+_WAIT_SHOWN_AFTER = 10.0
+"""Seconds without a line after which a follower shows what it waits for."""
+
+_ON_THE_WAY = ("starting", "draining", "backing-off")
+"""States that a streamlet leaves by itself."""
+
 
 def running_application(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
     """Return the state of the application that is meant; of several in a directory, that of the running one.
@@ -59,7 +65,7 @@ def send(state: StateDirectory, request: Request) -> None:
 
 
 class Follower:
-    """Prints each change of a streamlet's state.
+    """Prints each change of a streamlet's state, and for people also what takes long.
 
     Arguments:
         state: the state directory of the application.
@@ -85,25 +91,35 @@ class Follower:
         written = read_status(self._state.status_file)
         return written.status if written is not None else RunStatus()
 
-    def until(self, reached: Callable[[RunStatus], bool], timeout: float | None) -> RunStatus | None:
+    def until(
+        self,
+        reached: Callable[[RunStatus], bool],
+        timeout: float | None,
+        waits_for: Callable[[RunStatus], str] = lambda status: "",
+    ) -> RunStatus | None:
         """Follow the run until a condition is true or the run has ended.
 
         Arguments:
             reached: whether a status fulfils the condition.
             timeout: seconds; None for no limit.
+            waits_for: the condition in words, which is shown while nothing changes; "" to show nothing.
 
         Returns:
             The last status; None when the timeout expired.
         """
-        end = None if timeout is None else time.monotonic() + timeout
+        begin = shown = time.monotonic()
         while True:
             ended = self._state.owner() is None  # Before the status is read: the last status shows how the run ended.
-            status = self.status()
-            self._print_changes(status)
+            status, now = self.status(), time.monotonic()
+            if self._print_changes(status):
+                shown = now
             if ended or reached(status):
                 return status
-            if end is not None and time.monotonic() >= end:
+            if timeout is not None and now >= begin + timeout:
                 return None
+            if now - shown >= _WAIT_SHOWN_AFTER and (awaited := waits_for(status)) and self._form == "text":
+                self._print_wait(awaited, now - begin, status)
+                shown = now
             time.sleep(_POLL_INTERVAL)
 
     def report(self, text: str, **facts: object) -> None:
@@ -118,7 +134,9 @@ class Follower:
             text = json.dumps({"time": now, "application": self._state.application, **facts})
         click.echo(text)
 
-    def _print_changes(self, status: RunStatus) -> None:
+    def _print_changes(self, status: RunStatus) -> bool:
+        """Print the changes since the last call; return whether there were any to print."""
+        printed = False
         for streamlet in status.streamlets:
             ref, entered = streamlet.ref, _entered(streamlet)
             previous = self._printed.get(ref, ("", 0.0))
@@ -127,7 +145,22 @@ class Follower:
             changed = not self._quiet and previous != entered and not entered[0] == previous[0] == "starting"
             if changed and (not self._only or ref in self._only):
                 self._print(ref, streamlet.state, streamlet.cause)
+                printed = True
             self._printed[ref] = entered
+        return printed
+
+    def _print_wait(self, awaited: str, seconds: float, status: RunStatus) -> None:
+        from cli.output.streamlets import state
+        from streamlets.runner.events.lines import span
+
+        now = time.time()
+        streamlets = ", ".join(
+            f"{streamlet.ref} ({state(streamlet, now)})"
+            for streamlet in status.streamlets
+            if streamlet.state in _ON_THE_WAY and (not self._only or streamlet.ref in self._only)
+        )
+        text = f"waiting for {awaited}, {span(seconds)} so far{f': {streamlets}' if streamlets else ''}"
+        self.report(f"{time.strftime('%H:%M:%S')}  {text}")
 
     def _print(self, ref: str, state: str, cause: str) -> None:
         if state in ("running", "completed", "draining"):

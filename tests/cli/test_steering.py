@@ -287,6 +287,25 @@ def test_a_follower_shows_a_start_once(
     assert lines == ["mean: running", "mean: starting", "mean: running"]
 
 
+def test_a_follower_shows_what_it_waits_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While nothing changes, people see the streamlets that are not there yet, and how long it has taken."""
+    state = StateDirectory(tmp_path, "plant")
+    monkeypatch.setattr("cli.runs.follower._POLL_INTERVAL", 0.0)
+    monkeypatch.setattr("cli.runs.follower._WAIT_SHOWN_AFTER", 0.0)
+    with state.locked():
+        publisher = Publisher([StatusFile(state.status_file)])
+        publisher.publish(RunStarted(1.0, "plant", ("gauges", "mean")))
+        publisher.publish(UnitChanged(2.0, unit_id("gauges"), "stopped"))
+        publisher.publish(UnitChanged(2.0, unit_id("mean"), "draining"))
+        for form in ("text", "jsonl"):
+            polls = iter(range(3))
+            Follower(state, form=form).until(lambda _: next(polls) == 2, 30, lambda _: "the end of the run")  # noqa: B023
+    lines = [line[10:] for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["waiting for the end of the run, 0 s so far: mean (draining)"] * 2
+
+
 def test_changes_are_reported_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An object per change, with the time, the streamlet, its state and the cause; causes of several lines stay one."""
     state = StateDirectory(tmp_path, "plant")
