@@ -404,3 +404,33 @@ def test_queries_the_runner_starts_become_units_of_their_own() -> None:
     parts = _next(facts, Became).parts
     assert [str(part.id) for part in parts] == ["a.x", "a.y"]
     assert [part.retry for part in parts] == [Retry(), Retry(max_attempts=3)]
+
+
+_CONTINUOUS = """
+from streamlets import SparkStreamlet, SparkStreamletLogic
+
+class Rates(SparkStreamlet):
+    class Logic(SparkStreamletLogic["Rates"]):
+        def build_streaming_queries(self):
+            rates = self.source("rates", format="rate")
+            writer = rates.writeStream.format("noop").queryName("rates").trigger(continuous="1 second")
+            return RESULT
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("result", ['self.query("rates", writer)', "writer.start()"], ids=["returned", "started"])
+def test_a_continuous_trigger_is_refused_at_the_start(site: Site, tmp_path: Path, result: str) -> None:
+    """The streamlet fails for good, also if the author has started the query, which is then stopped."""
+    (tmp_path / f"{site.plan.class_name.partition('.')[0]}.py").write_text(_CONTINUOUS.replace("RESULT", result))
+    facts: SimpleQueue[Fact] = SimpleQueue()
+    unit = StreamletUnit(UnitId("rates", ""), site, Retry(), Workers(2), facts.put, lambda _, text: None)
+    unit.start(1)
+    failure = _next(facts, Ended).failure
+    assert failure is not None
+    assert failure.cause.startswith(
+        "StreamletError: the query `rates` has a continuous trigger, which is not supported"
+    )
+    assert failure.fatal
+    assert facts.empty()
+    assert _active(site) == set()
