@@ -111,17 +111,13 @@ def _exit_code(current: _Current) -> int:
 
 
 def _print(current: _Current) -> None:
-    from cli.output.streamlets import columns
-    from cli.output.tables import print_table
-
     click.echo(_headline(current))
     if current.written is None or not current.written.status.order:
         return
     status, live = current.written.status, current.alive
     now = time.time() if live else current.written.time
-    headings, rows = columns(status, now, live=live)
     click.echo()
-    print_table(headings, rows, right=headings[2:])
+    _print_streamlets(status, now, live=live)
     _print_causes(status, now)
 
 
@@ -148,6 +144,22 @@ def _headline(current: _Current) -> str:
     as_of = f" as of {span(age)} ago" if age > _OLD_AFTER else ""
     headline = f"{name} is {status.health}{as_of}, {process}"
     return f"{headline}; {status.reason}" if status.reason else headline
+
+
+def _print_streamlets(status: RunStatus, now: float, *, live: bool) -> None:
+    """Print the table of streamlets, fitted to a terminal; a program gets all columns and whole numbers."""
+    from rich.console import Console
+
+    from cli.output.streamlet_table import streamlet_table
+    from cli.output.streamlets import columns
+    from cli.output.tables import print_table
+
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(streamlet_table(status, now, console.width, live=live))
+    else:
+        headings, rows = columns(status, now, live=live)
+        print_table(headings, rows, right=headings[2:])
 
 
 def _print_causes(status: RunStatus, now: float) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from textwrap import wrap
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 import click
 
 from cli.output import streamlets
+from cli.output.streamlet_table import STATE_STYLES, streamlet_table
 from streamlets.runner.events.lines import json_line, line, lines
 from streamlets.runner.events.model import (
     BatchStuck,
@@ -42,17 +42,6 @@ if TYPE_CHECKING:
 
 _BATCHES_EVERY = 5.0
 """Seconds between two lines about the batches of a streamlet; each line has the totals of the run."""
-
-_COLOURS = {
-    "starting": "cyan",
-    "running": "green",
-    "draining": "green",
-    "backing-off": "yellow",
-    "paused": "dim",
-    "stopped": "dim",
-    "completed": "bold green",
-    "failed": "bold red",
-}
 
 
 class View(Protocol):
@@ -196,9 +185,9 @@ class TableView:
             case RunStarted():
                 self._print(f"logs in {self._logs}")
             case UnitChanged(cause=cause, state=state) if cause and state in ("failed", "backing-off", "stopped"):
-                self._print_lines(lines(event), _COLOURS[state])
+                self._print_lines(lines(event), STATE_STYLES[state])
             case BatchStuck():
-                self._print_lines(lines(event), _COLOURS["backing-off"])
+                self._print_lines(lines(event), STATE_STYLES["backing-off"])
             case (
                 RowsInState() | RowsLate() | RecordsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired()
                 | UnitWarned() | RunStopping() | RunEnded()
@@ -232,83 +221,11 @@ class TableView:
         status, now = self._status, time.time()  # the thread of the run may replace the status
         parts: list[Text | Table] = [Text(_headline(status, now), style="bold")]
         if status.order:
-            parts.append(self._table(status, now))
+            bounded, width = self._topics is not None, self._console.width
+            parts.append(streamlet_table(status, now, width, bounded=bounded))
         if self._topics is not None and (rest := _rest(status, self._topics)):
             parts.append(Text(rest))
         return Group(*parts)
-
-    def _table(self, status: RunStatus, now: float) -> Table:
-        """Return the table in the first form that fits: with short numbers, and then without the columns that matter
-        least."""
-        bounded, width = self._topics is not None, self._console.width
-        headings, rows = streamlets.columns(status, now, bounded=bounded)
-        forms = [(_OMITTED[:number], _FOLDED) for number in range(len(_OMITTED) + 1)] + [(_OMITTED, _NARROW)]
-        for omitted, folded in forms:
-            if sum(_narrowest(headings, rows, omitted, folded)) <= width:
-                break
-            headings, rows = streamlets.columns(status, now, bounded=bounded, number=streamlets.short)
-        return _drawn(status, headings, rows, omitted, folded, width)
-
-
-_OMITTED = ("for", "rows/s", "state rows", "time left", "oldest task", "out", "restarts", "late", "in", "backlog")
-"""The columns that a narrow terminal does not show, from the first to be omitted to the last."""
-
-_FOLDED = {"streamlet": 14, "state": 18}
-"""The columns whose cells are folded at spaces and hyphens, and the widths that they have at least."""
-
-_NARROW = {"streamlet": 9, "state": 11}
-"""The same on a terminal that is narrower than any that people use."""
-
-_GAP = 2
-"""The blanks between two columns."""
-
-
-def _narrowest(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], omitted: Collection[str], folded: dict[str, int]
-) -> list[int]:
-    """Return the least width of each column that is shown, with the gap before it."""
-    widths: list[int] = []
-    for heading, *cells in zip(headings, *rows, strict=True):
-        if heading not in omitted:
-            width = max(map(len, [*heading.split(), *cells]))
-            widths.append(min(width, folded.get(heading, width)) + (_GAP if widths else 0))
-    return widths
-
-
-def _drawn(
-    status: RunStatus,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    omitted: Collection[str],
-    folded: dict[str, int],
-    width: int,
-) -> Table:
-    """Return a table of streamlets whose cells are not cut: long names and states are folded."""
-    from rich.table import Table
-    from rich.text import Text
-
-    spare = max(0, width - sum(_narrowest(headings, rows, omitted, folded)))
-    folded_at: dict[str, int] = {}
-    for heading in reversed(folded):  # what is spare goes to the states first
-        longest = max(len(heading), *(len(row[headings.index(heading)]) for row in rows))
-        folded_at[heading] = min(longest, folded[heading] + spare)
-        spare -= max(0, folded_at[heading] - folded[heading])
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    for heading in headings:
-        if heading not in omitted:
-            left = heading in ("streamlet", "state", "for")
-            table.add_column(heading.replace(" ", "\n"), justify="left" if left else "right", no_wrap=True)
-    for streamlet, row in zip(status.streamlets, rows, strict=True):
-        cells = [
-            Text(
-                "\n".join(wrap(cell, folded_at[heading])) if heading in folded else cell,
-                style=_COLOURS[streamlet.state] if heading == "state" else "",
-            )
-            for heading, cell in zip(headings, row, strict=True)
-            if heading not in omitted
-        ]
-        table.add_row(*cells)
-    return table
 
 
 def _headline(status: RunStatus, now: float) -> str:

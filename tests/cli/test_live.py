@@ -224,7 +224,7 @@ def test_what_ctrl_c_does_is_shown() -> None:
     assert screen(EVENTS, 120.0)[0] == "flights ended after 16 s"
 
 
-@pytest.mark.parametrize("width", [32, 40, 50, 60, 70, 80, 120])
+@pytest.mark.parametrize("width", [32, 40, 50, 60, 70, 80, 160])
 def test_nothing_is_cut_on_a_narrow_terminal(width: int) -> None:
     """Numbers become short, then the least important columns are omitted; every cell that remains is whole, and long
     names are folded."""
@@ -243,13 +243,32 @@ def test_nothing_is_cut_on_a_narrow_terminal(width: int) -> None:
     shown = screen(events, 200.0, width)
     assert all(len(line) <= width and "…" not in line for line in shown)
     row = next(line for line in shown[1:] if "running" in line)
-    assert re.split(r"  +", row.strip())[-1] == ("8,255" if width == 120 else "8.2k")
+    assert re.split(r"  +", row.strip())[-1] == ("8,255" if width == 160 else "8.2k")
     assert (" 336" in row, " 20" in row) == (width >= 50, width >= 50)
     heading = next(at for at, line in enumerate(shown) if line.startswith("streamlet"))
     names = [line.split(" ")[0] for line in shown[heading + 1 :]]
     assert "".join(names) == f"{unit.streamlet}board"
     if width >= 60:
         assert all(name.endswith("-") for name in names[:-2])
+
+
+def test_names_are_folded_only_after_columns_that_matter_less_are_omitted() -> None:
+    """A name is what other commands need. If it has to be folded, then not inside of a word or of a time."""
+    ref = "enriched_customer_orders_stream"
+    unit = UnitId(ref, "out")
+    events: list[Event] = [
+        RunStarted(100.0, "shop", (ref,)),
+        UnitChanged(101.0, unit, "running"),
+        UnitProgressed(
+            102.0, unit, 0, 336_776_123, {"out": 12_345_678}, backlog={"in": 20_000_000}, pending_rows=12_345
+        ),
+        UnitChanged(104.0, unit, "backing-off", "sink down", retry_in=612.0),
+    ]  # fmt: skip
+    row, rest = screen(events, 104.0, 80)[-2:]
+    assert re.split(r"  +", row) == [ref, "backing-off, 10 min", "336M", "12M", "20M", "12k"]
+    assert rest.strip() == "12 s"
+    folded = [re.split(r"  +", line)[0] for line in screen(events, 104.0, 56)[-3:]]
+    assert folded == ["enriched_", "customer_", "orders_stream"]
 
 
 @pytest.mark.parametrize(

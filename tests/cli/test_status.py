@@ -58,6 +58,19 @@ def cells(line: str) -> list[str]:
     return re.split(r"  +", line.strip())
 
 
+def test_a_terminal_shows_whole_names_and_numbers(status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is that of `flow run`: numbers become short and columns are omitted before anything is folded."""
+    events = (
+        UnitChanged(time.time() - AGE, MEAN, "running"),
+        UnitProgressed(time.time(), MEAN, 0, 336_776_123, {"out": 12_345_678}, backlog={"in": 20_000_000}),
+    )
+    monkeypatch.setenv("COLUMNS", "40")
+    assert cells(status(*events)[-1])[3:5] == ["336,776,123", "12,345,678"]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    row = re.sub(r"\x1b\[[0-9;]*m", "", status(*events)[-1])
+    assert cells(row) == ["mean", "running", "336M", "12M", "20M"]
+
+
 def test_a_batch_that_takes_long_has_its_age(status: Status) -> None:
     """It follows the state; a stuck batch is called stuck, and the status shows where it is."""
     began = time.time() - AGE
