@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+UNREADABLE_RECORDS = "UNREADABLE_RECORDS"
+"""The condition in the text of an error that Spark raises for such a record in Java, where it has no class."""
+
 
 class UnreadableRecordsError(Exception):
     """Records in a topic that a reader's schema cannot read.

@@ -34,7 +34,7 @@ FATAL = (
     ),
     Fatal("TaskSlotsError", "a restart does not add task slots"),
     Fatal("TopicLostError", "the records that it had not read no longer exist"),
-    Fatal("UnreadableRecordsError", "the records in the topic do not change"),
+    Fatal("UnreadableRecordsError|UNREADABLE_RECORDS", "the records in the topic do not change"),
     Fatal("DamagedCheckpointError", "a restart does not repair the files"),
     Fatal("CheckpointMisfitError", "a restart does not change the checkpoint"),
     Fatal("SessionError", "Spark refuses the settings"),

@@ -15,7 +15,7 @@ from blueprint.avro.model import Contract
 from streamlets.channels.base import METADATA
 from streamlets.channels.kafka.avro_columns import avro_record, readable, require_readable, texts_from_bytes
 from streamlets.channels.kafka.horizon import Horizon
-from streamlets.channels.unreadable import UnreadableRecordsError
+from streamlets.channels.unreadable import UNREADABLE_RECORDS, UnreadableRecordsError
 from streamlets.contract.types import spark_schema
 from streamlets.contract.wire.avro_formats import MAGIC, MARKER, fingerprint_header, id_header
 from streamlets.contract.wire.errors import TOMBSTONE
@@ -53,11 +53,10 @@ def read_topic(
 ) -> DataFrame:
     """Return a streaming DataFrame of the records of a topic; see `TopicResource.read`.
 
+    A schema that the inlet cannot read concerns only the messages that name it, because others may publish schemas.
+
     Arguments:
         horizon: the schemas that an inlet with dead letters knows; None for an inlet that fails.
-
-    Raises:
-        UnreadableRecordsError: the topic has a writer whose schema the inlet's schema cannot read.
     """
     from pyspark.sql import functions as F
 
@@ -240,6 +239,10 @@ def _by_header(value: Column, topic: ClusterTopic, reader: Contract, horizon: Ho
     header, data = value.substr(1, size), F.expr(f"substring({_VALUE}, {size + 1})")
     record = F.lit(None).cast(f"struct<ok:{spark_schema(reader).simpleString()}>")
     reason = F.concat(F.lit("no known schema has the header "), F.hex(header))
+    if topic.settings.format == "confluent":
+        number = F.conv(F.hex(header.substr(len(MAGIC) + 1, _ID_SIZE)), 16, 10)
+        named_id = header.substr(1, len(MAGIC)).eqNullSafe(F.lit(MAGIC)) & (F.length(header) == _ID_SIZE)
+        reason = F.when(named_id, F.concat(reason, F.lit(", the id "), number)).otherwise(reason)
     for first, writer in headers.items():
         named = header.eqNullSafe(F.lit(first))
         if since := horizon.known.get(first.hex()) if horizon is not None else None:
@@ -247,9 +250,8 @@ def _by_header(value: Column, topic: ClusterTopic, reader: Contract, horizon: Ho
         try:
             require_readable(topic.name, writer, reader)
         except UnreadableRecordsError as error:
-            if horizon is None:
-                raise
-            reason = F.when(named, F.lit(str(error))).otherwise(reason)
+            text = f"[{UNREADABLE_RECORDS}] {error}" if horizon is None else str(error)
+            reason = F.when(named, F.lit(text)).otherwise(reason)
             continue
         record = F.when(named, avro_record(data, writer, reader)).otherwise(record)
         broken = F.lit("the bytes are not a record of the schema in their header")

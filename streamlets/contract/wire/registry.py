@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 SubjectName = Literal["topic", "record", "topic-record"]
 """The strategies that name the subject of a schema, as other clients of the registry do: TopicNameStrategy,
 RecordNameStrategy, TopicRecordNameStrategy."""
+
+TIMEOUT = 30
+"""Seconds after which a request fails without an answer, unless the settings have a `timeout`; by default the client
+would wait for ever, and with it the streamlet."""
 
 
 class RegistryError(OSError):
@@ -73,8 +78,8 @@ class SchemaRegistry:
         return self._contracts[schema_id]
 
     def contracts(self) -> dict[int, Contract]:
-        """Return the schemas of the topic's subject by id; with the strategy `record`, which has no subject of a topic,
-        those that this process knows.
+        """Return the schemas of the topic's subject by id, without those that are not Avro or refer to others; with the
+        strategy `record`, which has no subject of a topic, those that this process knows.
 
         Raises:
             RegistryError: the registry cannot be reached.
@@ -92,7 +97,8 @@ class SchemaRegistry:
         for schema_id in self._ask(
             "cannot be read", lambda client: [client.get_version(name, number).schema_id for number in versions]
         ):
-            self.contract(int(schema_id))
+            with suppress(UndecodableError):  # others may register schemas, which concern only messages with them
+                self.contract(int(schema_id))
 
     def _id_of(self, name: str, contract: Contract) -> int:
         from confluent_kafka.schema_registry import Schema
@@ -149,7 +155,7 @@ class SchemaRegistry:
                 ) from None
 
             try:
-                self._client = SchemaRegistryClient(dict(self.settings))
+                self._client = SchemaRegistryClient({"timeout": TIMEOUT, **self.settings})
             except (TypeError, ValueError) as error:
                 raise RegistryError(f"invalid settings of the schema registry: {error}") from None
         return self._client

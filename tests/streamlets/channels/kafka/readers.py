@@ -84,14 +84,16 @@ class Reader:
         with active(self.session):
             return self.topic.read(self.session, self.inlet, name="in_", metadata=metadata)
 
-    def run(self, *, follow: bool = True, metadata: bool = False) -> int:
+    def run(self, frame: DataFrame | None = None, *, follow: bool = True, metadata: bool = False) -> int:
         """Process all available data as a new process, and add its ids; return how much invalid data it reported.
 
         Arguments:
+            frame: the records, of a query that has been running; default: those of a query that is built now.
             follow: whether its batches are followed up; otherwise the process was killed before.
         """
         followups, checkpoint = self.followups(), self.checkpoint
-        frame = self.frame(metadata=metadata)
+        if frame is None:
+            frame = self.frame(metadata=metadata)
         plan, topics = self._plan()
         require_records(plan, read_checkpoint(checkpoint), topics, self.missed.append)
         followups.starting("q", read_checkpoint(checkpoint))

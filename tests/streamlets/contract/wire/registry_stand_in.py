@@ -29,11 +29,15 @@ class RegistryStandIn:
         url: where it listens.
         schemas: the schemas by id, from 1.
         subjects: the ids of each subject's versions, by name.
+        available: whether it answers; otherwise it closes each connection.
+        compatibility: whether a new schema must be compatible with the last one of its subject.
     """
 
     url: str = ""
     schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
     subjects: dict[str, list[int]] = field(default_factory=dict)
+    available: bool = True
+    compatibility: bool = True
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, method: str, path: str, body: Any) -> Any:
@@ -59,7 +63,7 @@ class RegistryStandIn:
         known = self._id(schema)
         if known in ids and known is not None:
             return known
-        if ids and schema.get("schemaType", "AVRO") == "AVRO":
+        if self.compatibility and ids and schema.get("schemaType", "AVRO") == "AVRO":
             new, old = (parse_contract(text) for text in (schema["schema"], self.schemas[ids[-1]]["schema"]))
             if not check(old, new, suggest=False).compatible:
                 raise _RefusalError(409, 409, "Schema being registered is incompatible with an earlier schema")
@@ -102,6 +106,9 @@ def registry_stand_in() -> Iterator[RegistryStandIn]:
 
     class Handler(BaseHTTPRequestHandler):
         def _answer(self) -> None:
+            if not registry.available:
+                self.close_connection = True
+                return
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
             try:

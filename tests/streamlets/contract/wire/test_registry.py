@@ -16,6 +16,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from blueprint.avro import parse_contract
+from streamlets.contract.wire import registry as registry_module
 from streamlets.contract.wire.avro_formats import Confluent
 from streamlets.contract.wire.errors import UndecodableError, UnknownSchemaError
 from streamlets.contract.wire.registry import RegistryError, SchemaRegistry, SubjectName
@@ -105,6 +106,36 @@ def test_other_kinds_of_schemas_are_refused(registry: RegistryStandIn) -> None:
     for number, reason in ((1, "must be Avro, found JSON"), (2, "is not a valid record"), (3, "`other.Type`")):
         with pytest.raises(UndecodableError, match=reason):
             wire.decode(b"\x00" + number.to_bytes(4, "big"))
+
+
+def test_other_kinds_of_schemas_do_not_stop_a_reader(registry: RegistryStandIn) -> None:
+    """Others may register them for the topic; they concern only the messages that name them."""
+    registry.compatibility = False
+    schemas_of(registry).id_of(READING)
+    registry.register("readings-value", {"schema": '{"type": "object"}', "schemaType": "JSON"})
+    registry.register("readings-value", {"schema": '"int"'})
+    assert schemas_of(registry).contracts() == {1: READING}
+
+
+def test_known_schemas_need_no_registry(registry: RegistryStandIn) -> None:
+    """Writers and readers of known schemas continue while it is down."""
+    wire = Confluent(schemas_of(registry))
+    messages = wire.encode(batch(), READING)
+    assert read_back(wire, messages) == ROWS
+    registry.available = False
+    assert wire.encode(batch(), READING) == messages
+    assert read_back(wire, messages) == ROWS
+
+
+def test_a_registry_that_hangs_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client has no limit of its own. That of the settings has precedence."""
+    monkeypatch.setattr(registry_module, "TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(RegistryError, match=f"^the schema registry {url} cannot be read"):
+            SchemaRegistry({"url": url, "max.retries": 0}, "readings").contract(1)
+    client = SchemaRegistry({"url": url, "timeout": 7}, "readings")._connected()
+    assert client._rest_client.timeout == 7
 
 
 def test_bytes_without_the_magic_byte_are_refused(registry: RegistryStandIn) -> None:
