@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Protocol
 
 from blueprint.plan import ApplicationPlan
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.model import RowsInState, UnitId, UnitWarned
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Unit
 
@@ -53,8 +53,8 @@ class Host(Protocol):
     def units(self) -> Sequence[Unit]:
         """The units before any of them is started. A streamlet has one of each host that it needs."""
 
-    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
-        """Return the rows that remain in the state of units when a bounded run is over.
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState | UnitWarned]:
+        """Return the rows that remain in the state of units when a bounded run is over, and other warnings.
 
         Arguments:
             rows: for each unit of the run, of this host or not, the number of rows in state after its last batch; None
@@ -79,7 +79,7 @@ class Hosts:
         units = chain.from_iterable(host.units for host in hosts)
         self.units: tuple[Unit, ...] = tuple(sorted(units, key=lambda unit: places[unit.id.streamlet]))
 
-    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState | UnitWarned]:
         """Return the rows that remain in the state of units, see `Host.rows_in_state`."""
         return chain.from_iterable(host.rows_in_state(rows) for host in self._hosts)
 

@@ -46,12 +46,15 @@ def saved(example: Path) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_broken_file_is_set_aside(example: Path) -> None:
-    """The rows of the other files arrive; the broken one is a dead letter with its error."""
+    """The rows of the other files arrive; the broken one is a dead letter with its error, which the run reports."""
     (example / "data" / "broken.csv").write_text(f"{HEADER}4,fig,1,2.5\nmany,apple,1,1\n")
     assert saved(example) == [1, 2, 3]
     letters = flow("dead-letters", "show", "orders", str(example), "--format", "jsonl")
     assert "broken.csv" in letters
     assert "many" in letters
+    (log,) = example.glob(".flow/*/logs/run.log")
+    warning = next(line for line in log.read_text().splitlines() if "failed in 3 attempts" in line)
+    assert "broken.csv" in warning and "orders.py:" in warning, "the file and the line of the source are shown"
 
 
 @pytest.mark.full

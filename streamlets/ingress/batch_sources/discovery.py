@@ -16,8 +16,9 @@ from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from streamlets.ingress.batch_sources.requests import RetryRequest, retry_requests
-from streamlets.ingress.batch_sources.task_states import FailedTaskCount, read_upto
+from streamlets.ingress.batch_sources.task_states import FailedTasks, read_upto
 from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, TaskWriter
+from streamlets.ingress.batch_sources.tasks import QUERY
 from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, TriggererContext
 from streamlets.ingress.triggerers.registry import make_triggerer
 from streamlets.project.loading import streamlet_of
@@ -26,7 +27,7 @@ from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, Unit
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.backoff import may_restart
 from streamlets.runner.supervision.facts import Ended, Progressed, Seen, Started
-from streamlets.spark.failure import Failure, text_of
+from streamlets.spark.failure import Failure, failure_of, failure_of_text, text_of
 
 HOST = "discovery"
 """The name of the host, and of the part of a streamlet."""
@@ -39,6 +40,9 @@ _ABANDONED = "the tasks that it has found are read; it runs again at the next st
 _GIVEN_UP = (
     "a bounded run does not try again; the tasks that it has found are read, and it runs again at the next start"
 )
+
+_MOST_WARNINGS = 5
+"""How many failed tasks of one batch are reported by themselves."""
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the checkpoint and at requests, while no discovery is triggered."""
@@ -78,7 +82,7 @@ class DiscoveryUnit:
         self.id, self.retry, self.bounded = UnitId(plan.ref, HOST), plan.retry, context.bounded
         self._plan, self._topic, self._context = plan, topic, context
         self._clock: Clock = clock or SystemClock()
-        self._failed = FailedTaskCount(letters, plan.ref) if letters is not None else None
+        self._failed = FailedTasks(letters, plan.ref) if letters is not None else None
         self._file = progress_file(context.state.directory, plan.ref)
         self._progress = DiscoveryProgress(run)
         self._current: _Discovery | None = None
@@ -146,7 +150,8 @@ class DiscoveryUnit:
             )
             if final:
                 self._abandon()
-            current.report_end(Failure(reason, fatal=_GIVEN_UP if final else ""))
+            frames = failure_of(error, building=False).frames
+            current.report_end(Failure(reason, frames, fatal=_GIVEN_UP if final else ""))
         else:
             current.report_end()
 
@@ -198,8 +203,28 @@ class DiscoveryUnit:
         return read_upto(self._context.state, self._plan.ref)
 
     def failed(self) -> int:
-        """Return the number of tasks that have failed for good, retried or not."""
-        return self._failed.count() if self._failed is not None else 0
+        """Return the number of tasks that have failed for good, retried or not; report those that are new."""
+        for warning in self.warnings():
+            self.report(Seen(warning))
+        return self._failed.count if self._failed is not None else 0
+
+    def warnings(self) -> Iterator[UnitWarned]:
+        """Yield warnings about the tasks that have failed for good since the last call; the log gets their errors."""
+        ref, failed = self._plan.ref, self._failed.look() if self._failed is not None else []
+        unit = UnitId(ref, QUERY)
+        for task in failed[:_MOST_WARNINGS]:
+            self._context.log(unit, task.failure.error)
+            frames = failure_of_text(task.failure.error, building=False).frames
+            attempts = f"{task.failure.attempts} attempt{'' if task.failure.attempts == 1 else 's'}"
+            text = (
+                f"the task {task.number} ({task.shown:.200}) failed in {attempts}"
+                f"{f', at {frames[-1]}' if frames else ''}: {task.failure.reason}; "
+                f"`flow tasks show {ref} --task {task.number}` shows the error in full"
+            )
+            yield UnitWarned(time.time(), unit, text)
+        if more := len(failed[_MOST_WARNINGS:]):
+            text = f"{more} more {'task has' if more == 1 else 'tasks have'} failed; `flow tasks show {ref}` shows them"
+            yield UnitWarned(time.time(), unit, text)
 
     def report(self, fact: Any) -> None:
         """Report a fact to the supervisor."""

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterable, Mapping
 
 from streamlets.ingress.batch_sources.discovery import DiscoveryUnit
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.model import UnitId, UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.topics import channels_of
+from streamlets.spark.failure import text_of
 
 
 class BatchSourceKind:
@@ -29,6 +30,7 @@ class DiscoveryHost:
     """
 
     def __init__(self, context: HostContext) -> None:
+        self._context = context
         channels = channels_of(context.plan, context.state)
         topics = {topic.id: channels[topic.channel].topic(topic) for topic in context.plan.topics}
         run = int(time.time() * 1000)
@@ -38,9 +40,13 @@ class DiscoveryHost:
             if plan.tasks is not None
         )
 
-    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
-        """Return nothing: discoveries have no state."""
-        return ()
+    def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[UnitWarned]:
+        """Return no rows, as discoveries have no state, but the tasks that have failed after the discoveries ended."""
+        for unit in self.units:
+            try:
+                yield from unit.warnings()
+            except Exception as error:  # noqa: BLE001 - of a channel or the file system; `flow tasks` shows it, too
+                self._context.log(unit.id, text_of(error))
 
     def stop(self) -> None:
         """Stop all discoveries, also one that does not end."""

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from blueprint.avro.model import Contract
@@ -24,6 +25,7 @@ from streamlets.ingress.batch_sources.spool import Spool
 from streamlets.ingress.batch_sources.tasks import TASKS, Task
 from streamlets.project.loading import StreamletNotLoadedError, load_streamlet
 from streamlets.project.modules import project_at
+from streamlets.spark.failure import is_users
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -215,7 +217,7 @@ class SourceInstance:
         except (Exception, SystemExit) as error:
             attempt.records.close()
             self.close()
-            details = "".join(traceback.format_exception(error))
+            details = "".join(traceback.format_exception(type(error), error, _users_part(error.__traceback__)))
             raise AttemptFailedError(_reason(error), details[-_MOST_DETAILS:]) from error
         return attempt
 
@@ -303,6 +305,14 @@ def _reason(error: BaseException) -> str:
     """Return an exception on one line, of a length that people read."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text[:500]
+
+
+def _users_part(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from the first frame of the user's code on; all of it if there is none."""
+    first = trace
+    while first is not None and not is_users(first.tb_frame.f_code.co_filename):
+        first = first.tb_next
+    return first or trace
 
 
 def _letter(record: str, port: str, task: Task, reason: str, time: float) -> dict[str, Any]:

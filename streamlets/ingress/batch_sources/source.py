@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTr
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.progress import read_progress
-from streamlets.ingress.batch_sources.reading import TaskReader
+from streamlets.ingress.batch_sources.reading import AttemptFailedError, TaskFailedError, TaskReader
 from streamlets.ingress.batch_sources.settings import OPTION, SourceSettings
 from streamlets.ingress.batch_sources.task_process import TaskProcess
 from streamlets.ingress.batch_sources.tasks import Task
@@ -95,7 +95,11 @@ class TaskStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield the records of a task."""
         assert isinstance(partition, TaskPartition)
         if partition.task is not None:
-            yield from _reader(self._encoded).read(partition.task)
+            try:
+                yield from _reader(self._encoded).read(partition.task)
+            except TaskFailedError as error:
+                # Spark passes on the text alone, in which the runner finds the frames of the user's code.
+                raise TaskFailedError(f"\n{_frames(error)}{error}") from None
 
     @property
     def _settings(self) -> SourceSettings:
@@ -108,6 +112,12 @@ class TaskStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             channel = CHANNEL_TYPES[settings.topic.channel].open(settings.topics)
             self._cursor = TaskCursor(channel.topic(settings.topic))
         return self._cursor
+
+
+def _frames(error: TaskFailedError) -> str:
+    """Return the lines with the frames of the error of the last attempt."""
+    details = error.__cause__.details if isinstance(error.__cause__, AttemptFailedError) else ""
+    return "".join(f"{line}\n" for line in details.splitlines() if line.startswith("  "))
 
 
 _readers: dict[str, TaskReader] = {}

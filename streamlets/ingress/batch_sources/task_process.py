@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import pickle
+import re
 import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.sources.loading import parse_contract
@@ -182,7 +184,7 @@ class TaskProcess:
         self._dump.seek(0)
         dumped = self._dump.read().decode("utf-8", "replace").strip()
         self._dump.close()
-        return f"{dumped[:_MOST_DUMPED]}\n{reason}" if dumped else reason
+        return f"{_as_traceback(dumped[:_MOST_DUMPED])}\n{reason}" if dumped else reason
 
     def _kill(self) -> None:
         """End the process and those that it has started."""
@@ -195,3 +197,12 @@ class TaskProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _as_traceback(dump: str) -> str:
+    """Return what `faulthandler` has written with the frames in the order and the form of a traceback."""
+    lines: list[str] = []
+    for is_frame, group in groupby(dump.splitlines(), lambda line: line.startswith("  File ")):
+        block = [re.sub(r", line (\d+) in ", r", line \1, in ", line) for line in group]
+        lines += reversed(block) if is_frame else block
+    return "\n".join(lines).replace("(most recent call first)", "(most recent call last)")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.model.blueprint import task_topic
@@ -19,6 +19,9 @@ from streamlets.ingress.batch_sources.tasks import QUERY, TASKS, Task, from_batc
 from streamlets.runner.checkpoints.checkpoint import read_checkpoint
 from streamlets.runner.dead_letters.letters import holds_dead_letters
 from streamlets.runner.state_directory.directory import StateDirectory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TaskState = Literal["waiting", "read", "failed", "retried"]
 
@@ -38,6 +41,21 @@ class TaskFailure:
     reason: str
     error: str
     time: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTask:
+    """A task that has failed for good, as its dead letter has it.
+
+    Arguments:
+        number: its number.
+        shown: the task for people, on one line.
+        failure: why it has failed.
+    """
+
+    number: int
+    shown: str
+    failure: TaskFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +139,7 @@ class SourceTasks:
     @cached_property
     def failures(self) -> dict[int, TaskFailure]:
         """The tasks that have failed for good by their number, also those that were retried."""
-        return {number: failure for topic in self._letters for number, failure in _failures(topic, self.streamlet)}
+        return {task.number: task.failure for topic in self._letters for task in _failures(topic, self.streamlet)}
 
     @cached_property
     def retries(self) -> dict[int, int | None]:
@@ -166,18 +184,25 @@ class SourceTasks:
         return sum(request_retry(self._file.parent, task) for task in chosen)
 
 
-def _failures(letters: TopicResource, streamlet: str) -> Iterator[tuple[int, TaskFailure]]:
-    import pyarrow.compute as pc
-
-    port = f"{streamlet}.{TASKS}"
+def _failures(letters: TopicResource, streamlet: str) -> Iterator[FailedTask]:
     try:
         for batch in letters.scan(dead_letter_contract()):
-            for row in batch.filter(pc.equal(batch.column("port"), port)).to_pylist():
-                record: dict[str, Any] = json.loads(row["record"])
-                failure = TaskFailure(record["attempts"], row["reason"], record["error"], row["time"].timestamp())
-                yield record["task"], failure
+            yield from _failed_tasks(_letters_of_tasks(batch, streamlet))
     except TopicLostError:  # no task has failed yet
         return
+
+
+def _letters_of_tasks(letters: pa.RecordBatch, streamlet: str) -> pa.RecordBatch:
+    import pyarrow.compute as pc
+
+    return letters.filter(pc.equal(letters.column("port"), f"{streamlet}.{TASKS}"))
+
+
+def _failed_tasks(letters: pa.RecordBatch) -> Iterator[FailedTask]:
+    for row in letters.to_pylist():
+        record: dict[str, Any] = json.loads(row["record"])
+        failure = TaskFailure(record["attempts"], row["reason"], record["error"], row["time"].timestamp())
+        yield FailedTask(record["task"], record["payload"], failure)
 
 
 def _retries(topic: TopicResource | None) -> Iterator[tuple[int, int]]:
@@ -191,26 +216,29 @@ def _retries(topic: TopicResource | None) -> Iterator[tuple[int, int]]:
         return
 
 
-class FailedTaskCount:
-    """Counts the dead letters of a source's tasks; each further count reads only what is new.
+class FailedTasks:
+    """The failed tasks of a source during a run; each look reads only what is new.
 
     Arguments:
         letters: the topic of its dead letters.
         streamlet: the name of the source.
+
+    Attributes:
+        count: the number of failed tasks until the last look, also those of earlier runs, retried or not.
     """
 
     def __init__(self, letters: TopicResource, streamlet: str) -> None:
-        self._letters, self._port = letters, f"{streamlet}.{TASKS}"
-        self._counted: Position | None = None
-        self._count = 0
+        self._letters, self._streamlet = letters, streamlet
+        self._seen: Position | None = None
+        self.count = 0
 
-    def count(self) -> int:
-        """Return the number of failed tasks, retried or not."""
-        import pyarrow.compute as pc
-
-        end = self._letters.end()
-        if self._counted is None or end.json != self._counted.json:
-            for batch in self._letters.scan(dead_letter_contract(), self._counted, end):
-                self._count += pc.sum(pc.equal(batch.column("port"), self._port)).as_py() or 0
-            self._counted = end
-        return self._count
+    def look(self) -> list[FailedTask]:
+        """Return the tasks that have failed since the last look; none at the first one."""
+        end, new = self._letters.end(), list[FailedTask]()
+        if self._seen is None or end.json != self._seen.json:
+            for batch in self._letters.scan(dead_letter_contract(), self._seen, end):
+                letters = _letters_of_tasks(batch, self._streamlet)
+                self.count += letters.num_rows
+                new += _failed_tasks(letters) if self._seen is not None else ()
+            self._seen = end
+        return new

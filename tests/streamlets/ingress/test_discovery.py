@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progres
 from streamlets.ingress.batch_sources.requests import request_retry
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.ingress.triggerers import Trigger, TriggererContext
-from streamlets.runner.events.model import OpenTasks, UnitMeasured, UnitProgressed, UnitWarned
+from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, UnitProgressed, UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Seen, Started
@@ -142,6 +143,7 @@ class Run:
         )
         self.facts: list[Fact] = []
         self.lines: list[str] = []
+        self.logged: list[tuple[UnitId, str]] = []
         self.topic = topic
         self.file = progress_file(state.directory, "source")
         self.checkpoint = state.checkpoints / "source" / "read"
@@ -150,7 +152,7 @@ class Run:
         )
         context = HostContext(
             plan=application, state=state, bounded=bounded, report=self.facts.append,
-            log=lambda unit, text: None, print_line=self.lines.append,
+            log=lambda unit, text: self.logged.append((unit, text)), print_line=self.lines.append,
         )  # fmt: skip
         self.unit = DiscoveryUnit(plan, topic, context, 1, letters=letters)
 
@@ -267,6 +269,8 @@ def test_a_discovery_that_fails_half_way_runs_again(run: Run) -> None:
     run.start()
     wait_until(lambda: run.trigger("a boom c"), 60, "the trigger is accepted")
     assert run.ended() == "OSError: no such host"
+    end = next(fact for fact in run.facts if isinstance(fact, Ended))
+    assert end.failure is not None and end.failure.frames[-1].endswith("in discover")
     assert run.progress.failure == "OSError: no such host" and run.values() == ["a", "boom"]
     run.start(2)
     wait_until(lambda: run.progress.discoveries == 1, 60, "the discovery is complete")
@@ -434,17 +438,48 @@ def test_the_backlog_and_its_age_follow_the_checkpoint(run: Run) -> None:
     run.ended()
 
 
+def fail_tasks(letters: TopicResource, *ports: str) -> None:
+    """Write a dead letter for each port, as of a task that has failed."""
+    error = f'Traceback (most recent call last):\n  File "{__file__}", line 7, in read_next\nOSError: it broke\n'
+    schema = arrow_schema(dead_letter_contract())
+    with letters.appender(dead_letter_contract(), writer="source.read") as appender:
+        first = appender.last + 1 if appender.last is not None else 0
+        for sequence, port in enumerate(ports, first):
+            record = {"task": sequence, "payload": '"a.csv"', "attempts": 3, "error": error}
+            letter = {"record": json.dumps(record), "port": port, "coordinates": f"task/{sequence}", "time": 0,
+                      "reason": "OSError: it broke", "version": ""}  # fmt: skip
+            appender.append([pa.RecordBatch.from_pylist([letter], schema=schema)], sequence)
+
+
+def test_tasks_that_fail_are_reported_with_the_line_that_raised(tmp_path: Path, topic: TopicResource) -> None:
+    """Each one of this run, up to five at once; the log has their errors."""
+    letters = CHANNEL_TYPES["delta"].open(tmp_path / "topics").topic(LETTER_TOPIC)
+    letters.create([dead_letter_contract()])
+    fail_tasks(letters, "source.tasks")  # in an earlier run
+    run = Run(tmp_path, topic, letters=letters)
+    assert list(run.unit.warnings()) == []
+    fail_tasks(letters, "source.out", "source.tasks")
+    (warning,) = run.unit.warnings()
+    assert str(warning.unit) == "source.read"
+    assert re.fullmatch(
+        r'the task 2 \("a.csv"\) failed in 3 attempts, at \S*test_discovery.py:7 in read_next: OSError: it broke; '
+        r"`flow tasks show source --task 2` shows the error in full",
+        warning.what,
+    )
+    assert [(str(unit), "line 7, in read_next" in text) for unit, text in run.logged] == [("source.read", True)]
+    fail_tasks(letters, *["source.tasks"] * 7)
+    warnings = list(run.unit.warnings())
+    assert len(warnings) == 6 and warnings[5].what == "2 more tasks have failed; `flow tasks show source` shows them"
+    assert list(run.unit.warnings()) == []
+
+
 def test_failed_tasks_are_counted_until_they_are_retried(tmp_path: Path, topic: TopicResource) -> None:
     """Dead letters of tasks count, those of records do not; each look reads only new dead letters."""
     letters = CHANNEL_TYPES["delta"].open(tmp_path / "topics").topic(LETTER_TOPIC)
     letters.create([dead_letter_contract()])
     run = Run(tmp_path, topic, letters=letters)
     run.start()
-    with letters.appender(dead_letter_contract(), writer="source.read") as appender:
-        for sequence, port in enumerate(("source.tasks", "source.out", "source.tasks")):
-            letter = {"record": "{}", "port": port, "coordinates": "task/5", "reason": "x", "time": 0, "version": ""}
-            schema = arrow_schema(dead_letter_contract())
-            appender.append([pa.RecordBatch.from_pylist([letter], schema=schema)], sequence)
+    fail_tasks(letters, "source.tasks", "source.out", "source.tasks")
     run.commit(7)
     wait_until(lambda: run.progress.failed == 2, 60, "the failures are counted")
     request_retry(run.file.parent, Task(5, b'"x"', "json"))

@@ -18,6 +18,7 @@ from streamlets.ingress.batch_sources.reading import TaskFailedError, TaskReader
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.task_process import TaskProcess
 from streamlets.ingress.batch_sources.tasks import Task, payload_of
+from streamlets.spark.failure import failure_of_text
 from tests.streamlets.ingress.conftest import TASK_TOPIC
 
 CONTRACT = load_contract("n long", base_directory=Path(), declared=Span("x", 1, 1, 1, 1)).contract
@@ -169,6 +170,9 @@ def test_a_task_that_ends_its_process_is_set_aside(reading: Reading, task: str, 
     assert records == [] and letter["reason"] == reason
     error = json.loads(letter["record"])
     assert details in error["error"] and reason.split(":")[0] in error["error"]
+    if details:
+        frames = failure_of_text(error["error"], building=False).frames
+        assert [frame.rpartition(".py:")[2].partition(" ")[2] for frame in frames] == ["in read_next", details]
     assert reading("good") == ([2, 1], [])
 
 

@@ -14,10 +14,11 @@ import pytest
 from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets import BatchPushSource, BatchSource
-from streamlets.ingress.batch_sources import spool
+from streamlets.ingress.batch_sources import source, spool
 from streamlets.ingress.batch_sources.reading import SourceInstance, TaskFailedError, TaskReader
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.tasks import Task, payload_of
+from streamlets.spark.failure import failure_of_text
 from tests.streamlets.ingress.conftest import TASK_TOPIC
 
 CONTRACT = load_contract("n long, text string", base_directory=Path(), declared=Span("x", 1, 1, 1, 1)).contract
@@ -108,7 +109,9 @@ def test_a_poison_task_becomes_a_dead_letter_with_its_error() -> None:
     assert letter["reason"] == "OSError: connection reset"
     record = json.loads(letter["record"])
     assert (record["task"], record["payload"], record["attempts"]) == (7, "3", 3)
-    assert "connection reset" in record["error"] and "read_next" in record["error"]
+    first, frame, *_, last = record["error"].splitlines()
+    assert first.startswith("Traceback") and last == "OSError: connection reset"
+    assert __file__ in frame and "in read_next" in frame  # what called it is not of interest
     assert len(read(reader, task_of(2))[0]) == 2  # the source goes on
 
 
@@ -117,6 +120,17 @@ def test_a_source_may_be_set_to_fail() -> None:
     Numbers.fails = {3: 99}
     with pytest.raises(TaskFailedError, match=r"the task 7 \(3\) failed: OSError: connection reset"):
         read(reader_of(Numbers, on_failure="fail"), task_of(3))
+
+
+def test_a_query_that_fails_with_a_task_has_the_line_that_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark passes on the text of an exception, and not what caused it."""
+    Numbers.fails = {3: 99}
+    monkeypatch.setattr(source, "_reader", lambda encoded: reader_of(Numbers, on_failure="fail"))
+    with pytest.raises(TaskFailedError) as raised:
+        list(source.TaskStreamReader("").read(source.TaskPartition(task_of(3))))
+    failure = failure_of_text(f"Traceback:\n{type(raised.value).__name__}: {raised.value}\n\tat py4j", building=False)
+    assert failure.cause == "the task 7 (3) failed: OSError: connection reset"
+    assert [frame.rpartition(" in ")[2] for frame in failure.frames] == ["read_next"]
 
 
 def test_an_open_that_fails_is_an_attempt() -> None:
