@@ -106,9 +106,30 @@ class Checkpoint:
         return self.planned or self.committed
 
     @property
+    def starts(self) -> Mapping[str, str]:
+        """Where the batch after the committed one begins in each source, like `Batch.positions`, if it is known."""
+        committed = self.committed.positions if self.committed is not None else {}
+        planned = self.planned.positions if self.planned is not None else {}
+        first = {source: initial_position(self.directory, source) for source in planned if source not in committed}
+        return {source: at for source, at in first.items() if at is not None} | dict(committed)
+
+    @property
     def bytes(self) -> int:
         """The size of all its files."""
         return _size(self.directory)
+
+
+def initial_position(directory: Path, source: str) -> str | None:
+    """Return where the first batch of a source began, as JSON text; None if the source has not stored it.
+
+    Arguments:
+        directory: the directory of the checkpoint.
+        source: the name of the source, or its number if sources have no names.
+    """
+    try:
+        return (directory / "sources" / source / "0").read_text(encoding="utf-8").partition("\n")[2] or None
+    except (OSError, ValueError):
+        return None
 
 
 def checkpoints_in(root: Path) -> tuple[Checkpoint, ...]:

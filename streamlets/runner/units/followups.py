@@ -29,7 +29,7 @@ from streamlets.channels.base import (
     ShowsProgress,
     TopicResource,
 )
-from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
+from streamlets.runner.checkpoints.checkpoint import Checkpoint, initial_position, read_checkpoint
 from streamlets.runner.events.model import RecordsMissed, UnitId, UnitWarned
 from streamlets.runner.units.record_counts import inlet_of, position_of
 from streamlets.storage import objects
@@ -53,7 +53,7 @@ class _Read:
 
     Arguments:
         id: the id of the query in its checkpoint.
-        start: where the batch began; None for the beginning of the topic.
+        start: where the batch began; None for the first batch.
         invalid: how much invalid data it has omitted.
         records: the number of records that it has read; None for batches of earlier runs.
     """
@@ -197,12 +197,18 @@ class FollowUps:
 
     def _report_skipped(self, read: _Read) -> None:
         """Report records that a batch has skipped."""
-        topic = self._losing(read.inlet)
-        if topic is None or read.start is None or read.records is None:
+        topic, start = self._losing(read.inlet), read.start or self._beginning(read)
+        if topic is None or start is None or read.records is None:
             return
-        reader = Reader(f"{self._plan.ref}.{read.query} ({self._source(read)})", read.start)
+        reader = Reader(f"{self._plan.ref}.{read.query} ({self._source(read)})", start)
         for missed in topic.skipped(reader, read.end, read.records):
             self._report(RecordsMissed(**asdict(missed)))
+
+    def _beginning(self, read: _Read) -> Position | None:
+        """Return where the first batch of an inlet began, which its report does not have; None if it is not known."""
+        at = initial_position(self._checkpoints / read.query, self._source(read))
+        owned = at is not None and self._topics[read.inlet.topic].owns(Position(at))
+        return Position(at) if at is not None and owned else None
 
     def _source(self, read: _Read) -> str:
         """Return the name of the source that reads an inlet, which other reports of missed records have, too. The

@@ -29,10 +29,8 @@ def require_records(
     Raises:
         TopicLostError: records were deleted, or a topic no longer exists.
     """
-    if checkpoint.committed is None:
-        return
     inlets: tuple[InletPlan, ...] = plan.inlets
-    for source, at in checkpoint.committed.positions.items():
+    for source, at in checkpoint.starts.items():
         position = Position(at)
         inlet = inlet_of(position, inlets, topics)
         topic = topics[inlet.topic] if inlet is not None else None

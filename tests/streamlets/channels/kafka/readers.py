@@ -49,6 +49,7 @@ class Reader:
         self.rows: list[Any] = []
         self.warnings: list[UnitWarned] = []
         self.missed: list[RecordsMissed] = []
+        self.before: list[Callable[[], object]] = []  # called before the next batch is read
         self.between: list[Callable[[], object]] = []  # called at the end of the next batch
         letters.create([dead_letter_contract()])
 
@@ -99,6 +100,8 @@ class Reader:
         followups.starting("q", read_checkpoint(checkpoint))
 
         def collect(rows: DataFrame, batch: int) -> None:
+            while self.before:
+                self.before.pop()()
             self.rows += (collected := rows.collect())
             self.ids += [row.id for row in collected if "id" in row]
             while self.between:

@@ -96,6 +96,33 @@ def test_a_loss_that_a_batch_skips_is_reported(kafka: KafkaBench, own_session: S
     assert len(reader.missed) == 1
 
 
+def before_the_first_batch(reader: Reader) -> None:
+    """Have the first batch begin at the second record, and delete that and the next one before it is read."""
+    reader.inlet = replace(reader.inlet, max_records=5)
+    reader.topic.cluster.delete_records(reader.topic.name, {0: 1})
+    reader.before.append(lambda: reader.topic.cluster.delete_records(reader.topic.name, {0: 3}))
+
+
+def test_a_loss_in_the_first_batch_is_reported(kafka: KafkaBench, own_session: SparkSession) -> None:
+    """It is what was deleted since the batch was planned, not what was deleted before."""
+    reader = slow(kafka, own_session, {"on-data-loss": "continue"})
+    before_the_first_batch(reader)
+    reader.run()
+    assert reader.ids == list(range(3, 10))
+    assert missed(reader) == [("reader.q (in_)", "partition 0, offset 1", "partition 0, offset 2", 2)]
+
+
+def test_a_loss_in_the_first_batch_stops_the_query(kafka: KafkaBench, own_session: SparkSession) -> None:
+    """For good at its restart, although the batch is not committed."""
+    reader = slow(kafka, own_session)
+    before_the_first_batch(reader)
+    with pytest.raises(Exception):  # noqa: B017 - as above
+        reader.run()
+    with pytest.raises(TopicLostError, match=r"partition 0, offset 1 to partition 0, offset 2; to .*on-data-loss"):
+        reader.run()
+    assert missed(reader) == [("reader.q (in_)", "partition 0, offset 1", "partition 0, offset 2", 2)]
+
+
 def test_what_a_batch_has_skipped(kafka: KafkaBench) -> None:
     """It is counted from the records of one execution of the batch."""
     topic = kafka.topic("in")

@@ -54,6 +54,21 @@ def test_a_checkpoint_has_the_committed_and_the_planned_batch(tmp_path: Path) ->
     assert found.bytes == sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
+def test_the_next_batch_begins_where_a_source_began_or_the_last_one_ended(tmp_path: Path) -> None:
+    """Of sources that a batch has read before, and of those that have stored where they began."""
+    directory = written(tmp_path, "a.q", {0: {"a": "1"}, 1: {"a": "2", "b": "3", "c": "4"}}, 0)
+    for source in ("a", "b", "removed"):
+        (directory / "sources" / source).mkdir(parents=True)
+        (directory / "sources" / source / "0").write_bytes(b"\x00v1\n" + f'{{"of": "{source}"}}'.encode())
+    assert read_checkpoint(directory).starts == {"a": "1", "b": '{"of": "b"}'}
+    (directory / "commits" / "1").write_text("v1\n{}")
+    assert read_checkpoint(directory).starts == {"a": "2", "b": "3", "c": "4"}
+    (directory / "sources" / "b" / "0").write_bytes(b"\xff")
+    for commit in ("0", "1"):
+        (directory / "commits" / commit).unlink()
+    assert read_checkpoint(directory).starts == {"a": '{"of": "a"}'}
+
+
 def test_sources_without_names_are_numbered(tmp_path: Path) -> None:
     """They are numbered in their order without source evolution; a source without data yet is omitted."""
     directory = written(tmp_path, "s.q", {0: {"0": '{"x": 1}', "1": "-", "2": "12"}}, 0, named=False)

@@ -292,6 +292,21 @@ def test_lost_records_are_reported_at_the_start(bench: Bench, *, fails: bool) ->
     ]
 
 
+def test_records_that_the_first_batch_has_skipped_are_reported(bench: Bench) -> None:
+    """Spark stores where a source began; its progress reports do not have it."""
+    bench.topic.first, bench.topic.fails_on_loss = 4, False
+    checkpoint = bench.directory / "checkpoints" / "mean" / "q"
+    for file, lines in (("sources/in/0", ["v1", "1"]), ("offsets/0", ["v2", '{"conf": {}}', "in:9"])):
+        (checkpoint / file).parent.mkdir(parents=True)
+        (checkpoint / file).write_text("\n".join(lines))
+    followups = bench.open()
+    followups.batch("q", report(None, 9, read=5))
+    followups.finish()
+    assert [(event.reader, event.first, event.last) for event in bench.reports if isinstance(event, RecordsMissed)] == [
+        ("mean.q (in)", "offset 1", "offset 3")
+    ]
+
+
 def test_records_that_a_batch_has_skipped_are_reported(bench: Bench) -> None:
     """Only where batches continue after deleted records, and not if they were deleted after they were read."""
     bench.topic.first = 4
