@@ -90,7 +90,8 @@ def sink_problems(
                 _value(option, options[option.name])
             except ParameterError as error:
                 url = option.type is ParameterType.PATH and "://" in str(options[option.name])
-                urls = ("the sink `spark-files` writes Parquet, ORC, JSON, CSV and text to URLs",) if url else ()
+                other = "use the sink `spark-files` for files at a URL, or `delta` for a table"
+                urls = (("set it as `url`" if "url" in known else other),) if url else ()
                 message = f"invalid value of {name} of {sink}: {error}"
                 yield ParameterProblem(path, message, (*error.help, *urls))
         elif (option.required or output_mode in option.required_for) and not near(option.name, unknown):

@@ -49,6 +49,14 @@ class SinkQuery:
     on_batch: Callable[[BatchWritten], None] | None = None
     report: Callable[[str], None] = print
 
+    def staging(self, id: str) -> Path:
+        """Return the directory in which a batch is staged, on a file system that all of Spark's machines share.
+
+        Arguments:
+            id: the id of the query in Spark.
+        """
+        return Path(self.application) / "staging" / self.name / id
+
     def written(self, batch: int, records: int, *, replayed: bool = False) -> None:
         """Report a batch that the sink has written, before Spark commits it.
 

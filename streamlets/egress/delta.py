@@ -2,19 +2,20 @@
 
 A batch is staged as Parquet files by Spark. Then `deltalake` writes them to the table in one commit, which has an
 application transaction with the id of the query and the number of the batch. A batch that the table already has is not
-written again. In `_streamlets/<sink>/<query id>/` of the table's directory, which readers of Delta tables ignore, the
-sink keeps the name of the application that writes, and the staged files.
+written again. The first commit of a query has another transaction with the name of the sink, by which a query with a
+new checkpoint recognizes that the table has its records already.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from blueprint.catalog import ParameterType, SinkOption, SinkTraits
+from blueprint.catalog import ParameterProblem, ParameterType, SinkOption, SinkTraits
 from blueprint.settings.sinks import column_names
 from streamlets.batches import execute, query_id
 from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter
@@ -27,7 +28,6 @@ from streamlets.egress.staging import (
     last_of_each_key,
     staged,
 )
-from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable, Schema
     from pyspark.sql import DataFrame, SparkSession
 
-_RECORD = "_streamlets"
+STORAGE = "storage."
+"""The beginning of the options that `deltalake` gets for an object store."""
+
+_DECORATION = re.compile(r"\x1b\[\d*m↳?")  # of the messages of `deltalake`, which have several lines
+_URL = re.compile(r"(s3a?|gs|az|azure|abfss?|adl)://[^/]+/.+")
 
 
 class DeltaSink(SinkType):
@@ -51,7 +55,10 @@ class DeltaSink(SinkType):
                 name="path",
                 description="the directory of the table, relative to the file that sets the option",
                 type=ParameterType.PATH,
-                required=True,
+            ),
+            SinkOption(
+                name="url",
+                description="the URL of the table in an object store, instead of `path`, such as `s3://bucket/table`",
             ),
             EXISTING,
             KEYS,
@@ -59,18 +66,35 @@ class DeltaSink(SinkType):
         ),
         output_modes=("append", "update", "complete"),
         partitioning=True,
+        exclusive=(("path", "url"),),
+        passes_on=(STORAGE,),
         package="deltalake",
         install="streamlets[delta]",
     )
+
+    def option_problems(self, options: Mapping[str, object]) -> Iterator[ParameterProblem]:
+        """Yield what is wrong with the place of the table."""
+        url = options.get("url")
+        if url is None and "path" not in options:
+            message = "the sink `delta` requires the option `path`, or `url` for a table in an object store"
+            yield ParameterProblem(("options", "path"), message, ("add `options { path = ... }` next to `to`",))
+        elif url is not None and not _URL.fullmatch(str(url)):
+            help = "write `s3://bucket/table`, `gs://...`, `az://...` or `abfss://...`; set a directory as `path`"
+            yield ParameterProblem(("options", "url"), f"`{url}` is not the URL of a table in an object store", (help,))
+        elif url is None:
+            for name in options:
+                if name.startswith(STORAGE):
+                    message = f"`{name}` is for an object store, and the table is in a directory"
+                    yield ParameterProblem(("options", *name.split(".", 1)), message, ("set `url`",), "key")
 
     def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
         """Return a writer that commits each batch once."""
         batches = DeltaBatches(query)
         return SinkWriter(rows.writeStream.foreachBatch(batches), batches)
 
-    def files(self, options: Mapping[str, object]) -> SinkFiles:
-        """Return the files of the current version of the table."""
-        return _TableFiles(Path(str(options["path"])), "parquet", {})
+    def files(self, options: Mapping[str, object]) -> SinkFiles | None:
+        """Return the files of the current version of a table in a directory."""
+        return _TableFiles(Path(str(options["path"])), "parquet", {}) if "path" in options else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +123,7 @@ class DeltaBatches:
         """Write a batch in one commit, unless the table has it.
 
         Raises:
-            SinkError: the table cannot be written, or the directory has other files; nothing was written.
+            SinkError: the table cannot be read or written, or the directory has other files; nothing was written.
             ExistingFilesError: the sink wrote to the table with an earlier checkpoint.
             TableMismatchError: the table has other columns than the records.
             KeysError: records of the batch have the same keys, and nothing orders them.
@@ -116,15 +140,16 @@ class DeltaBatches:
             else:
                 self._write(rows, id, batch)
         except (OSError, DeltaError) as error:
+            reason = " ".join(_DECORATION.sub("", str(error)).split())
             raise SinkError(
-                f"{self.query.name}: cannot write to `{self.root}`: {error}; no data was written"
+                f"{self.query.name}: cannot write to `{self.location}`: {reason}; no data was written"
             ) from error
         crash_point("before-spark-commit")
 
     @property
-    def root(self) -> Path:
-        """The directory of the table."""
-        return Path(str(self.query.options["path"]))
+    def location(self) -> str:
+        """The directory or the URL of the table."""
+        return str(self.query.options.get("url") or self.query.options["path"])
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -136,33 +161,46 @@ class DeltaBatches:
         table = self._table()
         return table is not None and _has_batch(table, id, batch)
 
+    @property
+    def _storage(self) -> dict[str, str]:
+        options = self.query.options
+        return {name.removeprefix(STORAGE): str(options[name]) for name in options if name.startswith(STORAGE)}
+
     def _table(self) -> DeltaTable | None:
         from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
 
-        return DeltaTable(self.root) if DeltaTable.is_deltatable(str(self.root)) else None
+        try:  # `is_deltatable` would stop all threads while it waits for an object store
+            return DeltaTable(self.location, storage_options=self._storage)
+        except TableNotFoundError:
+            return None
 
     def _claim(self, id: str) -> None:
-        """Record this application as the owner of the query. Appending again what an earlier checkpoint appended is
-        refused; a merge and a complete result replace it."""
-        records = self.root / _RECORD / self.query.name
-        earlier = [path for path in records.iterdir() if path.name != id] if records.is_dir() else []
-        replaces = bool(self.keys) or self.query.output_mode == "complete"
-        if earlier and not replaces and not (records / id).exists() and self.query.options["existing"] == "fail":
-            owner = (objects.read(earlier[0] / "owner") or b"").decode(errors="replace")
-            by = f" in another application (its state directory: `{owner}`)" if owner != self.query.application else ""
-            raise ExistingFilesError(
-                f"{self.query.name}: this sink wrote to the table `{self.root}` with an earlier checkpoint{by}, so "
-                "records would be duplicated; set `options.existing` to `append` or set another `path`"
-            )
-        if self._table() is None and self.root.is_dir() and any(p.name != _RECORD for p in self.root.iterdir()):
-            raise SinkError(f"{self.query.name}: `{self.root}` has files, but is not a Delta table; set another `path`")
-        (records / id).mkdir(parents=True, exist_ok=True)
-        objects.replace(records / id / "owner", self.query.application.encode())
+        """Check that the table may be written: appending again what an earlier checkpoint appended is refused; a merge
+        and a complete result replace it."""
+        table = self._table()
+        if table is None:
+            directory = Path(self.location)  # which a URL never is
+            if directory.is_dir() and any(directory.iterdir()):
+                message = f"`{directory}` has files, but is not a Delta table; set another `path`"
+                raise SinkError(f"{self.query.name}: {message}")
+        elif table.transaction_version(_writer_id(id)) is None and table.transaction_version(self._sink_id) is not None:
+            replaces = bool(self.keys) or self.query.output_mode == "complete"
+            if not replaces and self.query.options["existing"] == "fail":
+                raise ExistingFilesError(
+                    f"{self.query.name}: a sink of this name wrote to the table `{self.location}` with an earlier "
+                    "checkpoint, or in another application, so records would be duplicated; set `options.existing` to "
+                    "`append`, or set another table"
+                )
         self._claimed = id
+
+    @property
+    def _sink_id(self) -> str:
+        return f"streamlets.sink.{self.query.name}"
 
     def _write(self, rows: DataFrame, id: str, batch: int) -> None:
         latest = last_of_each_key(rows, self.keys, self._sequence)
-        with staged(latest, self.root / _RECORD / self.query.name / id / "staged") as records:
+        with staged(latest, self.query.staging(id)) as records:
             count = records.count_rows()
             if count or self.query.output_mode == "complete":
                 self.commit(records, id, batch)
@@ -187,7 +225,10 @@ class DeltaBatches:
         if _has_batch(table, id, batch):
             return
         self._check_columns(records.schema, table)
-        commit = CommitProperties(app_transactions=[Transaction(_writer_id(id), batch)])
+        transactions = [Transaction(_writer_id(id), batch)]
+        if table.transaction_version(_writer_id(id)) is None:
+            transactions.append(Transaction(self._sink_id, 0))
+        commit = CommitProperties(app_transactions=transactions)
         reader = records.scanner().to_reader()
         if not self.keys:
             mode: Literal["append", "overwrite"] = "overwrite" if self.query.output_mode == "complete" else "append"
@@ -207,7 +248,10 @@ class DeltaBatches:
         from deltalake import DeltaTable
 
         nullable = pa.schema([field.with_nullable(True) for field in schema])
-        return DeltaTable.create(self.root, nullable, mode="ignore", partition_by=list(self.query.partition_by))
+        return DeltaTable.create(
+            self.location, nullable, mode="ignore", partition_by=list(self.query.partition_by),
+            storage_options=self._storage,
+        )  # fmt: skip
 
     def _check_columns(self, schema: pa.Schema, table: DeltaTable) -> None:
         """Check the columns and partitions of the table, because a merge ignores columns that it does not have."""
@@ -225,7 +269,7 @@ class DeltaBatches:
         if partitions != self.query.partition_by:
             problems.append(f"is partitioned by {list(partitions)}, and the sink by {list(self.query.partition_by)}")
         if problems:
-            raise TableMismatchError(f"{self.query.name}: the table `{self.root}` {'; it '.join(problems)}")
+            raise TableMismatchError(f"{self.query.name}: the table `{self.location}` {'; it '.join(problems)}")
 
     @property
     def _sequence(self) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.catalog import ParameterProblem, SinkOption, SinkTraits
@@ -87,7 +86,7 @@ class IcebergBatches:
         if self.may_have_written(id, batch):
             execute(rows)
         else:
-            with staged(rows, Path(self.query.application) / "staging" / self.query.name / id) as records:
+            with staged(rows, self.query.staging(id)) as records:
                 self.commit(records, id, batch)
                 crash_point("after-topic-commit")
                 self.query.written(batch, records.count_rows())

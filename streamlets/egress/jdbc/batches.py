@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -59,8 +58,7 @@ class JdbcBatches:
             execute(rows)
         else:
             latest = last_of_each_key(rows, self._keys, self._sequence)
-            directory = Path(self.query.application) / "staging" / self.query.name / id
-            with staged(latest, directory) as records:
+            with staged(latest, self.query.staging(id)) as records:
                 self.commit(records, id, batch)
                 crash_point("after-topic-commit")
                 self.query.written(batch, records.count_rows())

@@ -22,7 +22,7 @@ from blueprint.settings.sinks import sink_problems
 from streamlets import Sink
 from streamlets.egress import SINKS, SinkQuery, delta, staging
 from streamlets.egress.delta import DeltaBatches
-from streamlets.egress.errors import KeysError, SinkError, TableMismatchError
+from streamlets.egress.errors import ExistingFilesError, KeysError, SinkError, TableMismatchError
 from streamlets.storage.crash import VARIABLE
 from streamlets.testkit import Testkit
 from tests.streamlets.egress.applications import numbers_application
@@ -31,7 +31,8 @@ from tests.streamlets.egress.applications import numbers_application
 def batches(table: Path, **settings: Any) -> DeltaBatches:
     """Return the writer of a query."""
     names = ("partition_by", "output_mode", "application", "on_batch")
-    query = {name: settings.pop(name) for name in names if name in settings}
+    query: dict[str, Any] = {"application": str(table.parent / "state")}
+    query |= {name: settings.pop(name) for name in names if name in settings}
     options = {"path": table, "existing": "fail"} | {name.replace("_", "-"): text for name, text in settings.items()}
     return DeltaBatches(SinkQuery(name="archive", streamlet="archive", query="sink", options=options, **query))
 
@@ -150,15 +151,26 @@ def test_a_directory_with_other_files_is_rejected(table: Path) -> None:
 
 def test_an_earlier_checkpoint_is_not_appended_again(table: Path) -> None:
     """`existing = append` permits it. A query with keys, or with complete results, replaces the rows."""
-    batches(table, application="/mine")._claim("first")
-    with pytest.raises(SinkError, match=r"with an earlier checkpoint, so .* set `options.existing` to `append`"):
-        batches(table, application="/mine")._claim("second")
-    with pytest.raises(SinkError, match=r"in another application \(its state directory: `/mine`\)"):
-        batches(table, application="/theirs")._claim("second")
+    batches(table).commit(records((1, 1, "a")), "first", 0)
+    with pytest.raises(ExistingFilesError, match=r"with an earlier checkpoint, .* set `options.existing` to `append`"):
+        batches(table)._claim("second")
     batches(table)._claim("first")
     batches(table, existing="append")._claim("third")
     batches(table, keys="id")._claim("fourth")
     batches(table, output_mode="complete")._claim("fifth")
+
+
+def test_queries_that_may_append_do_not_hinder_each_other(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of the sink is only in the first commit of each: later ones do not conflict."""
+    queries = {id: batches(table, existing="append") for id in ("a", "b")}
+    for id, writer in queries.items():
+        writer._claim(id)
+        writer.commit(records((0, 1, id)), id, 0)
+    before = DeltaTable(table)
+    queries["a"].commit(records((1, 1, "a")), "a", 1)
+    monkeypatch.setattr(DeltaBatches, "_table", lambda _: before)
+    queries["b"].commit(records((1, 1, "b")), "b", 1)
+    assert rows_of(table) == [(0, 1, "a"), (0, 1, "b"), (1, 1, "a"), (1, 1, "b")]
 
 
 @pytest.mark.parametrize(
