@@ -48,7 +48,8 @@ class FilesWriter:
         partition_by: the partition columns, which become directories `column=value`.
         existing: what happens to files of an earlier checkpoint: `fail`, `replace` or `append`.
         compaction: merges small files of earlier batches; None merges none.
-        written: takes the number of each batch and of its records, if the format has record counts (Parquet).
+        written: takes the number of each batch and of its records: those in its files for Parquet, which stores their
+            number; for other formats those that Spark has executed, also when an earlier attempt decided the files.
         report: called with each message for users who watch the run.
     """
 
@@ -90,6 +91,8 @@ class FilesWriter:
         record, query = self.record, self._query
         moves = record.decided(query, batch)
         replayed = moves is not None
+        if self.format != "parquet":
+            rows, executed = _counted(rows)
         if moves is None:
             record.unstage(query)  # of an attempt that was not decided
             staged = self._stage(rows, record.staging(query) / f"{batch}-{uuid.uuid4().hex[:8]}", batch)
@@ -108,7 +111,9 @@ class FilesWriter:
             self.compaction.run(rows.sparkSession, query, _stem(self.streamlet, query), batch)
         if self.format == "parquet":
             records = sum(_records(self.root / target) for target in moves.values())
-            self.written(batch, records, replayed=replayed)
+        else:
+            records = executed()
+        self.written(batch, records, replayed=replayed)
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
@@ -186,6 +191,17 @@ _FILE_SYSTEM_ERRORS = ("No space left on device", "Disk quota exceeded", "Permis
 def _stem(sink: str, query: str) -> str:
     """Return the beginning of the names of a query's files, which has no dot: what follows a dot is their suffix."""
     return f"{sink.replace('.', '-')}-{query[:8]}"
+
+
+def _counted(rows: DataFrame) -> tuple[DataFrame, Callable[[], int]]:
+    """Return rows that Spark counts when it executes them, and a function that returns their number afterwards."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    observation = Observation(f"streamlets-{uuid.uuid4().hex}")
+    observed = rows.observe(observation, F.count(F.lit(1)).alias("records"))
+    # Spark reports no values for a plan that it has optimized away.
+    return observed, lambda: int((observation.get or {}).get("records", 0))
 
 
 def _move(source: Path, target: Path) -> None:
