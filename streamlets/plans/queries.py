@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from blueprint.catalog import InletSettings, TopicProblem
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.logic import Buildable
-from blueprint.plan import RealTime, Trigger
+from blueprint.plan import InletPlan, RealTime, Trigger
 from streamlets.api.source_location import SourceLocation
+from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.plans import syntax
 from streamlets.plans.build_errors import spark_message
 from streamlets.plans.lineage import earliest_ancestor, origin
@@ -64,8 +66,14 @@ class CheckedQuery:
         return plan_tree(rows_of(self.writer))
 
 
-def query_findings(query: CheckedQuery, streamlet: Buildable, places: Places) -> Iterator[Diagnostic]:
-    """Yield the findings of a query; if Spark rejects its plan, there is no further finding of the plan."""
+def query_findings(
+    query: CheckedQuery, streamlet: Buildable, inlets: Iterable[InletPlan], places: Places
+) -> Iterator[Diagnostic]:
+    """Yield the findings of a query; if Spark rejects its plan, there is no further finding of the plan.
+
+    Arguments:
+        inlets: the inlets that the query reads.
+    """
     facts, rows = query.facts, rows_of(query.writer)
     place = query.place
     if query.own_sink and facts.lacks_sink:
@@ -100,7 +108,7 @@ def query_findings(query: CheckedQuery, streamlet: Buildable, places: Places) ->
         return
     for operator in unbounded(query.plan, facts.mode):
         yield _unbounded_state(operator, rows, facts.mode, place, places)
-    yield from _real_time(query, rows, facts.mode, streamlet)
+    yield from _real_time(query, rows, facts.mode, streamlet, inlets)
 
 
 def _rejection(rows: DataFrame, mode: str) -> str:
@@ -186,23 +194,29 @@ def _origin_place(frame: DataFrame, places: Places) -> SourceLocation | None:
     return places.own(created.place) if created is not None else None
 
 
-def _real_time(query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Buildable) -> Iterator[Diagnostic]:
+def _real_time(
+    query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Buildable, inlets: Iterable[InletPlan]
+) -> Iterator[Diagnostic]:
     plan, place = streamlet.plan, query.place
     setting = trigger_of(plan, query.name, None)
     if not isinstance(trigger_of(plan, query.name, query.trigger), RealTime):
         return
+    trigger = (place and syntax.argument(place, 3, "trigger")) or place
     if streamlet.slow_topics:
         if setting is None:  # verification reports a trigger in the settings itself
             id, channel = next(iter(streamlet.slow_topics.items()))
-            at = (place and syntax.argument(place, 3, "trigger")) or place
             yield finding(
                 "real-time-channel",
                 f"{query.description} has a real-time trigger, but the channel of its topic `{id}` does not support it",
-                span_of(at),
+                span_of(trigger),
                 causes=(f"the channel of `{id}` is `{channel}`",),
                 help=('use `processing_time("0 seconds")` for batches without a pause',),
             )
         return
+    if not isinstance(plan.trigger, RealTime):  # verification reports what does not fit the trigger of a streamlet
+        for inlet in inlets:
+            for problem in _real_time_problems(inlet, streamlet.channels.get(inlet.topic, "")):
+                yield finding(problem.code, problem.message, span_of(trigger), causes=problem.causes, help=problem.help)
     operators = unsupported_operators(rows) or ()
     causes = [f"real-time mode does not support {operator}" for operator in operators]
     if mode != "update":
@@ -220,3 +234,17 @@ def _real_time(query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Build
             causes=causes,
             help=("use a `processing-time` trigger, or remove what real-time mode does not support",),
         )
+
+
+def _real_time_problems(inlet: InletPlan, channel: str) -> list[TopicProblem]:
+    """Return the problems of an inlet's settings that it has only because of a real-time trigger.
+
+    Arguments:
+        channel: the channel of its topic; one that is not known has no problems.
+    """
+    if channel not in CHANNEL_TYPES:
+        return []
+    inlet_problems = CHANNEL_TYPES[channel].traits.inlet_problems
+    settings = InletSettings(inlet.streamlet, inlet.name, inlet.options, inlet.contract, {})
+    known = tuple(inlet_problems(settings))
+    return [problem for problem in inlet_problems(replace(settings, real_time=True)) if problem not in known]

@@ -13,6 +13,7 @@ from blueprint.comparison.descriptor import BuiltQuery
 from blueprint.diagnostics import Diagnostic, Label, Severity, finding
 from blueprint.hocon.values import Scalar
 from blueprint.logic import Buildable
+from blueprint.plan import InletPlan
 from blueprint.spelling import alternatives, listing
 from blueprint.sql.embedded import EmbeddedSource
 from blueprint.sql.job import table_name
@@ -115,7 +116,7 @@ class StreamletCheck:
         yield from self._started_queries(observations, built)
         queries = self._queries(built, observations)
         yield from self._mixed_channels(built)
-        of_queries = [item for query in queries for item in query_findings(query, self._streamlet, self._places)]
+        of_queries = [item for query in queries for item in self._query_findings(query)]
         ours = {
             write.query for write in built if isinstance(write, StreamingWrite)
         }  # others have their own checkpoints
@@ -157,6 +158,17 @@ class StreamletCheck:
             if state is not None:
                 description = replace(description, operators=tuple(operator.name for operator in state), state=state)
         return BuiltQuery(description, span_of(query.place))
+
+    def _query_findings(self, query: CheckedQuery) -> Iterator[Diagnostic]:
+        return query_findings(query, self._streamlet, self._inlets_of(query), self._places)
+
+    def _inlets_of(self, query: CheckedQuery) -> tuple[InletPlan, ...]:
+        """Return the inlets whose records a query uses."""
+        leaves = [node.rest for node in query.plan.all() if not node.children]
+        return tuple(
+            inlet for inlet in self._plan.inlets
+            if any(f"[{self._ports.directory_of(inlet.name)}]" in leaf for leaf in leaves)
+        )  # fmt: skip
 
     def _queries(self, built: Queries, observations: Observations) -> list[CheckedQuery]:
         own = self._places.own
@@ -264,9 +276,9 @@ class StreamletCheck:
                     outlet.declared,
                     help=(_how_to_write(outlet),),
                 )
-        used = {node.rest for query in queries for node in query.plan.all() if not node.children}
+        used = {inlet.name for query in queries for inlet in self._inlets_of(query)}
         for inlet in self._plan.descriptor.inlets:
-            if any(f"[{self._ports.directory_of(inlet.name)}]" in leaf for leaf in used):
+            if inlet.name in used:
                 continue
             read = inlet.name in self._ports.read_inlets and inlet.attribute is not None
             yield finding(

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blueprint.comparison.stateful_operators import stateful_operator
 from blueprint.plan import AvailableNow, RealTime, StreamletPlan, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
 from streamlets.batches import BatchWritten
-from streamlets.channels.base import Channel, FindsInvalidRecords, TopicResource
+from streamlets.channels.base import Channel, DropsLateRecords, FindsInvalidRecords, TopicResource
 from streamlets.channels.real_time import RealTimeChannel
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
@@ -151,6 +152,7 @@ class Site:
         self._activate(self._context.session)
         tasks = 0
         if isinstance(trigger, RealTime):
+            require_no_deduplication(write, self.plan, self._site.topics)
             require_reported_inlets(write.query, self.plan, self._site.topics, write.place)
             prepare_for_real_time(self._context.session)
             tasks = self._real_time_tasks(write)
@@ -303,6 +305,26 @@ def require_reported_inlets(
                 "use a `processing-time` trigger",
                 place,
                 code="real-time-plan",
+            )
+
+
+def require_no_deduplication(write: StreamingWrite, plan: StreamletPlan, topics: Mapping[str, TopicResource]) -> None:
+    """Check that a real-time query does not read an inlet that deduplicates, which Spark refuses in the first batch.
+
+    Raises:
+        StreamletError: it reads one.
+    """
+    nodes = {node.name for node in plan_tree(rows_of(write.writer)).all()}
+    for inlet in plan.inlets:
+        topic = topics[inlet.topic]
+        operator = topic.late_operator(inlet) if isinstance(topic, DropsLateRecords) else None
+        if operator is not None and stateful_operator(operator).node in nodes:
+            raise StreamletError(
+                f"the query `{write.query}` has a real-time trigger, and its inlet `{inlet.name}` deduplicates, which "
+                "Spark's real-time mode does not support; use a `processing-time` trigger, or deduplicate where a "
+                "later streamlet reads the topic",
+                write.place,
+                code="deduplicate",
             )
 
 

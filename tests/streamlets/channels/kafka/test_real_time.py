@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from blueprint.plan import StreamletPlan
+from streamlets.api.context import StreamingWrite
+from streamlets.api.errors import StreamletError
 from streamlets.channels.base import Branch
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.cluster_client import Existing
 from streamlets.channels.kafka.topic import KafkaTopic
+from streamlets.runner.units.site import require_no_deduplication
 from streamlets.spark.drain import drain, is_down
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from tests.streamlets.channels.benches import KafkaBench
@@ -129,6 +133,18 @@ def test_the_tasks_of_a_query_are_known_before_it_starts(real_time: QueryBench) 
     real_time.session.conf.set("spark.sql.shuffle.partitions", "2")
     assert (channel.source_partitions(wide_rows), shuffle_tasks(wide_rows.dropDuplicates(["id"]))) == (3, 2)
     assert task_slots(real_time.session) == 2
+
+
+def test_an_inlet_that_deduplicates_is_refused_before_the_start(real_time: QueryBench) -> None:
+    """Spark would refuse it in the first batch, without naming it. Other queries of the streamlet are not affected."""
+    port = inlet("in", options={"deduplicate.by-headers": True})
+    descriptor: Any = None
+    plan = StreamletPlan(ref="reader", class_name="m.Reader", descriptor=descriptor, inlets=(port,))
+    topics = {"in": real_time.topic("in")}
+    once, all_rows = (real_time.read(inlet).writeStream.format("noop") for inlet in (port, inlet("in")))
+    require_no_deduplication(StreamingWrite("q", all_rows), plan, topics)
+    with pytest.raises(StreamletError, match="`q` has a real-time trigger, and its inlet `in` deduplicates, which"):
+        require_no_deduplication(StreamingWrite("q", once), plan, topics)
 
 
 def test_partitions_are_those_of_the_cluster_that_is_read(real_time: QueryBench) -> None:
