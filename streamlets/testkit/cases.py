@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,32 +84,29 @@ class Case:
         differences = []
         for outlet, records in self.take.items():
             written = app.outlet(outlet).take()
-            if update and not self._same(app, outlet, records, written, lenient=True):
+            try:
+                expected = self._expected(app, outlet, records)
+            except (TestkitError, ValueError):
+                if not update:
+                    raise
+                expected = None
+            if expected is not None and sorted(map(repr, expected)) == sorted(map(repr, written)):
+                continue
+            if update:
                 self._record(outlet, written)
-            elif not update and not self._same(app, outlet, records, written):
-                differences.append(_difference(outlet, self._records(records), written))
+            else:
+                differences.append(_difference(outlet, expected or [], written))
         return "\n".join(differences)
 
-    def _same(
-        self, app: StreamletUnderTest, outlet: str, records: object, written: Rows, *, lenient: bool = False
-    ) -> bool:
-        """Return whether expected records are those that were written.
+    def _expected(self, app: StreamletUnderTest, outlet: str, records: object) -> Rows:
+        """Return expected records with the values that an outlet would have.
 
-        Arguments:
-            app: the streamlet.
-            outlet: the name of the outlet.
-            records: the expected records.
-            written: the records that were written.
-            lenient: whether records that break the schema, or a file that does not exist, only differ.
+        Raises:
+            TestkitError: a file cannot be read.
+            RecordError: a record breaks the schema.
         """
         contract = next(port.contract for port in app.plan.outlets if port.name == outlet)
-        try:
-            expected = from_batches(to_batches(self._records(records), contract), contract)
-        except (TestkitError, ValueError):
-            if lenient:
-                return False
-            raise
-        return sorted(map(repr, expected)) == sorted(map(repr, written))
+        return from_batches(to_batches(self._records(records), contract), contract)
 
     def _records(self, records: object) -> list[Any]:
         """Return records, or those of the file that is named."""
@@ -208,10 +206,16 @@ def _json_line(line: str, file: Path, number: int) -> Any:
         raise TestkitError(f"{file}:{number}: invalid JSON: {error.msg}") from None
 
 
-def _difference(outlet: str, expected: Sequence[object], written: Rows) -> str:
-    lines = [f"the outlet `{outlet}` has other records than expected (--flow-update records these):", "  expected:"]
-    lines += [f"    {record}" for record in expected] or ["    none"]
-    return "\n".join([*lines, "  written:", *([f"    {_flow(row)}" for row in written] or ["    none"])])
+def _difference(outlet: str, expected: Rows, written: Rows) -> str:
+    """Return the records that only one of two lists has, and how many both have."""
+    before, after = Counter(map(_flow, expected)), Counter(map(_flow, written))
+    lines = [f"the outlet `{outlet}` has other records than expected (--flow-update records these):"]
+    for heading, rows in (("expected, and not written", before - after), ("written, and not expected", after - before)):
+        if rows:
+            lines += [f"  {heading}:", *(f"    {row}" for row in rows.elements())]
+    if both := (before & after).total():
+        lines.append(f"  as expected: {both} other{'' if both == 1 else 's'}")
+    return "\n".join(lines)
 
 
 def _flow(row: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from streamlets.api.source_location import author_location
 from streamlets.testkit import Testkit, TestkitError
-from streamlets.testkit.cases import Case, read_cases
+from streamlets.testkit.cases import Case, _difference, read_cases
 
 APP = """\
 from pyspark.sql import functions as F
@@ -101,7 +102,10 @@ def test_cases_are_compared_and_recorded(file: Path, spark: Any, tmp_path: Path)
     assert run(right) == ""
     shown = run(wrong)
     assert "the outlet `out` has other records than expected" in shown
-    assert "expected:\n    none\n  written:\n    {name: c, at: '2024-01-01T00:00:00+00:00', price: '3.00'}" in shown
+    assert shown.splitlines()[1:] == [
+        "  written, and not expected:",
+        "    {name: c, at: '2024-01-01T00:00:00+00:00', price: '3.00'}",
+    ]
     with pytest.raises(TestkitError, match=r"`expected\.jsonl` cannot be read"):
         run(in_file)
     assert [run(case, update=True) for case in (right, wrong, block, in_file)] == [""] * 4
@@ -114,6 +118,19 @@ def test_cases_are_compared_and_recorded(file: Path, spark: Any, tmp_path: Path)
     assert file.read_text(encoding="utf-8") == recorded
     assert len((tmp_path / "expected.jsonl").read_text(encoding="utf-8").splitlines()) == 2
     assert [run(case) for case in read_cases(file)] == [""] * 4
+
+
+def test_only_records_that_differ_are_shown() -> None:
+    """In the form in which they are written in the file; a record that is there twice counts twice."""
+    a, b, c = ({"n": n, "price": Decimal(price)} for n, price in ((1, "1.50"), (2, "2.00"), (3, "0.10")))
+    assert _difference("out", [a, b, b], [c, b]).splitlines()[1:] == [
+        "  expected, and not written:",
+        "    {n: 1, price: '1.50'}",
+        "    {n: 2, price: '2.00'}",
+        "  written, and not expected:",
+        "    {n: 3, price: '0.10'}",
+        "  as expected: 1 other",
+    ]
 
 
 @pytest.mark.parametrize(
