@@ -31,7 +31,7 @@ from streamlets.channels.base import (
 )
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, initial_position, read_checkpoint
 from streamlets.runner.events.model import RecordsMissed, UnitId, UnitWarned
-from streamlets.runner.units.record_counts import inlet_of, position_of
+from streamlets.runner.units.record_counts import inlets_of, position_of
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
@@ -56,6 +56,7 @@ class _Read:
         start: where the batch began; None for the first batch.
         invalid: how much invalid data it has omitted.
         records: the number of records that it has read; None for batches of earlier runs.
+        letters_only: whether only dead letters are of interest: the source may be that of another inlet of the topic.
     """
 
     query: str
@@ -65,6 +66,7 @@ class _Read:
     end: Position
     invalid: int
     records: int | None = None
+    letters_only: bool = False
 
 
 class FollowUps:
@@ -143,11 +145,11 @@ class FollowUps:
         reads = []
         for source in report.get("sources") or []:
             end = position_of(source.get("endOffset"))
-            inlet = inlet_of(end, self._plan.inlets, self._topics)
-            if end is not None and inlet is not None:
-                start, invalid = position_of(source.get("startOffset")), self._invalid(inlet, report)
-                records = source.get("numInputRows")
-                reads.append(_Read(query, str(report.get("id")), inlet, start, end, invalid, records))
+            start, records = position_of(source.get("startOffset")), source.get("numInputRows")
+            for number, inlet in enumerate(inlets_of(end, self._plan.inlets, self._topics)):
+                assert end is not None
+                invalid, id = self._invalid(inlet, report), str(report.get("id"))
+                reads.append(_Read(query, id, inlet, start, end, invalid, records, letters_only=number > 0))
         self._add(reads)
 
     def finish(self) -> None:
@@ -171,11 +173,11 @@ class FollowUps:
                     self._changed.notify_all()
                     return
             for read in reads:
-                if read.inlet.name in self._continuing:
+                if read.inlet.name in self._continuing and not read.letters_only:
                     self._try(read, _SKIPPED, self._report_skipped)
                 if read.inlet.name in self._letters:
                     self._try(read, _LETTERS, self._collect)
-            last = {(read.query, read.inlet.name): read for read in reads}
+            last = {(read.query, read.inlet.name): read for read in reads if not read.letters_only}
             for query in sorted({read.query for read in reads if read.query in self._done}):
                 self._store(query)
             for read in last.values():

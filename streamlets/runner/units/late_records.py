@@ -8,7 +8,7 @@ from typing import Any
 from blueprint.plan import InletPlan
 from streamlets.channels.base import DropsLateRecords, TopicResource
 from streamlets.runner.events.model import RecordsLate, UnitId
-from streamlets.runner.units.record_counts import inlet_of, position_of
+from streamlets.runner.units.record_counts import inlets_of, position_of
 
 
 def records_late(
@@ -31,8 +31,9 @@ def records_late(
         executions: how often the batch was executed.
     """
     inlets = tuple(inlets)
-    read = (inlet_of(position_of(source.get("endOffset")), inlets, topics) for source in report.get("sources") or [])
-    dropping = [(inlet.name, name) for inlet in read if inlet is not None and (name := _operator(inlet, topics))]
+    ends = (position_of(source.get("endOffset")) for source in report.get("sources") or [])
+    read = (inlet for end in ends for inlet in inlets_of(end, inlets, topics))
+    dropping = [(inlet.name, name) for inlet in read if (name := _operator(inlet, topics))]
     names = {name for _, name in dropping}
     operators = [entry for entry in report.get("stateOperators") or [] if entry.get("operatorName") in names]
     records = sum(int(entry.get("numRowsDroppedByWatermark") or 0) for entry in operators) // executions

@@ -68,10 +68,16 @@ def _rows_of(
 def inlet_of(
     position: Position | None, inlets: tuple[InletPlan, ...], topics: Mapping[str, TopicResource]
 ) -> InletPlan | None:
-    """Return the inlet that a source reads, from a position in it; None for a source of the author's own."""
-    if position is None:
-        return None
-    return next((inlet for inlet in inlets if topics[inlet.topic].owns(position)), None)
+    """Return the inlet that a source reads, from a position in it; None for a source of the author's own. Of several
+    inlets of a topic it is the first."""
+    return next(iter(inlets_of(position, inlets, topics)), None)
+
+
+def inlets_of(
+    position: Position | None, inlets: Iterable[InletPlan], topics: Mapping[str, TopicResource]
+) -> list[InletPlan]:
+    """Return the inlets of the topic that a source reads; several inlets of a streamlet may read one topic."""
+    return [inlet for inlet in inlets if position is not None and topics[inlet.topic].owns(position)]
 
 
 def position_of(offset: object) -> Position | None:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,8 @@ class FakeTopic:
         return Position("10")
 
     def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
-        """As a test says."""
-        return int(observed.get("invalid", {}).get("n", 0))
+        """As a test says, for all inlets or for one."""
+        return int(observed.get(inlet.name, observed.get("invalid", {})).get("n", 0))
 
     def invalid(
         self, session: object, inlet: InletPlan, after: Position | None, until: Position
@@ -271,6 +271,21 @@ def test_a_failure_is_one_warning_and_tried_again(bench: Bench) -> None:
     followups.batch("q", report(5, 6))
     followups.finish()
     assert bench.offsets() == [2, 3]
+
+
+def test_two_inlets_of_a_topic(bench: Bench) -> None:
+    """The invalid records of the second one are dead letters, too. The position is that of the first: which of both a
+    source belongs to is not known."""
+    (second,) = bench.plan.inlets
+    first = replace(second, name="first", on_invalid="fail")
+    topics: Any = {"in": bench.topic, "letters": made(bench.directory / "topics", "letters")}
+    plan, session = replace(bench.plan, inlets=(first, second)), lambda: topics["session"]
+    followups = FollowUps(plan, "app", topics, bench.directory / "checkpoints", session, "1", bench.reports.append)
+    followups.starting("q", bench.checkpoint(None))
+    followups.batch("q", report(None, 5) | {"observedMetrics": {"in": {"n": 2}}})
+    followups.finish()
+    assert bench.offsets() == [2, 3]
+    assert bench.topic.groups == {"app.mean.first": 5}
 
 
 @pytest.mark.parametrize("fails", [True, False])

@@ -83,6 +83,16 @@ def test_an_unknown_inlet_is_not_named(read: list[str]) -> None:
     assert (event.inlet, event.records) == ("", 5)
 
 
+def test_two_inlets_of_a_topic() -> None:
+    """The one that deduplicates is named, in whatever order the streamlet has them."""
+    topic: Any = FakeTopic("orders", "dedupe")
+    topic.late_operator = lambda inlet: "dedupe" if inlet.name == "once" else None
+    inlets = [InletPlan("billing", name, None, READING, "orders") for name in ("all", "once")]
+    event = records_late(report([("dedupe", 4)], "orders", "orders"), UNIT, 1.0, inlets, {"orders": topic})
+    assert event is not None
+    assert (event.inlet, event.records) == ("once", 4)
+
+
 def test_an_inlet_that_is_read_twice_is_named() -> None:
     """A union of a topic with itself has two operators."""
     event = late([("dedupe", 4), ("dedupe", 4)], "orders", "orders")
