@@ -279,7 +279,8 @@ def test_two_inlets_of_a_topic(bench: Bench) -> None:
     (second,) = bench.plan.inlets
     first = replace(second, name="first", on_invalid="fail")
     topics: Any = {"in": bench.topic, "letters": made(bench.directory / "topics", "letters")}
-    plan, session = replace(bench.plan, inlets=(first, second)), lambda: topics["session"]
+    plan = replace(bench.plan, inlets=(first, second))
+    session: Any = lambda: None  # noqa: E731
     followups = FollowUps(plan, "app", topics, bench.directory / "checkpoints", session, "1", bench.reports.append)
     followups.starting("q", bench.checkpoint(None))
     followups.batch("q", report(None, 5) | {"observedMetrics": {"in": {"n": 2}}})
