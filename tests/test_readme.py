@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
-PAGES = {"README.md": "flights", "examples/flights/README.md": "flights", "examples/sensors/README.md": "sensors"}
+PAGES = {
+    "README.md": "flights",
+    "examples/flights/README.md": "flights",
+    "examples/resilience/README.md": "resilience",
+    "examples/sensors/README.md": "sensors",
+}
 BLOCK = re.compile(r"^```(\w+)(?: ([\w./-]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -41,6 +41,8 @@ from streamlets.runner.events.model import (
 )
 from streamlets.runner.events.publisher import EventSink
 from streamlets.runner.events.status import RunStatus, fold
+from streamlets.runner.units.spark_keeper import how_it_ended
+from tests.pages import blocks
 
 UNIT = UnitId("delays", "out")
 LATE = "the watermark dropped at least 3 late rows since the start (Spark counts them after partial aggregation)"
@@ -92,6 +94,48 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
         "ended: all done (exit code 0)",
         "from the console sink",
     ]
+
+
+def _rows_of_flights() -> list[Event]:
+    """Return the events of the run in README.md."""
+    flights, splitter = UnitId("flights", "flights"), UnitId("splitter", "out")
+    refs = ("flights", "weather", "splitter", "join", "delays", "board", "archive", "grounded", "rejects")
+    split = {"flown": 327_346, "cancelled": 8_255, "invalid": 1_175}
+    windows = "windows open from 2013-12-30 21:00:00 to 2013-12-31 00:00:00 UTC"
+    return [
+        RunStarted(1.0, "flights", refs),
+        UnitChanged(1.0, flights, "running"),
+        UnitChanged(1.0, splitter, "running"),
+        UnitProgressed(2.0, flights, 0, 336_776, {"flights": 336_776}),
+        UnitProgressed(3.0, splitter, 0, 336_776, split),
+        RowsInState(4.0, UnitId("delays", "delays"), "aggregation", 33, windows),
+        RunEnded(5.0, 0, ""),
+    ]
+
+
+_STUCK = ("shop/store.py:21 in store", "shop/store.py:27 in wait_for_the_database")
+_IN_EURO = ("shop/prices.py:31 in in_euro",)
+_DIVISION = "ZeroDivisionError: division by zero"
+_KILLED = f"its driver process exited ({how_it_ended(-9)})"
+_ON_PAGES: dict[str, list[Event]] = {
+    "README.md": _rows_of_flights(),
+    "docs/running.md": [
+        BatchStuck(time=1.0, unit=UnitId("hang", "out"), batch=2, since=0.0, seconds=602.0, frames=_STUCK),
+        UnitChanged(2.0, UnitId("prices", "out"), "backing-off", _DIVISION, _IN_EURO, retry_in=1.0),
+    ],
+    "docs/isolation.md": [UnitChanged(1.0, UnitId("join", ""), "backing-off", _KILLED, retry_in=1.0)],
+}
+
+
+@pytest.mark.parametrize("page", _ON_PAGES)
+def test_the_lines_on_pages(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines of runs that pages show are those of events, which may have others in between, and other times."""
+    with LineView(".flow/flights/logs") as view:
+        show(_ON_PAGES[page], view)
+    printed = iter(re.sub(r"(?m)^[\d:]{8}", "TIME", capsys.readouterr().out).splitlines())
+    shown = [block for block in blocks(page, "text") if re.match(r"[\d:]{8}  ", block)]
+    for text in re.sub(r"(?m)^[\d:]{8}", "TIME", "".join(shown)).splitlines():
+        assert text == "..." or text in printed, text
 
 
 def test_rows_of_a_last_batch_that_read_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.topics import stored_topics
 from streamlets.spark.session import SessionError
 from tests.cli.conftest import Flow, Result
+from tests.pages import blocks
 from tests.streamlets.channels.topics import append
 
 _MODULE = """
@@ -155,6 +156,17 @@ def test_a_renamed_streamlet_stops_before_spark_starts(shop: Shop) -> None:
     assert shop.runs == 1
     assert _described(shop) == {"source", "copy"}
     assert shop.run("--allow", "drain").code == 2
+
+
+def test_the_refusal_on_the_page_about_upgrades(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`docs/upgrades.md` shows its first line and its last ones."""
+    monkeypatch.setenv("COLUMNS", "200")
+    shop.run()
+    shop.become(_BLUEPRINT.replace("COPY", "twin"))
+    (block,) = blocks("docs/upgrades.md", "text")
+    first, last = block.split("...\n")
+    printed = shop.run().err
+    assert printed.startswith(first) and printed.endswith(last)
 
 
 def test_later_runs_are_compared_with_an_allowed_change(shop: Shop) -> None:

@@ -21,6 +21,7 @@ import pytest
 from benchmarks.processes import killed_at_end, wait_until
 from streamlets.testkit import Testkit
 from streamlets.testkit.spout_under_test import SpoutUnderTest
+from tests.pages import blocks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXAMPLE = REPOSITORY / "examples" / "changes"
@@ -82,6 +83,26 @@ def source(url: str) -> dict[int, tuple[object, ...]]:
     from compare import rows
 
     return {id: (customer, Decimal(str(amount))) for id, (customer, amount) in rows(url, "orders").items()}
+
+
+def test_the_comparison_prints_what_its_page_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """README.md shows the comparison of 24 rows."""
+    import compare
+
+    urls = []
+    for name in ("orders", "orders_replica"):
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as connection:
+            connection.execute(f"CREATE TABLE {name} (id INTEGER, customer TEXT, amount REAL)")
+            connection.executemany(f"INSERT INTO {name} VALUES (?, 'ann', 1.5)", [(number,) for number in range(24)])
+            connection.commit()
+        urls.append(f"sqlite:{tmp_path}/{name}.db")
+    monkeypatch.setattr(sys, "argv", ["compare.py", *urls])
+    with pytest.raises(SystemExit) as ended:
+        compare.main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == next(blocks("examples/changes/README.md", "text"))
 
 
 def test_the_changes_lead_to_the_rows_of_the_source(url: str, follower: SpoutUnderTest) -> None:

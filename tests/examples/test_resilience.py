@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from benchmarks.processes import java_processes, killed_at_end
+from tests.pages import blocks
 
 RESILIENCE = Path(__file__).resolve().parent.parent.parent / "examples" / "resilience"
 ORDERS = 160
@@ -97,6 +98,21 @@ def test_after_failures_only_the_appending_egress_has_duplicates(tmp_path: Path)
     assert (appended.settled, appended.lost, appended.wrong) == (len(rows), 0, 0)
     assert appended.doubled > 0
     assert main(out, tmp_path / "state" / "resilience" / "status" / "status.json") == 0
+
+
+def test_the_ledger_prints_what_its_page_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers on README.md are those of another run."""
+    import ledger
+
+    streamlets = [{"ref": ref, "units": [{"restarts": count}]} for ref, count in (("settle", 13), ("lines", 10))]
+    (tmp_path / "status.json").write_text(json.dumps({"streamlets": streamlets}))
+    accounts = iter([ledger.Account(961, 0, 0, 0), ledger.Account(961, 0, 500, 0)])
+    monkeypatch.setattr(ledger, "account", lambda rows: next(accounts))
+    (tmp_path / "lines.jsonl").touch()
+    assert ledger.main(tmp_path, tmp_path / "status.json") == 0
+    assert capsys.readouterr().out == next(blocks("examples/resilience/README.md", "text"))
 
 
 def test_the_ledger_counts_lost_duplicate_and_wrong_rows(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The pages for users: their code is valid, their commands and settings exist, and their outputs are those of a test.
 
-A new page is covered by itself, except for its outputs: a test has to produce them, or there is a reason why not.
+A new page is covered by itself, except for its outputs: a test has to produce them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from blueprint.sql.parser import parse
 from cli.main import flow
 from manual.reference.commands import every_command
 from streamlets.channels.registry import CHANNEL_TYPES
+from tests.pages import BLOCK, REPOSITORY, blocks, text_of
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     path.relative_to(REPOSITORY).as_posix()
     for pattern in ("*.md", "docs/*.md", "benchmarks/*.md", "examples/*/README.md", "cli/templates/*/README.md")
@@ -35,42 +35,25 @@ PAGES = sorted(
 )
 
 OUTPUTS = {
-    "README.md": "tests/test_readme.py",
-    "docs/tutorial.md": "tests/manual/test_tutorial.py",
-    "examples/flights/README.md": "tests/test_readme.py",
-    "examples/sensors/README.md": "tests/test_readme.py",
+    "README.md": ("tests/test_readme.py", "tests/cli/test_live.py"),
+    "docs/isolation.md": ("tests/cli/test_live.py",),
+    "docs/running.md": ("tests/cli/test_live.py",),
+    "docs/tutorial.md": ("tests/manual/test_tutorial.py",),
+    "docs/upgrades.md": ("tests/cli/test_run_continues.py",),
+    "examples/changes/README.md": ("tests/examples/test_changes.py",),
+    "examples/flights/README.md": ("tests/test_readme.py",),
+    "examples/resilience/README.md": ("tests/test_readme.py", "tests/examples/test_resilience.py"),
+    "examples/sensors/README.md": ("tests/test_readme.py",),
 }
 """The tests that produce the outputs of pages."""
-
-SHOWN = {
-    "README.md": "the last block is the log of a run of minutes, with its times",
-    "docs/isolation.md": "a drawing, and a table of a run with several processes and their memory",
-    "docs/running.md": "the live table and the lines of a run, with rates and times",
-    "docs/upgrades.md": "an upgrade of a running application, with its times",
-    "examples/changes/README.md": "rows of a database that the page changes by hand",
-    "examples/resilience/README.md": "a drawing, and the lines of a run that is killed",
-}
-"""Why outputs of pages are not produced by a test."""
 
 HISTORY = ("CHANGELOG.md", "benchmarks/RESULTS.md")
 """Pages that may name commands of earlier versions."""
 
-BLOCK = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^ {4}(?:\$ )?((?:.*\\\n)*.*)$", re.MULTILINE)
 INLINE = re.compile(r"`([^`]+)`")
 COMMAND = re.compile(r"\bflow(?: +[\w./=:\"'<>*,|-]+)+")
 NOT_COMMANDS = ("flow.", "flow:")
-
-
-def text_of(page: str) -> str:
-    return (REPOSITORY / page).read_text(encoding="utf-8")
-
-
-def blocks(page: str, *languages: str) -> Iterator[str]:
-    """Yield the blocks of a page in one of some languages."""
-    for match in BLOCK.finditer(text_of(page)):
-        if match[1] in languages:
-            yield match[2]
 
 
 def code(page: str) -> Iterator[str]:
@@ -150,12 +133,11 @@ def test_settings_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_outputs_are_those_of_a_test(page: str) -> None:
-    """A page with outputs is in the table of the tests that produce them, or in that of the reasons why none does."""
+    """A page with outputs is in the table of the tests that produce them, and these read it."""
     outputs = [*blocks(page, "text"), *blocks(page, "console")]
-    assert bool(outputs) == (page in OUTPUTS.keys() | SHOWN.keys())
-    if page in OUTPUTS:
-        tested = (REPOSITORY / OUTPUTS[page]).read_text(encoding="utf-8")
-        assert Path(page).name in tested
+    assert bool(outputs) == (page in OUTPUTS)
+    for test in OUTPUTS.get(page, ()):
+        assert Path(page).name in (REPOSITORY / test).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)
