@@ -17,7 +17,8 @@ LINES_PER_SECOND = 1000
 
 _SIZE = 20 * 1024 * 1024
 _KEPT = 3
-_LAST = 20
+_LAST = 100
+_TRACEBACK = "Traceback (most recent call last):"
 
 
 class OutputLog:
@@ -66,6 +67,14 @@ class OutputLog:
         """The last line of its standard error that is not empty."""
         with self._lock:
             return self._mask(next((line.strip() for line in reversed(self._errors) if line.strip()), ""))
+
+    @property
+    def last_traceback(self) -> str:
+        """The traceback of Python with which its standard error ends; "" if it ends with something else."""
+        with self._lock:
+            _, found, trace = self._mask("\n".join(self._errors)).rpartition(_TRACEBACK)
+        error = [line for line in trace.splitlines() if line.strip() and not line.startswith(" ")]
+        return trace if found and len(error) == 1 else ""
 
     def close(self) -> None:
         """Close the file; a later line opens it again."""

@@ -26,7 +26,7 @@ from streamlets.project.modules import project_at
 from streamlets.runner.events.model import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Ended
-from streamlets.spark.failure import Failure, failure_of, text_of
+from streamlets.spark.failure import Failure, failure_of, failure_of_text, text_of
 
 
 class ProgramUnit:
@@ -174,8 +174,9 @@ class _Run:
             return None
         if end.code is None:
             return Failure(f"the program `{self._settings.command[0]}` cannot be started: {end.error}")
-        last = log.last_error
-        return Failure(f"{end.text}{f': {last}' if last else ''}")
+        last, trace = log.last_error, log.last_traceback
+        frames = failure_of_text(trace, building=False).frames if trace else ()
+        return Failure(f"{end.text}{f': {last}' if last else ''}", frames)
 
 
 def _secrets(settings: ProgramSettings, plan: StreamletPlan) -> tuple[Secrets, dict[str, str]]:

@@ -163,6 +163,23 @@ def test_a_flood_of_lines_is_limited(tmp_path: Path) -> None:
     assert lines[-2:] == ["spout: 5 lines were not logged: more than 1,000 in a second", "stdout: the end"]
 
 
+def test_the_traceback_at_the_end_is_known(tmp_path: Path) -> None:
+    """One that the program has survived is not why it ended."""
+    log = OutputLog(tmp_path / "feed.log")
+    trace = [
+        "Traceback (most recent call last):",
+        '  File "feed.py", line 5, in <module>',
+        "    parse()",
+        "ValueError: x",
+    ]
+    for line in trace * 2:
+        log.line("stderr", line)
+    assert log.last_traceback.splitlines() == ["", *trace[1:]]
+    log.line("stderr", "trying again")
+    assert log.last_traceback == ""
+    log.close()
+
+
 def test_secrets_do_not_reach_the_log(tmp_path: Path) -> None:
     """Neither the file nor the last error has them."""
     log = OutputLog(tmp_path / "feed.log", mask=lambda text: text.replace("hunter2", "***"))

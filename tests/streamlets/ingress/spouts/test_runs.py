@@ -140,6 +140,16 @@ def test_an_application_that_has_not_run(flow: Flow, application: Application) -
     assert "numbers has not run yet" in result.err
 
 
+def test_a_program_that_raises_has_the_line(application: Application) -> None:
+    """The failure has the frames of a program in Python, as that of a generator has."""
+    (application.directory / "feed.py").write_text("def read():\n    return [][1]\n\n\nread()\n")
+    with application.running("first") as run:
+        run.until(lambda: "backing-off" in run.states("feed"))
+        failed = next(event for event in events(run.out) if event.get("state") == "backing-off")
+    assert failed["cause"] == "exit code 1: IndexError: list index out of range"
+    assert [frame.rpartition("/")[2] for frame in failed["frames"]] == ["feed.py:5 in <module>", "feed.py:2 in read"]
+
+
 @pytest.mark.slow
 def test_spouts_pause_and_resume(flow: Flow, application: Application) -> None:  # noqa: F811 - a fixture
     """While a spout is paused it delivers nothing, its program has ended, and the run goes on. It resumes where it was,
