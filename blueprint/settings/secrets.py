@@ -44,6 +44,13 @@ _SETTING = (
     r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)"""
     r"""(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
 )
+_OPTION = (
+    r"""(?P<key>[\w.$-]+)["'`]?\s*(?P<sign>[=:]?)\s*"""
+    r"""(?P<value>"(?!\s*[=:,)])(?:[^"\\]|\\.)*"|'(?!\s*[=:,)])(?:[^'\\]|\\.)*')"""
+)
+"""An option of a statement of SQL: `'key' = 'value'` or `key 'value'`."""
+
+_STATEMENT = r"(?i)\boptions\s*\("
 _SUBSTITUTION = "${"
 _USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
 """The keys below these are names that the user chooses, which do not make a value secret."""
@@ -100,8 +107,23 @@ def as_json(value: object) -> Json:
 
 def masked(text: str) -> str:
     """Return a text with `SECRET` in place of user information in URLs, and of values assigned to `password` or the
-    like."""
-    return re.sub(_ASSIGNED, rf"\g<1>{SECRET}", re.sub(_USER_INFO, SECRET, text))
+    like, also in statements of SQL."""
+    text = re.sub(_ASSIGNED, rf"\g<1>{SECRET}", re.sub(_USER_INFO, SECRET, text))
+    for match in reversed(list(_secret_options(text))):
+        text = f"{text[: match.start('value') + 1]}{SECRET}{text[match.end('value') - 1 :]}"
+    return text
+
+
+def _secret_options(text: str) -> Iterator[re.Match[str]]:
+    """Yield the options of statements in a text whose values are secrets, and not substitutions."""
+    if "'" not in text and '"' not in text:
+        return
+    in_statement = re.search(_STATEMENT, text) is not None
+    for match in re.finditer(_OPTION, text):
+        value = match["value"][1:-1]
+        readable = value in ("", SECRET) or value.startswith(_SUBSTITUTION)
+        if not readable and (match["sign"] or in_statement) and is_secret(match["key"]):
+            yield match
 
 
 def is_secret_path(path: Sequence[str]) -> bool:
@@ -165,6 +187,7 @@ class Secrets:
                 if not text[start:end].startswith(_SUBSTITUTION):
                     text = text[:start] + "*" * len(text[start:end]) + text[end:]
         if not file.endswith(".py"):
+            text = re.sub(_OPTION, _starred_value, text) if file.endswith(".sql") else text
             text = re.sub(_SETTING, _starred_value, text)
         text = re.sub(_USER_INFO, _starred, text)
         return self._values.sub(_starred, text) if self._values else text
@@ -206,6 +229,7 @@ def secrets_in(tree: ObjectValue, flow: ObjectValue, known: SettingNode) -> Secr
     """
     scalars = [*_secret_scalars(tree), *_defined_secrets(flow, known)]
     values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
+    values += [match["value"][1:-1] for text in _texts(tree) for match in _secret_options(text)]
     return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
 
 
@@ -243,6 +267,20 @@ def _secret_scalars(value: Value, name: str = "", above: str = "", *, inside: bo
                 yield from _secret_scalars(field, _below(name, above, key), key, inside=secret)
 
 
+def _texts(value: Value) -> Iterator[str]:
+    """Yield all strings at and below a setting."""
+    match value:
+        case Scalar():
+            if isinstance(value.value, str):
+                yield value.value
+        case ListValue(items):
+            for item in items:
+                yield from _texts(item)
+        case ObjectValue(inner):
+            for field in inner.values():
+                yield from _texts(field)
+
+
 def _defined_secrets(value: Value, node: SettingNode | None) -> Iterator[Scalar]:
     if node is None:
         return
@@ -259,6 +297,8 @@ def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[
         case str():
             if secret or isinstance(value, Secret):
                 yield str(value)
+            else:
+                yield from (match["value"][1:-1] for match in _secret_options(value))
         case Mapping():
             for inner, field in value.items():
                 yield from _secret_texts(str(inner), field, inside=secret)
@@ -273,7 +313,7 @@ def _starred(match: re.Match[str]) -> str:
 
 def _starred_value(match: re.Match[str]) -> str:
     value = match["value"]
-    if value.startswith("$") or not is_secret(match["key"]):
+    if value.lstrip("'\"").startswith("$") or not is_secret(match["key"]):
         return match[0]
     start = match.start("value") - match.start()
     return match[0][:start] + "*" * len(value) + match[0][start + len(value) :]
