@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -24,9 +25,9 @@ from streamlets.egress.staging import (
     EXISTING,
     KEYS,
     SEQUENCE_BY,
-    check_unique,
     last_of_each_key,
     staged,
+    unique,
 )
 from streamlets.storage.crash import crash_point
 
@@ -128,23 +129,29 @@ class DeltaBatches:
             TableMismatchError: the table has other columns than the records.
             KeysError: records of the batch have the same keys, and nothing orders them.
         """
+        id = query_id(rows)
+        if self._claimed != id:
+            with self._failing("read"):
+                self._claim(id)
+        if self.may_have_written(id, batch):
+            execute(rows)
+        else:
+            with self._failing("write to"):
+                self._write(rows, id, batch)
+        crash_point("before-spark-commit")
+
+    @contextmanager
+    def _failing(self, verb: str) -> Iterator[None]:
+        """Raise a `SinkError` with the table for an error of the file system or of `deltalake`."""
         from deltalake.exceptions import DeltaError
 
-        id = query_id(rows)
         try:
-            if self._claimed != id:
-                self._claim(id)
-            replayed = self.may_have_written(id, batch)
-            if replayed:
-                execute(rows)
-            else:
-                self._write(rows, id, batch)
+            yield
         except (OSError, DeltaError) as error:
             reason = " ".join(_DECORATION.sub("", str(error)).split())
             raise SinkError(
-                f"{self.query.name}: cannot write to `{self.location}`: {reason}; no data was written"
+                f"{self.query.name}: cannot {verb} the table `{self.location}`: {reason}; no data was written"
             ) from error
-        crash_point("before-spark-commit")
 
     @property
     def location(self) -> str:
@@ -157,9 +164,14 @@ class DeltaBatches:
         return column_names(self.query.options.get("keys"))
 
     def may_have_written(self, id: str, batch: int) -> bool:
-        """Return whether the table has a batch or a later one."""
-        table = self._table()
-        return table is not None and _has_batch(table, id, batch)
+        """Return whether the table has a batch or a later one.
+
+        Raises:
+            SinkError: it cannot be read.
+        """
+        with self._failing("read"):
+            table = self._table()
+            return table is not None and _has_batch(table, id, batch)
 
     @property
     def _storage(self) -> dict[str, str]:
@@ -229,13 +241,13 @@ class DeltaBatches:
         if table.transaction_version(_writer_id(id)) is None:
             transactions.append(Transaction(self._sink_id, 0))
         commit = CommitProperties(app_transactions=transactions)
+        if self.keys and not self._sequence:
+            records = unique(self.query.name, records, self.keys)
         reader = records.scanner().to_reader()
         if not self.keys:
             mode: Literal["append", "overwrite"] = "overwrite" if self.query.output_mode == "complete" else "append"
             write_deltalake(table, reader, mode=mode, commit_properties=commit)
             return
-        if not self._sequence:
-            check_unique(self.query.name, records, self.keys)
         same = " AND ".join(f"(new.`{key}` IS NOT DISTINCT FROM old.`{key}`)" for key in self.keys)
         merge = table.merge(reader, same, source_alias="new", target_alias="old", commit_properties=commit)
         order = self._sequence

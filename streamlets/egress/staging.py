@@ -76,19 +76,33 @@ def last_of_each_key(rows: DataFrame, keys: tuple[str, ...], sequence: str) -> D
     return rows.withColumn(number, F.row_number().over(of_key)).where(f"{number} = 1").drop(number)
 
 
-def check_unique(sink: str, records: ds.Dataset, keys: tuple[str, ...]) -> None:
-    """Check that the records of a batch have different keys; their keys are read into memory.
+def unique(sink: str, records: ds.Dataset, keys: tuple[str, ...]) -> ds.Dataset:
+    """Return the records of a batch, of equal ones only the first: a topic that is written at least once may have a
+    record twice.
+
+    The keys of the batch are read into memory, and the batch as a whole if it has equal records.
 
     Raises:
-        KeysError: several have the same, so it is not known which of them is the last.
+        KeysError: different records have the same keys, so it is not known which of them is the last.
     """
+    import pyarrow.dataset as ds
+
     values = records.to_table(columns=list(keys))
-    repeated = values.num_rows - values.group_by(list(keys)).aggregate([]).num_rows
-    if repeated:
+    if values.group_by(list(keys)).aggregate([]).num_rows == values.num_rows:
+        return records
+    table = records.to_table()
+    first: dict[tuple[object, ...], int] = {}
+    different = 0
+    for number, key in enumerate(zip(*(table.column(name).to_pylist() for name in keys), strict=True)):
+        earlier = first.setdefault(key, number)
+        if earlier != number and str(table.slice(number, 1).to_pylist()) != str(table.slice(earlier, 1).to_pylist()):
+            different += 1  # compared as text, in which NaN is equal to NaN
+    if different:
         raise KeysError(
-            f"{sink}: {repeated:,} records of the batch have the keys of another one; set `options.sequence-by` to the "
-            "column that orders them"
+            f"{sink}: {different:,} records of the batch have the keys of another one, and other values; set "
+            "`options.sequence-by` to the column that orders them"
         )
+    return ds.dataset(table.take(sorted(first.values())))
 
 
 def _column(name: str) -> Column:

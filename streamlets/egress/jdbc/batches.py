@@ -14,7 +14,7 @@ from streamlets.batches import execute, query_id
 from streamlets.egress.base import SinkQuery
 from streamlets.egress.errors import ExistingFilesError, KeysError, SinkError
 from streamlets.egress.jdbc.databases import Database, listed, quoted, quoted_column
-from streamlets.egress.staging import check_unique, last_of_each_key, staged
+from streamlets.egress.staging import last_of_each_key, staged, unique
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class JdbcBatches:
             SinkError, ExistingFilesError, KeysError: as for a call.
         """
         self._check_keys(records)
+        if self._keys and not self._sequence:
+            records = unique(self.query.name, records, self._keys)
         with self._transaction() as cursor:
             self._create_log(cursor)
             if self._takes(cursor, id, batch):
@@ -164,8 +166,6 @@ class JdbcBatches:
         for key in self._keys:
             if records.count_rows(filter=ds.field(key).is_null()):
                 raise KeysError(f"{self.query.name}: the key `{key}` is null in records of the batch")
-        if self._keys and not self._sequence:
-            check_unique(self.query.name, records, self._keys)
 
     def _change(self, cursor: Any, records: ds.Dataset) -> None:
         """Change the table in the running transaction."""

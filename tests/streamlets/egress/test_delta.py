@@ -96,6 +96,16 @@ def test_repeated_keys_without_an_order_are_rejected(table: Path) -> None:
     assert rows_of(table) == [(1, 1, "a"), (1, 1, "b")]
 
 
+def test_equal_records_are_one(table: Path) -> None:
+    """A topic that is written at least once may have a record twice. NaN and null are equal to themselves."""
+    writer = batches(table, keys="id")
+    nan, once = float("nan"), (2, None, {"a": [1]})
+    writer.commit(records((1, nan, {"a": None}), once, (1, float("nan"), {"a": None}), once, (None, 1.0, None)), "q", 0)
+    assert len(rows_of(table)) == 3
+    with pytest.raises(KeysError, match="1 records of the batch have the keys of another one, and other values"):
+        writer.commit(records(once, once, (2, 1.0, {"a": [1]})), "q", 1)
+
+
 @pytest.mark.parametrize("keys", ["", "id"])
 @pytest.mark.parametrize(
     ("names", "row", "problem"),

@@ -120,7 +120,7 @@ def test_an_error_of_the_store_is_one_line(store: Mapping[str, str], spark: Spar
     spark.sparkContext.setLocalProperty("sql.streaming.queryId", "q")
     try:
         with pytest.raises(
-            SinkError, match=r"archive: cannot write to `s3://no-such-bucket/t`: .*NoSuchBucket"
+            SinkError, match=r"archive: cannot read the table `s3://no-such-bucket/t`: .*NoSuchBucket"
         ) as raised:
             writer(rows, 0)
     finally:
