@@ -162,6 +162,11 @@ class Result:
     problems: list[str] = field(default_factory=list)
     ended: bool = False
 
+    @property
+    def fewest(self) -> int:
+        """The number of kills in a batch of the sink that was hit least."""
+        return min(self.batches.get(name, 0) for name in self.sinks)
+
     @classmethod
     def at(cls, file: Path, sinks: Sequence[str]) -> Result:
         """Return the result in a file, or a new one."""
@@ -180,7 +185,7 @@ def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path, end
     Arguments:
         names: the sinks. With several, they share each run, and a crash point is that of any of them.
         each: how often at each crash point.
-        kills: how often with `kill -9` while batches are active.
+        kills: how often with `kill -9` while a batch of each sink is active.
         root: the directory of the job; that of an earlier call is continued.
         end: begin no further round after this time of the monotonic clock.
     """
@@ -212,7 +217,7 @@ def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path, end
             missed = [] if code == -signal.SIGKILL else ["not reached"]
             result.points[point] = result.points.get(point, 0) + (not missed)
             report(f"killed {point}", [*missed, *job.problems(ended=False)])
-        while code <= 0 and time.monotonic() < end and sum(result.batches.values()) < kills:
+        while code <= 0 and time.monotonic() < end and result.fewest < kills:
             if result.rounds >= len(points) + kills * _ATTEMPTS:
                 break
             job.feed(3)
@@ -227,8 +232,7 @@ def kill_repeatedly(names: Sequence[str], each: int, kills: int, root: Path, end
         receivers = [server.receiver for server in job.servers.values() if server.receiver is not None]
         result.repeated_requests = sum(len(receiver.requests) - len(receiver.taken) for receiver in receivers)
         result.doubled, result.ended = job.doubled(), True
-        hits = sum(result.batches.values())
-        few = [f"only {hits} of {kills} kills have hit a batch"] if hits < kills else []
+        few = [f"only {result.fewest} of {kills} kills have hit a batch of each sink"] if result.fewest < kills else []
         report("ran to the end", [*failed, *few, *job.problems(ended=True)])
     return result
 
@@ -238,7 +242,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sinks", nargs="*", choices=[*CASES, []], help="default: all")
     parser.add_argument("--each", type=int, default=3, help="kills at each crash point")
-    parser.add_argument("--kills", type=int, default=5, help="`kill -9` while a batch is active")
+    parser.add_argument("--kills", type=int, default=5, help="`kill -9` while a batch of each sink is active")
     parser.add_argument("--together", action="store_true", help="one job with all sinks, instead of a job for each")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further round after this time")
     parser.add_argument("--directory", type=Path, help="directory of jobs and results, to continue an earlier call")
