@@ -47,9 +47,13 @@ def start_session(
     from pyspark.sql import SparkSession
 
     scratch = Path(directory) if directory is not None else Path(tempfile.mkdtemp(prefix="streamlets-spark-"))
+    log4j = scratch / "log4j2.properties"
+    log4j.parent.mkdir(parents=True, exist_ok=True)
+    log4j.write_text(_LOG, encoding="utf-8")
     plan = SessionPlan("testkit", scratch / "logs", scratch, master, settings=settings or {})
     with without_zip(scratch) if master.startswith("local") else nullcontext() as home:
-        java_options = " ".join((_QUICK_JAVA, *map(quoted_path, archive_options(home))))
+        options = (*archive_options(home), f"-Dlog4j2.configurationFile=file:{log4j.absolute()}")
+        java_options = " ".join((_QUICK_JAVA, *map(quoted_path, options)))
         quick = _QUICK | {"spark.driver.extraJavaOptions": java_options}
         builder = SparkSession.builder
         for key, value in (defaults(plan, 2, 4 * 1024**3) | quick | dict(settings or {})).items():
@@ -58,6 +62,20 @@ def start_session(
     session.sparkContext.setLogLevel("ERROR")
     return session
 
+
+_LOG = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+"""The properties of log4j2. Warnings of Spark's start would be shown with the first test that fails. Without a level of
+the gateway, Spark prints how to change that of the others."""
 
 _QUICK = {
     "spark.sql.streaming.pollingDelay": "10ms",
