@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _ANSWER_TIMEOUT = 90.0
 """Seconds to wait for an answer: a runner that starts Spark answers when Spark is up."""
 
+_ANSWER_AWAITED_AFTER = 5.0
+"""Seconds without an answer after which people see that the command waits for one."""
+
 _POLL_INTERVAL = 0.2
 """Seconds between two reads of the status."""
 
@@ -54,8 +57,20 @@ def send(state: StateDirectory, request: Request) -> None:
     from streamlets.runner.state_directory.control import RunnerGoneError, ask
     from streamlets.runner.state_directory.directory import StateError
 
+    begin, shown = time.monotonic(), False
+
+    def sleep(seconds: float) -> None:
+        nonlocal shown
+        time.sleep(seconds)
+        if not shown and time.monotonic() - begin >= _ANSWER_AWAITED_AFTER:
+            shown = True
+            click.echo(
+                f"waiting for {state.application} to answer; it may be starting Spark or verifying a new version",
+                err=True,
+            )
+
     try:
-        answer = ask(state, request, patience=_ANSWER_TIMEOUT)
+        answer = ask(state, request, patience=_ANSWER_TIMEOUT, sleep=sleep)
     except RunnerGoneError as error:
         fail(str(error), "run `flow status` to see how it ended, or start it with `flow run`")
     except StateError as error:

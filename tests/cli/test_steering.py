@@ -287,6 +287,22 @@ def test_a_follower_shows_a_start_once(
     assert lines == ["mean: running", "mean: starting", "mean: running"]
 
 
+def test_a_command_shows_that_it_waits_for_an_answer(
+    flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runner that starts Spark answers when Spark is up. Nothing of this reaches the standard output."""
+    monkeypatch.setattr("cli.runs.follower._ANSWER_TIMEOUT", 0.5)
+    monkeypatch.setattr("cli.runs.follower._ANSWER_AWAITED_AFTER", 0.0)
+    state = StateDirectory(tmp_path / ".flow", "plant")
+    with state.locked():
+        _write_status(state, ago=1)
+        result = flow("stop", str(tmp_path), "--format", "jsonl")
+    assert (result.code, result.out) == (1, "")
+    first, second, *_ = result.err.splitlines()
+    assert first == "waiting for plant to answer; it may be starting Spark or verifying a new version"
+    assert second.startswith("error: the runner of plant") and "has not answered" in second
+
+
 def test_a_follower_shows_what_it_waits_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
