@@ -77,7 +77,7 @@ def test_the_blueprint_is_valid() -> None:
 @pytest.mark.spark
 def test_the_example_runs(api: Api, tmp_path: Path) -> None:
     """Two bounded runs on Spark: the second one reads the changed page only."""
-    settings = f"flow.streamlets.products.parameters.url={api.url}"
+    settings = f'flow.streamlets.products.parameters.url="{api.url}"'
     state = str(tmp_path / "state")
     out = f"flow.streamlets.archive.parameters.options.path={tmp_path / 'out'}"
     for records in (35, 45):
