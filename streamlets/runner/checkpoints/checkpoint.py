@@ -110,7 +110,11 @@ class Checkpoint:
         """Where the batch after the committed one begins in each source, like `Batch.positions`, if it is known."""
         committed = self.committed.positions if self.committed is not None else {}
         planned = self.planned.positions if self.planned is not None else {}
-        first = {source: initial_position(self.directory, source) for source in planned if source not in committed}
+        first = {
+            source: initial_position(self.directory, source, end)
+            for source, end in planned.items()
+            if source not in committed
+        }
         return {source: at for source, at in first.items() if at is not None} | dict(committed)
 
     @property
@@ -119,17 +123,36 @@ class Checkpoint:
         return _size(self.directory)
 
 
-def initial_position(directory: Path, source: str) -> str | None:
+def initial_position(directory: Path, source: str, end: str) -> str | None:
     """Return where the first batch of a source began, as JSON text; None if the source has not stored it.
 
     Arguments:
         directory: the directory of the checkpoint.
         source: the name of the source, or its number if sources have no names.
+        end: the end of the batch in the source, as JSON text.
     """
+    sources = directory / "sources"
+    if not source.isdigit() or (sources / source).exists():
+        return _initial_position(sources / source)
+    # Spark 4.2 names the directories of sources, and numbers their positions: the one with the same topics is meant.
+    stored = map(_initial_position, sorted(sources.glob("*")))
+    return next((at for at in stored if at is not None and _topics(at) == _topics(end) != set()), None)
+
+
+def _initial_position(source: Path) -> str | None:
     try:
-        return (directory / "sources" / source / "0").read_text(encoding="utf-8").partition("\n")[2] or None
+        return (source / "0").read_text(encoding="utf-8").partition("\n")[2] or None
     except (OSError, ValueError):
         return None
+
+
+def _topics(position: str) -> set[str]:
+    """Return the keys of a position, which are its topics in Kafka; none if it is not an object."""
+    try:
+        value = json.loads(position)
+    except ValueError:
+        return set()
+    return set(value) if isinstance(value, dict) else set()
 
 
 def checkpoints_in(root: Path) -> tuple[Checkpoint, ...]:

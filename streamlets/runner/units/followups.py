@@ -208,7 +208,7 @@ class FollowUps:
 
     def _beginning(self, read: _Read) -> Position | None:
         """Return where the first batch of an inlet began, which its report does not have; None if it is not known."""
-        at = initial_position(self._checkpoints / read.query, self._source(read))
+        at = initial_position(self._checkpoints / read.query, self._source(read), read.end.json)
         owned = at is not None and self._topics[read.inlet.topic].owns(Position(at))
         return Position(at) if at is not None and owned else None
 

@@ -69,6 +69,17 @@ def test_the_next_batch_begins_where_a_source_began_or_the_last_one_ended(tmp_pa
     assert read_checkpoint(directory).starts == {"a": '{"of": "a"}'}
 
 
+def test_sources_whose_directories_alone_have_names(tmp_path: Path) -> None:
+    """As Spark 4.2 writes checkpoints: a source began at the position with its topics."""
+    planned = {"0": '{"t": {"0": 6}}', "1": '{"u": {"0": 3}}', "2": "12"}
+    directory = written(tmp_path, "s.q", {0: planned}, 0, named=False)
+    (directory / "commits" / "0").unlink()
+    for source, at in {"first": '{"u": {"0": 1}}', "second": '{"t": {"0": 2}}', "third": "4"}.items():
+        (directory / "sources" / source).mkdir(parents=True)
+        (directory / "sources" / source / "0").write_bytes(b"\x00v1\n" + at.encode())
+    assert read_checkpoint(directory).starts == {"0": '{"t": {"0": 2}}', "1": '{"u": {"0": 1}}'}
+
+
 def test_sources_without_names_are_numbered(tmp_path: Path) -> None:
     """They are numbered in their order without source evolution; a source without data yet is omitted."""
     directory = written(tmp_path, "s.q", {0: {"0": '{"x": 1}', "1": "-", "2": "12"}}, 0, named=False)
