@@ -109,13 +109,13 @@ def masked(text: str) -> str:
     """Return a text with `SECRET` in place of user information in URLs, and of values assigned to `password` or the
     like, also in statements of SQL."""
     text = re.sub(_ASSIGNED, rf"\g<1>{SECRET}", re.sub(_USER_INFO, SECRET, text))
-    for match in reversed(list(_secret_options(text))):
-        text = f"{text[: match.start('value') + 1]}{SECRET}{text[match.end('value') - 1 :]}"
+    for start, end in reversed(list(_secret_options(text))):
+        text = f"{text[:start]}{SECRET}{text[end:]}"
     return text
 
 
-def _secret_options(text: str) -> Iterator[re.Match[str]]:
-    """Yield the options of statements in a text whose values are secrets, and not substitutions."""
+def _secret_options(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the values of options of statements begin and end that are secrets, and not substitutions."""
     if "'" not in text and '"' not in text:
         return
     in_statement = re.search(_STATEMENT, text) is not None
@@ -123,7 +123,11 @@ def _secret_options(text: str) -> Iterator[re.Match[str]]:
         value = match["value"][1:-1]
         readable = value in ("", SECRET) or value.startswith(_SUBSTITUTION)
         if not readable and (match["sign"] or in_statement) and is_secret(match["key"]):
-            yield match
+            yield match.start("value") + 1, match.end("value") - 1
+
+
+def _option_secrets(text: str) -> Iterator[str]:
+    return (text[start:end] for start, end in _secret_options(text))
 
 
 def is_secret_path(path: Sequence[str]) -> bool:
@@ -187,8 +191,8 @@ class Secrets:
                 if not text[start:end].startswith(_SUBSTITUTION):
                     text = text[:start] + "*" * len(text[start:end]) + text[end:]
         if not file.endswith(".py"):
-            text = re.sub(_OPTION, _starred_value, text) if file.endswith(".sql") else text
-            text = re.sub(_SETTING, _starred_value, text)
+            for pattern in (_OPTION, _SETTING) if file.endswith(".sql") else (_SETTING,):
+                text = re.sub(pattern, _starred_option if file.endswith(".sql") else _starred_value, text)
         text = re.sub(_USER_INFO, _starred, text)
         return self._values.sub(_starred, text) if self._values else text
 
@@ -229,7 +233,7 @@ def secrets_in(tree: ObjectValue, flow: ObjectValue, known: SettingNode) -> Secr
     """
     scalars = [*_secret_scalars(tree), *_defined_secrets(flow, known)]
     values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
-    values += [match["value"][1:-1] for text in _texts(tree) for match in _secret_options(text)]
+    values += [secret for text in _texts(tree) for secret in _option_secrets(text)]
     return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
 
 
@@ -298,7 +302,7 @@ def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[
             if secret or isinstance(value, Secret):
                 yield str(value)
             else:
-                yield from (match["value"][1:-1] for match in _secret_options(value))
+                yield from _option_secrets(value)
         case Mapping():
             for inner, field in value.items():
                 yield from _secret_texts(str(inner), field, inside=secret)
@@ -313,7 +317,12 @@ def _starred(match: re.Match[str]) -> str:
 
 def _starred_value(match: re.Match[str]) -> str:
     value = match["value"]
-    if value.lstrip("'\"").startswith("$") or not is_secret(match["key"]):
+    if value.startswith("$") or not is_secret(match["key"]):
         return match[0]
     start = match.start("value") - match.start()
     return match[0][:start] + "*" * len(value) + match[0][start + len(value) :]
+
+
+def _starred_option(match: re.Match[str]) -> str:
+    """Return an option of a statement, in which substitutions are inside the quotes."""
+    return match[0] if match["value"].startswith(_SUBSTITUTION, 1) else _starred_value(match)

@@ -176,9 +176,8 @@ def verify(
     if logic is not None:
         application = buildable(draft, state=state or against is not None)
         built = logic(application)
-        known = {
-            finding.headline for finding in findings
-        }  # a mistake that the logic meets, too, is known where it is set
+        # A mistake in the settings that the logic meets, too, is reported where it is set.
+        known = {finding.headline for finding in findings}
         findings += [finding for finding in built.findings if finding.headline not in known]
         findings += queries_of_settings(draft, built.queries)
         checked = replace(checked, logic=len(application.streamlets))

@@ -388,9 +388,7 @@ class _Discovery:
         """Report how many tasks were discovered and read."""
         unit, discovered, offset = self._unit, writer.next, self._unit.read_upto()
         read = offset.task + 1
-        if (
-            read != self._counted
-        ):  # a task fails with its batch, so another look at the dead letters is not needed before
+        if read != self._counted:  # a task fails with its batch, so only then there may be new dead letters
             self._failed, self._counted = unit.failed(), read
         failed = max(0, self._failed - writer.retried)
         if (discovered, read, failed) == self._reported_counts:

@@ -67,7 +67,8 @@ def test_options_of_statements_are_masked() -> None:
 def test_lines_keep_their_length() -> None:
     """Secrets are found by span, by the key on the line, by value and in URLs; substitutions and code are readable."""
     secrets = Secrets(["hunter2"], [Span("a.conf", 1, 5, 1, 8)])
-    for line in ("x = abc", "b { token = abc, c = hunter2 }", '"api-key": "a b"', "u = jdbc://a:b@c"):
+    lines = ("x = abc", "b { token = abc, c = hunter2 }", '"api-key": "a b"', 'password = "$a:b"', "u = jdbc://a:b@c")
+    for line in lines:
         shown = secrets.line("a.conf", 1 if line.startswith("x") else 2, line)
         assert len(shown) == len(line)
         assert "*" in shown
