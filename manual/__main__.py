@@ -11,7 +11,8 @@ from pathlib import Path
 from sphinx.cmd.build import main as sphinx_build
 
 from manual.reference import reference_pages
-from manual.source import REPOSITORY, BrokenLinkError, write_source
+from manual.repository import REPOSITORY
+from manual.source import BrokenLinkError, write_source
 
 
 def main(site: Path) -> int:

@@ -38,7 +38,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/comparison.md",
         "docs/supervision.md",
         "docs/architecture.md",
-        "docs/decisions.md",
+        "docs/decisions/README.md",
         "benchmarks/*.md",
         "CONTRIBUTING.md",
     ),
@@ -48,5 +48,9 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
 A pattern stands for its matches that are not named elsewhere.
 """
 
-COLLECTIONS = {"docs/diagnostics.md": "docs/diagnostics/*.md", "docs/decisions.md": "docs/decisions/*.md"}
-"""Pages that have further pages below them."""
+APART = ("docs/diagnostics/*.md", "docs/decisions/[0-9]*.md")
+"""Pages of which there are many, and which answer one question each.
+
+They are neither in the navigation nor in the search of the site. The pages about all findings and all decisions lead
+to them, and have the words that a reader searches for.
+"""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from manual.navigation import COLLECTIONS, NAVIGATION
+from manual.graphs import with_graphs
+from manual.navigation import APART, NAVIGATION
+from manual.repository import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 HAND_WRITTEN = (
     "README.md",
     "CHANGELOG.md",
@@ -24,7 +25,7 @@ HAND_WRITTEN = (
     "examples/*/README.md",
 )
 
-DIRECTORIES = {"docs/decisions": "docs/decisions.md", "docs/diagnostics": "docs/diagnostics.md"}
+DIRECTORIES = {"docs/diagnostics": "docs/diagnostics.md"}
 """The pages of directories that have no `README.md`."""
 
 _CODE = re.compile(r"^( *)(`{3,}).*?^\1\2`*[ ]*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -52,19 +53,16 @@ def write_source(directory: Path, generated: Mapping[str, str]) -> None:
         BrokenLinkError: a link of a page leads nowhere.
     """
     texts = {page: (REPOSITORY / page).read_text(encoding="utf-8") for page in hand_written_pages()} | dict(generated)
-    texts["docs/decisions.md"] = "# Decisions\n\nWhy the project is as it is, one page for each decision.\n"
     files: set[str] = set()
     broken: list[str] = []
     for page, text in texts.items():
         texts[page] = _with_site_links(page, text, texts, files, broken)
     if broken:
         raise BrokenLinkError("\n".join(broken))
-    for page, pattern in COLLECTIONS.items():
-        inner = sorted(path for path in texts if PurePosixPath(path).match(pattern))
-        texts[page] += _contents("", inner, page, hidden=False)
+    texts = {page: _apart(page) + with_graphs(text) for page, text in texts.items()}
     index = texts.pop("README.md")
     texts["index.md"] = index + "".join(
-        _contents(title, list(_pages(patterns, texts)), "index.md") for title, patterns in NAVIGATION.items()
+        _contents(title, _pages(patterns, texts)) for title, patterns in NAVIGATION.items()
     )
     for page, text in texts.items():
         _write(directory / page, text)
@@ -118,11 +116,16 @@ def _with_site_links(page: str, text: str, pages: Mapping[str, str], files: set[
     return "".join([*parts, _LINK.sub(link, text[end:])])
 
 
-def _contents(title: str, pages: Sequence[str], page: str, *, hidden: bool = True) -> str:
-    """Return the directive of Sphinx that puts pages below a page."""
-    options = [f":caption: {title}"] * bool(title) + [":hidden:"] * hidden + [":maxdepth: 1"]
-    entries = [os.path.relpath(path, PurePosixPath(page).parent).removesuffix(".md") for path in pages]
-    return "\n".join(["", "```{toctree}", *options, "", *entries, "```", ""])
+def _apart(page: str) -> str:
+    """Return what excludes a page from navigation and search, or nothing for other pages."""
+    apart = any(PurePosixPath(page).match(pattern) for pattern in APART)
+    return "---\norphan: true\nnosearch: true\n---\n\n" if apart else ""
+
+
+def _contents(title: str, pages: Iterable[str]) -> str:
+    """Return the directive of Sphinx that puts a section into the navigation."""
+    entries = [page.removesuffix(".md") for page in pages]
+    return "\n".join(["", "```{toctree}", f":caption: {title}", ":hidden:", ":maxdepth: 1", "", *entries, "```", ""])
 
 
 def _write(path: Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from manual.source import REPOSITORY
+from manual.repository import REPOSITORY
 
 _TABLES = re.compile(r"<!-- sinks -->\n(.*?)<!-- end of sinks -->", re.DOTALL)
 

@@ -11,19 +11,16 @@ from sphinx.application import Sphinx
 
 project = "Streamlets"
 version = release = version_of("streamlets")
-extensions = ["myst_parser"]
-html_theme = "alabaster"  # comes with Sphinx
-html_theme_options = {
-    "description": "Streaming applications on Spark, composed of verified parts.",
-    "fixed_sidebar": True,
-    "page_width": "1200px",
-    "sidebar_width": "260px",
-    "body_max_width": "880px",
-    "show_relbars": True,
-}
-html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
+html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+copybutton_prompt_text = "$ "  # the button copies the commands of a console, without their outputs
+copybutton_line_continuation_character = "\\"
+myst_enable_extensions = ["colon_fence"]
 html_title = "Streamlets"
 html_show_sourcelink = False
+html_show_copyright = False
 html_copy_source = False
 myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure"]  # excerpts of code need not be complete

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from manual.repository import REPOSITORY
 from manual.source import BrokenLinkError, write_source
 
 
@@ -41,3 +42,25 @@ def test_pages_that_were_removed_are_deleted(tmp_path: Path) -> None:
     write_source(tmp_path, {})
     assert not (tmp_path / "reference" / "old.md").exists()
     assert (tmp_path / "docs" / "running.md").stat().st_mtime_ns == time
+
+
+def test_findings_and_decisions_are_apart(tmp_path: Path) -> None:
+    """Their pages are neither in the navigation nor in the search; the pages that list them are in both."""
+    write_source(tmp_path, {})
+    navigation = (tmp_path / "index.md").read_text(encoding="utf-8")
+    for index, apart in ("docs/diagnostics", "diagnostics/abstract-streamlet"), (
+        "docs/decisions/README", "decisions/0001-own-commits-to-delta-logs",
+    ):  # fmt: skip
+        assert f"\n{index}\n" in navigation and apart not in navigation
+        assert "nosearch" not in (tmp_path / f"{index}.md").read_text(encoding="utf-8")
+        page = (tmp_path / "docs" / f"{apart}.md").read_text(encoding="utf-8")
+        assert page.startswith("---\norphan: true\nnosearch: true\n---\n\n# ")
+
+
+def test_drawings_become_pictures(tmp_path: Path) -> None:
+    """A marked drawing of characters is SVG on the site; the page in the repository keeps its drawing."""
+    write_source(tmp_path, {})
+    for page in "index.md", "examples/sensors/README.md":
+        text = (tmp_path / page).read_text(encoding="utf-8")
+        assert '<div class="graph">\n<svg ' in text and "┌" not in text
+    assert "┌" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
