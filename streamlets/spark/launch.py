@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
 from streamlets.spark.functions import renew_functions
 from streamlets.spark.java import launch_failure, require_java, start_failure
@@ -83,6 +84,7 @@ def start(
     try:
         context = SparkContext(conf=conf, gateway=gateway)
         _silence(context)
+        open_callback_server(gateway, print_line)
         return Spark(SparkSession(context), process)
     except (Py4JError, PySparkException, ValueError, OSError) as error:
         with contextlib.suppress(subprocess.TimeoutExpired):

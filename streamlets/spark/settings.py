@@ -18,6 +18,7 @@ _STOP_TIMEOUT = "30s"
 # (The JVM's side waits 10 s for a source's process and 60 s for a worker, which no setting changes.)
 _WORKER_TIMEOUT = "120s"
 _GIB = 1024**3
+_IN_ONE_PROCESS = re.compile(r"local(\[|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
             "spark.driver.memory": f"{_heap(memory // 1024**2, plan.sparks)}m",
             "spark.sql.shuffle.partitions": str(_local_cores(master, cores)),
         }
+    if _IN_ONE_PROCESS.match(master):
+        settings["spark.authenticate"] = "true"  # with a random secret that stays in the Java process
     return settings
 
 

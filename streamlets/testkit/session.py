@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
 from streamlets.spark.launch_files import quoted_path
 from streamlets.spark.settings import SessionPlan, defaults
@@ -59,6 +60,8 @@ def start_session(
         for key, value in (defaults(plan, 2, 4 * 1024**3) | quick | dict(settings or {})).items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
+    gateway = session.sparkContext._gateway  # noqa: SLF001 - there is no public way
+    open_callback_server(gateway, lambda line: print(line, file=sys.stderr))  # noqa: T201
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -1,0 +1,80 @@
+"""The ports of a local Spark: connections without its secret are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from streamlets.spark.callback_server import REFUSED, open_callback_server
+from streamlets.spark.settings import SessionPlan, defaults
+from tests.crossings.probes import PROBES, answer, is_refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def gateway(spark: SparkSession) -> Any:
+    """Return PySpark's connection to Java."""
+    return spark.sparkContext._gateway
+
+
+@pytest.mark.spark
+def test_a_stranger_cannot_call_python(gateway: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """Calls of functions in this process need the token, which Java sends; a refusal is printed."""
+    port = gateway._callback_server.server_socket.getsockname()
+    assert gateway.python_parameters.auth_token == gateway.java_parameters.auth_token
+    assert answer(port, PROBES["a call of py4j"]) == b""
+    assert REFUSED in capfd.readouterr().err
+
+
+@pytest.mark.spark
+def test_java_still_calls_python(spark: SparkSession, tmp_path: Path) -> None:
+    """A function for `foreachBatch` is called through that port."""
+    batches: list[int] = []
+    rows = spark.readStream.name("rows").format("rate").load()
+    query = rows.writeStream.foreachBatch(lambda batch, number: batches.append(number))
+    query.trigger(availableNow=True).option("checkpointLocation", str(tmp_path)).start().awaitTermination(120)
+    assert batches == [0]
+
+
+@pytest.mark.spark
+def test_a_stranger_cannot_use_the_ports_of_java(spark: SparkSession) -> None:
+    """The driver's endpoints and the block manager answer nobody without the secret; none is left that does."""
+    gateway: Any = spark.sparkContext._gateway
+    addresses = [
+        (connection.laddr.ip.removeprefix("::ffff:"), connection.laddr.port)
+        for connection in psutil.Process(gateway.proc.pid).net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(addresses) >= 3  # py4j's gateway, RPCs, blocks
+    answers = {(port, name): answer((host, port), probe) for host, port in addresses for name, probe in PROBES.items()}
+    assert {key: received for key, received in answers.items() if not is_refusal(received)} == {}
+    assert sum(b"SaslMessage" in received for received in answers.values()) >= 2
+
+
+def test_a_server_that_runs_is_left() -> None:
+    """A session that the user has made, and its server, stay as they are."""
+
+    class Gateway:
+        _callback_server = None
+
+    gateway: Any = Gateway()
+    gateway._callback_server = object()
+    open_callback_server(gateway, print)
+    assert not hasattr(gateway, "python_parameters")
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"),
+    [(None, "true"), ("local", "true"), ("local[2]", "true"), ("local[*,3]", "true"), ("local-cluster[1,1,1024]", None),
+     ("spark://host:7077", None), ("yarn", None)],
+)  # fmt: skip
+def test_authentication_is_the_default_on_this_machine(tmp_path: Path, master: str | None, expected: object) -> None:
+    """Spark makes a secret by itself if everything is in one process; on a cluster its users configure one."""
+    plan = SessionPlan("app", tmp_path / "logs", tmp_path, master)
+    assert defaults(plan, 2, 1 << 33).get("spark.authenticate") == expected
