@@ -1,4 +1,7 @@
-"""Reads the pages of the codes: Markdown with an application that has a mistake, its report, and the fix."""
+"""Reads the pages of the codes: Markdown with an application that has a mistake, its report, and the fix.
+
+A page about a change shows a file before and after it in one block, as a `diff` with all lines of the file.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ FOLDER = DOCS / "diagnostics"
 SECTIONS = ["Why it matters", "Example", "Fix"]
 
 _COMMAND = re.compile(r"`flow (verify[^`]*)`")
+_DESCRIBE = "`flow describe -o old.json`"
 
 
 @dataclass(frozen=True)
@@ -27,16 +31,19 @@ class Page:
         code: its name.
         text: its Markdown.
         headings: its sections.
+        before: the files before a change, which are described first; empty for other pages.
         files: those of the example, and the modules of the index that the page mentions and does not show itself.
         command: the arguments of `flow` for the example.
         report: the expected output; `start` to `end` is its place in the text.
-        fixed: the files of the fix, which replace those of the example.
+        fixed: the files of the fix, which replace those of the example. Without any, a change is undone.
         fixed_command: the arguments of `flow` for the fix.
+        accepted: the fix is to describe the application again, after the change.
     """
 
     code: str
     text: str
     headings: list[str]
+    before: dict[str, str]
     files: dict[str, str]
     command: list[str]
     report: str
@@ -44,6 +51,7 @@ class Page:
     end: int
     fixed: dict[str, str]
     fixed_command: list[str]
+    accepted: bool
 
     def __str__(self) -> str:
         return self.code
@@ -59,17 +67,45 @@ def read_page(path: Path) -> Page:
     fixed, _ = _section(text, *sections["Fix"])
     assert report is not None, f"{path.name} shows no report"
     command = _command(text[slice(*sections["Example"])]) or ["verify"]
+    fix = text[slice(*sections["Fix"])]
+    shared = _shared(text)
+    changed = any(language == "diff" for language, _, _ in FENCE.findall(text))
+    before = {**shared, **_section(text, *sections["Example"], removed="+")[0]} if changed else {}
     return Page(
-        path.stem, text, list(sections), {**_shared(text), **example}, command, report[3],
-        report.start(3), report.end(3), fixed, _command(text[slice(*sections["Fix"])]) or command,
-    )  # fmt: skip
+        code=path.stem,
+        text=text,
+        headings=list(sections),
+        before=before,
+        files={**shared, **example},
+        command=command,
+        report=report[3],
+        start=report.start(3),
+        end=report.end(3),
+        fixed=fixed or before,
+        fixed_command=_command(fix) or command,
+        accepted=changed and _DESCRIBE in fix,
+    )
 
 
-def _section(text: str, start: int, end: int) -> tuple[dict[str, str], re.Match[str] | None]:
-    """Return the files of a section, and its last block without a name: the report."""
+def _section(text: str, start: int, end: int, removed: str = "-") -> tuple[dict[str, str], re.Match[str] | None]:
+    """Return the files of a section, and its last block without a name: the report.
+
+    Arguments:
+        text: the page.
+        start: the start of the section.
+        end: its end.
+        removed: the sign of the lines of a `diff` that the files do not have: `-` after the change, `+` before it.
+    """
     blocks = list(FENCE.finditer(text, start, end))
     reports = [block for block in blocks if not block[2]]
-    return {block[2]: block[3] for block in blocks if block[2]}, reports[-1] if reports else None
+    files = {block[2]: _side(block[3], removed) if block[1] == "diff" else block[3] for block in blocks if block[2]}
+    return files, reports[-1] if reports else None
+
+
+def _side(diff: str, removed: str) -> str:
+    """Return a file before or after its change."""
+    lines = [line for line in diff.splitlines(keepends=True) if not line.startswith(removed)]
+    return "".join(line if line == "\n" else line[1:] for line in lines)
 
 
 def _command(text: str) -> list[str]:

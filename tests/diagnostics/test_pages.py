@@ -30,12 +30,14 @@ def workshop(
     request: pytest.FixtureRequest,
 ) -> Path:  # fmt: skip
     """Return the directory to run a page in, on a terminal of 80 columns; logic is built in the Spark of all tests."""
-    monkeypatch.chdir(tmp_path)
+    directory = tmp_path / "now" / "weather"
+    directory.mkdir(parents=True)
+    monkeypatch.chdir(directory)
     monkeypatch.setenv("COLUMNS", "80")
     if "--plans" in page.command:
         check = LogicChecker(request.getfixturevalue("spark"), tmp_path_factory.mktemp("plans"))
         monkeypatch.setattr("streamlets.plans.check_logic", check)
-    return tmp_path
+    return directory
 
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
@@ -77,8 +79,11 @@ def test_a_page_explains_what_why_and_how_to_fix_it(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", RUN)
-def test_the_example_is_reported_as_shown(page: Page, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_is_reported_as_shown(
+    page: Page, workshop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The command of the page with its files prints exactly its report: one finding, with the page's code."""
+    _describe(workshop, page.before, monkeypatch)
     _write(workshop, page.files)
     output = _flow(page.command, capsys)
     if UPDATE:
@@ -90,13 +95,18 @@ def test_the_example_is_reported_as_shown(page: Page, workshop: Path, capsys: py
 
 
 @pytest.mark.parametrize("page", RUN)
-def test_the_fix_leaves_no_finding(page: Page, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_fix_leaves_no_finding(
+    page: Page, workshop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the files of the fix there is no finding: the rule is silent about a similar, valid application.
 
     A change may be allowed instead of undone; then it is a note.
     """
     assert page.fixed or page.fixed_command != page.command
-    _write(workshop, {**page.files, **page.fixed})
+    _describe(workshop, page.before, monkeypatch)
+    if page.accepted:
+        _describe(workshop, page.files, monkeypatch)
+    _write(workshop, {**page.files, **({} if page.accepted else page.fixed)})
     report = json.loads(_flow([*page.fixed_command, "--format", "json"], capsys))
     severities = {finding["severity"] for finding in report["diagnostics"]}
     assert severities <= ({"note"} if "--allow" in page.fixed_command else set()), report["diagnostics"]
@@ -131,6 +141,21 @@ def _write(directory: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text, encoding="utf-8")
+
+
+def _describe(workshop: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Describe the application of some files in `old.json` of the workshop; without files, do nothing.
+
+    It is elsewhere, in a directory of the same name, because Python imports a module of a directory once.
+    """
+    if not files:
+        return
+    elsewhere = workshop.parent.parent / f"described {len(list(workshop.parent.parent.iterdir()))}" / workshop.name
+    _write(elsewhere, files)
+    with monkeypatch.context() as there, pytest.raises(SystemExit) as end:
+        there.chdir(elsewhere)
+        main(["describe", "-o", str(workshop / "old.json")])
+    assert end.value.code == 0
 
 
 def _flow(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
