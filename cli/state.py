@@ -11,6 +11,7 @@ import click
 
 from cli.application import Application, blueprint_at, existing
 from cli.application import application as application_of
+from cli.output.errors import fail
 
 if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
@@ -110,6 +111,31 @@ def state_directory(path: Path, state_dir: Path | None, application: str | None)
         click.UsageError: as `state_directories`, and when there are several.
     """
     return only(state_directories(path, state_dir, application))
+
+
+def own_state_directory(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
+    """Return the state of one application, for a command that changes it.
+
+    Raises:
+        click.UsageError: as `state_directory`.
+        SystemExit: 1, when another user can change the state; an error has been printed.
+    """
+    return require_own(state_directory(path, state_dir, application))
+
+
+def require_own(state: StateDirectory) -> StateDirectory:
+    """Return the state of an application, which no other user can change.
+
+    Raises:
+        SystemExit: 1, when another user can; an error has been printed.
+    """
+    from streamlets.runner.state_directory.trust import StateError, require_own_state
+
+    try:
+        require_own_state(state.directory)
+    except StateError as error:
+        fail(str(error), error.help)
+    return state
 
 
 def only(states: Sequence[StateDirectory]) -> StateDirectory:

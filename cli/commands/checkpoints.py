@@ -12,7 +12,7 @@ from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import count
-from cli.state import state_directories, state_directory, state_options, topics_of
+from cli.state import own_state_directory, state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def reset(name: str, path: Path, state_dir: Path | None, application: str | None
     from streamlets.runner.state_directory.directory import StateError
     from streamlets.runner.topics import stored_channels
 
-    state = state_directory(path, state_dir, application)
+    state = own_state_directory(path, state_dir, application)
     selected = _named(name, state)
     try:
         with state.locked():

@@ -13,7 +13,14 @@ from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import count, timestamp
-from cli.state import state_directories, state_directory, state_options, topics_of, with_running_settings
+from cli.state import (
+    own_state_directory,
+    state_directories,
+    state_directory,
+    state_options,
+    topics_of,
+    with_running_settings,
+)
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, TopicPlan
@@ -150,7 +157,7 @@ def replay(
     from streamlets.channels.base import TopicLostError, TopicWriteError
     from streamlets.runner.dead_letters.replay import replay as send
 
-    state = state_directory(path, state_dir, application)
+    state = own_state_directory(path, state_dir, application)
     topics = topics_of(state, path)
     plan = _plan(path, conf, state)
     outlets = _outlets(plan, state, topics)

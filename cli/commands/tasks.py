@@ -14,7 +14,7 @@ import click
 from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.quantities import count, timestamp
-from cli.state import state_directories, state_directory, state_options, topics_of
+from cli.state import own_state_directory, state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
     from streamlets.ingress.batch_sources.task_states import SourceTasks, TaskEntry
@@ -135,7 +135,7 @@ def retry(
     """
     if not numbers and reason is None and not every:
         raise click.UsageError("choose the tasks with --task NUMBER, --reason TEXT or --all")
-    state = state_directory(path, state_dir, application)
+    state = own_state_directory(path, state_dir, application)
     source = _source(name, path, state)
     if numbers:
         _require(set(numbers), source.failed, f"`{name}` has no failed task")

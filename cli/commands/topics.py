@@ -17,7 +17,14 @@ from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import count, size, timestamp
-from cli.state import named_topic, state_directories, state_directory, state_options, topics_of, with_running_settings
+from cli.state import (
+    named_topic,
+    own_state_directory,
+    state_directories,
+    state_options,
+    topics_of,
+    with_running_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +114,7 @@ def purge(
             "choose records with `--older-than AGE`, `--schema FINGERPRINT` or both, or with `--all`"
         )
     before = _before(older_than)
-    state = state_directory(path, state_dir, application)
+    state = own_state_directory(path, state_dir, application)
     resource = named_topic(topic, state, path)
     _check_schema(schema, resource)
     readers = readers_below(resource, state.checkpoints, _consumers(path, topic, state))

@@ -17,7 +17,7 @@ from cli.application import application_arguments
 from cli.options import format_option
 from cli.output.errors import fail
 from cli.output.quantities import count
-from cli.state import with_running_settings
+from cli.state import require_own, with_running_settings
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
@@ -114,6 +114,7 @@ def apply(
         if form == "text":
             _describe(changes, skipped, plan.name)
         if not dry_run and chosen:
+            require_own(state)
             _confirm(chosen, yes, shown=form == "text")
             deleting = any(change.action == "delete" for change in chosen)
             with state.locked() if deleting else nullcontext():

@@ -16,7 +16,7 @@ from cli.application import application as application_of
 from cli.options import format_option
 from cli.output.errors import fail
 from cli.output.quantities import count
-from cli.state import with_running_settings
+from cli.state import require_own, with_running_settings
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
@@ -76,7 +76,7 @@ def copy(
     root = state_dir or app.directory / STATE_DIRECTORY
     app = with_running_settings(app, StateDirectory(root, app.name or ""))
     target_plan = _plan(app, topic, target)
-    state = StateDirectory(root, target_plan.name)
+    state = require_own(StateDirectory(root, target_plan.name))
     first, second = _resource(_plan(app, topic, source), topic, state), _resource(target_plan, topic, state)
     if (first.plan.channel, first.plan.location) == (second.plan.channel, second.plan.location):
         raise click.UsageError(f"the topic `{topic}` is on the channel `{source}` already; set another one with --to")

@@ -19,6 +19,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from streamlets.artifacts.java import INSTALL_JAVA, NoJavaError, java_command
+from streamlets.ownership import NotTrustedError, require_trusted
 
 _FORM = re.compile(r"[^:\s]+:[^:\s]+:[^:\s]+")
 # Seconds for all downloads, and milliseconds for a single answer of the repository.
@@ -90,6 +91,7 @@ def fetch(
         ArtifactError: the artifacts are not in the cache and cannot be fetched.
     """
     cache = cache or cache_directory()
+    _require_own(cache)
     module = _module(packages, provided)
     jars = _directory(module, cache)
     if not jars.is_dir():
@@ -105,8 +107,25 @@ def cached(
     packages: Sequence[Coordinate], *, provided: Iterable[str] = (), cache: Path | None = None
 ) -> tuple[Path, ...] | None:
     """Return what `fetch` returns if that is in the cache; None otherwise."""
-    jars = _directory(_module(packages, provided), cache or cache_directory())
+    cache = cache or cache_directory()
+    _require_own(cache)
+    jars = _directory(_module(packages, provided), cache)
     return tuple(sorted(jars.glob("*.jar"))) if jars.is_dir() else None
+
+
+def _require_own(cache: Path) -> None:
+    """Require that nobody else can replace the jars in a cache, whose code a run executes.
+
+    Raises:
+        ArtifactError: another user can.
+    """
+    try:
+        require_trusted(cache)
+    except NotTrustedError as error:
+        raise ArtifactError(
+            f"the cache of jars {cache} is not safe to use: {error}",
+            "set `XDG_CACHE_HOME` to a directory of your own, or correct the owner and the mode",
+        ) from None
 
 
 def _directory(module: str, cache: Path) -> Path:

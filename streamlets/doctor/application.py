@@ -13,6 +13,7 @@ from streamlets.artifacts.connectors import available_jars_of, jars_of
 from streamlets.artifacts.maven import ArtifactError, name_and_version, spark_jars
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.checks import Check, State
+from streamlets.ownership import NotTrustedError, require_trusted
 from streamlets.runner.topics import connectors_of
 
 _GIB = 2**30
@@ -40,6 +41,12 @@ def state_directory(directory: Path) -> Iterator[Check]:
         yield Check(
             "state directory", State.ERROR, f"{place} cannot be written: {error.strerror}", "change its access rights"
         )
+        return
+    try:
+        require_trusted(directory)
+    except NotTrustedError as error:
+        help = "choose a directory of your own with `--state-dir`, or correct the owner and the mode"
+        yield Check("state directory", State.ERROR, f"{directory} is not safe to use: {error}", help)
         return
     yield Check("state directory", State.OK, f"{directory} can be written")
     yield _disk(place)

@@ -23,16 +23,23 @@ class Orders:
     Arguments:
         put: passes a request to the supervisor's thread, which calls `carry_out`.
         check_upgrade: called in a thread of its own before an upgrade is passed on.
+        refused: takes a line about each request that is not from the user of the run.
 
     Attributes:
         upgrade: the request for the version that takes over when the run is over; None without one.
     """
 
-    def __init__(self, state: StateDirectory, put: Callable[[Request], None], check_upgrade: CheckUpgrade) -> None:
+    def __init__(
+        self,
+        state: StateDirectory,
+        put: Callable[[Request], None],
+        check_upgrade: CheckUpgrade,
+        refused: Callable[[str], None] = lambda line: None,
+    ) -> None:
         self._state = state
         self._put = put
         self._check_upgrade = check_upgrade
-        self._control = Control(state, self._take)
+        self._control = Control(state, self._take, refused)
         self.paused = _read_paused(state)
         self.upgrade: Request | None = None
 

@@ -137,7 +137,7 @@ def run(
         log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
         status = StatusFile(options.state.status_file)
         options.state.keep_launch(options.arguments)
-        orders = Orders(options.state, inbox.put, options.check_upgrade)
+        orders = Orders(options.state, inbox.put, options.check_upgrade, log.note)
         upgraded = read_outcome(options.state) if options.taken_over else None
         trial = Trial(options.state, upgraded or UpgradeOutcome(""), options.check_return, time.monotonic)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
+from streamlets.ownership import NotTrustedError, read_own
 from streamlets.runner.checkpoints.state_rows import operators
 from streamlets.runner.events.model import UP, UnitId
 from streamlets.runner.events.status import UnitStatus
@@ -59,10 +60,10 @@ def write_outcome(state: StateDirectory, outcome: UpgradeOutcome) -> None:
 
 
 def read_outcome(state: StateDirectory) -> UpgradeOutcome | None:
-    """Return the outcome of the last upgrade; None without one, or when this user cannot read it."""
+    """Return the outcome of the last upgrade; None without one, when this user cannot read it, or another wrote it."""
     try:
-        outcome = UpgradeOutcome(**json.loads(state.upgrade_file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        outcome = UpgradeOutcome(**json.loads(read_own(state.upgrade_file)))
+    except (OSError, ValueError, TypeError, NotTrustedError):
         return None
     return replace(outcome, previous=tuple(outcome.previous), about=tuple(outcome.about))
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from streamlets.artifacts.maven import cache_directory
+from streamlets.ownership import NotTrustedError, require_trusted
 
 _VARIABLE = "SPARK_HOME"
 
@@ -29,7 +30,8 @@ def without_zip(directory: Path) -> Iterator[Path | None]:
     Only for a Spark whose workers use this Python on this machine.
 
     Arguments:
-        directory: where the home is created if the user's cache cannot be written; it must exist as long as Spark runs.
+        directory: where the home is created if the user's cache cannot be written, or another user can change it. It
+            must exist as long as Spark runs.
 
     Yields:
         The home; None if SPARK_HOME is set.
@@ -38,8 +40,10 @@ def without_zip(directory: Path) -> Iterator[Path | None]:
         yield None
         return
     try:
+        require_trusted(cache_directory())
         home = _create(installed_home())
-    except OSError:
+        require_trusted(home)
+    except (OSError, NotTrustedError):
         home = _create(directory / "spark-home")
     os.environ[_VARIABLE] = str(home)
     try:

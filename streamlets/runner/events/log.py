@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_format
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -46,6 +47,12 @@ class RunLog:
             self._write(log_failure(unit, text.rstrip(), stamp, self._application))
         else:
             self._write(f"{stamp} {unit}: the failure in full\n{text.rstrip()}")
+
+    def note(self, text: str) -> None:
+        """Write one line that is not about an event, such as the refusal of a request."""
+        stamp, text = _stamp(datetime.now(UTC).timestamp()), self._mask(text)
+        record = {"time": stamp, "application": self._application, "note": text}
+        self._write(json_format.dumps(record, ensure_ascii=False) if self._json else f"{stamp} {text}")
 
     def close(self) -> None:
         """Close the file."""

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from streamlets.api.errors import StreamletError
+from streamlets.ownership import NotTrustedError, require_trusted
 
 OWNER = "streamlets-owner.json"
 """The file in a linked checkpoint that names its query."""
@@ -48,6 +49,7 @@ def _link(directory: Path, location: Path, query: str) -> None:
                 f"{location} does not have the checkpoint of `{query}` any more: mount or restore the directory; to "
                 f"start with a new checkpoint, delete the link {directory}"
             )
+        _require_own(location, query)
         _require_owner(location, owner)
         return
     if directory.is_symlink() or directory.exists():
@@ -58,6 +60,7 @@ def _link(directory: Path, location: Path, query: str) -> None:
             f"`flow checkpoints reset {query}`"
         )
     location.mkdir(parents=True, exist_ok=True)
+    _require_own(location, query)
     if not (location / OWNER).exists():
         if any(location.iterdir()) and not (location / _METADATA).is_file():
             raise StreamletError(
@@ -81,6 +84,16 @@ def delete_linked(directory: Path) -> None:
         grave = Path(tempfile.mkdtemp(prefix=f".{location.name}-deleted-", dir=location.parent))
         location.rename(grave / location.name)
         shutil.rmtree(grave, ignore_errors=True)
+
+
+def _require_own(location: Path, query: str) -> None:
+    try:
+        require_trusted(location)
+    except NotTrustedError as error:
+        raise StreamletError(
+            f"the checkpoint of `{query}` cannot be in {location}: {error}: correct the owner and the mode, or choose "
+            "another `checkpointLocation`"
+        ) from None
 
 
 def _require_owner(location: Path, owner: dict[str, str]) -> None:

@@ -1,7 +1,7 @@
 """Requests from other terminals to a runner: each request is a file in the state directory, and so is its answer.
 
-Only users who can write to the state directory can control its runner. This works wherever the state directory does: in
-containers, on shared file systems, under paths that are too long for a socket.
+Only the user of a run, and root, can control its runner: each request must be a file of theirs. This works wherever the
+state directory does: in containers, on shared file systems, under paths that are too long for a socket.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from streamlets.ownership import NotTrustedError, read_own
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
+from streamlets.runner.state_directory.trust import require_own_state
 from streamlets.storage.files import write_atomically
 
 Command = Literal["stop", "stop-now", "stop-query", "pause", "resume", "restart", "upgrade"]
@@ -115,8 +117,10 @@ def ask(
 
     Raises:
         RunnerGoneError: there is no runner, or it exits without an answer.
-        StateError: the request cannot be written, or there is no answer in time.
+        StateError: the request cannot be written, another user can change the state directory, or there is no answer
+            in time.
     """
+    require_own_state(state.directory)
     if state.owner() is None:
         raise RunnerGoneError(f"{state.application} is not running")
     asked = state.control / f"{wanted.id}{_REQUEST}"
@@ -150,11 +154,15 @@ class Control:
 
     Arguments:
         take: takes each request, in a thread of `Control`; every request must be answered with `answer`.
+        refused: takes a line about each request that is not from this user or root.
     """
 
-    def __init__(self, state: StateDirectory, take: Callable[[Request], None]) -> None:
+    def __init__(
+        self, state: StateDirectory, take: Callable[[Request], None], refused: Callable[[str], None] = lambda line: None
+    ) -> None:
         self._directory = state.control
         self._take = take
+        self._refused = refused
         self._over = threading.Event()
         self._open: set[str] = set()
         with contextlib.suppress(OSError):
@@ -189,16 +197,27 @@ class Control:
             files = sorted(file for file in self._directory.iterdir() if file.name.endswith(_REQUEST))
         except OSError:
             return []
-        return [request for file in files if (request := _take_request(file)) is not None]
+        return [request for file in files if (request := self._request(file)) is not None]
+
+    def _request(self, file: Path) -> Request | None:
+        """Read and delete the file of a request; None when it is not a valid request."""
+        try:
+            return _parsed(file, read_own(file))
+        except NotTrustedError as error:
+            self._refused(f"refused a request: {error}")
+        except (OSError, ValueError):
+            pass
+        finally:
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+        return None
 
 
-def _take_request(file: Path) -> Request | None:
-    """Read and delete the file of a request; None when it is not a valid request."""
+def _parsed(file: Path, text: str) -> Request | None:
+    """Return the request in a file; None when it is not a valid request."""
     try:
-        text = file.read_text(encoding="utf-8")
-        file.unlink()
         fields = json.loads(text)
         request = Request(**fields | {key: tuple(fields[key]) for key in ("arguments", "reset")})
-    except (OSError, ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError):
         return None
     return request if request.command in _COMMANDS and file.name == f"{request.id}{_REQUEST}" else None

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blueprint.plan import STATE_DIRECTORY as STATE_DIRECTORY
+from streamlets.ownership import NotTrustedError, read_own
 from streamlets.runner.state_directory.checkpoint_links import delete_linked
+from streamlets.runner.state_directory.trust import StateError as StateError
+from streamlets.runner.state_directory.trust import require_own_place, require_own_state
 
 DESCRIPTOR = "descriptor.json"
 """The file with the descriptor of the application as of its last run."""
@@ -34,14 +37,6 @@ Spark, Python and the umask set; only users who may enter the directories can re
 # A process that only checks for an owner takes the lock for an instant. A new owner retries for this many seconds.
 _LOCK_PATIENCE = 0.5
 _LOCK_PAUSE = 0.02
-
-
-class StateError(Exception):
-    """The state directory cannot be used; `help` is what to do about it."""
-
-    def __init__(self, message: str, help: str) -> None:
-        super().__init__(message)
-        self.help = help
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +124,10 @@ class StateDirectory:
                 json.dump(arguments, text)
 
     def launched(self) -> tuple[str, ...]:
-        """Return the arguments of the last run; () when this user cannot read them."""
+        """Return the arguments of the last run; () when this user cannot read them, or another one wrote them."""
         try:
-            arguments = json.loads(self.launch_file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            arguments = json.loads(read_own(self.launch_file))
+        except (OSError, ValueError, NotTrustedError):
             return ()
         return tuple(str(argument) for argument in arguments) if isinstance(arguments, list) else ()
 
@@ -166,17 +161,20 @@ class StateDirectory:
             mode: the mode of the application's directories, from `ACCESS`; None leaves them as they are.
 
         Raises:
-            StateError: another process owns the directory, or it cannot be written.
+            StateError: another process owns the directory, it cannot be written, or another user can change it.
         """
+        require_own_place(self.directory)
         with _writing(self.directory):
             known = self.directory.is_dir()
             self.directory.mkdir(mode=ACCESS["owner"], parents=True, exist_ok=True)
             if mode is None:
                 mode = stat.S_IMODE(self.directory.stat().st_mode) if known else ACCESS["owner"]
             _restrict(self.directory, mode)
+        require_own_state(self.directory)
+        with _writing(self.directory):
             lock = self._handed_over()
             if lock is None:
-                lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         try:
             if not _take(lock):
                 raise StateError(
