@@ -10,6 +10,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/spouts.md",
         "docs/batch-sources.md",
         "docs/sinks.md",
+        "docs/guarantees.md",
         "docs/running.md",
         "docs/upgrades.md",
         "docs/topics.md",
