@@ -136,11 +136,12 @@ def _report_bug(error: Exception, arguments: Sequence[str], *, show_traceback: b
     """Report an error of a plug-in or server, or an internal one, whose details go to a file unless they are shown."""
     from streamlets.channels.base import ChannelUnavailableError, TopicLostError
     from streamlets.plugins import PluginError
+    from streamlets.storage.damage import DamagedFileError
 
     details = "".join(traceback.format_exception(error))
     if show_traceback:
         click.echo(details, err=True)
-    if isinstance(error, PluginError | ChannelUnavailableError | TopicLostError):
+    if isinstance(error, PluginError | ChannelUnavailableError | TopicLostError | DamagedFileError):
         click.echo(f"error: {error}", err=True)
         return 1
     line = str(error).strip().partition("\n")[0]

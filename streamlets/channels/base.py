@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from blueprint.avro.model import Contract
+from streamlets.storage.damage import DamagedFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,8 +186,13 @@ class TopicLostError(Exception):
     """The topic does not exist, or it was deleted and created again after the reader's position was recorded."""
 
 
+class TopicDamagedError(DamagedFileError):
+    """Files of a topic are missing, incomplete or from elsewhere."""
+
+
 class TopicWriteError(Exception):
-    """Records could not be stored, for example on a full disk. No record of the write was published."""
+    """Records could not be stored, for example on a full disk. The write can be repeated with the same sequence: it
+    stores nothing twice, if it was published after all."""
 
 
 class RecordTooLargeError(TopicWriteError):

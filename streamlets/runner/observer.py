@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
-from streamlets.channels.base import Position, TopicLostError
+from streamlets.channels.base import Position, TopicDamagedError, TopicLostError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
 from streamlets.runner.events.model import UP, UnitMeasured
 from streamlets.runner.events.status import RunStatus, UnitStatus
@@ -109,7 +109,8 @@ class Observer:
         return backlog
 
     def _lag(self, inlet: InletPlan, position: Position | None, reader: str) -> dict[str, int]:
-        with suppress(TopicLostError, ValueError, KeyError, TypeError, OSError):  # the query itself reports the error
+        # The query itself reports the error.
+        with suppress(TopicLostError, TopicDamagedError, ValueError, KeyError, TypeError, OSError):
             return {inlet.name: self._topics[inlet.topic].lag(position, reader=reader).records}
         return {}
 

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan, Isolation
 from blueprint.settings.secrets import secrets_of
-from streamlets.channels.base import Channel, TopicLostError, TopicResource, TopicWriteError
+from streamlets.channels.base import Channel, TopicDamagedError, TopicLostError, TopicResource, TopicWriteError
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
@@ -207,6 +207,9 @@ def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mappin
     """
     try:
         return make_topics(plan, state)
+    except TopicDamagedError as error:
+        log.failure(UnitId(plan.name, ""), text_of(error))
+        raise StateError(str(error), "") from error
     except (TopicLostError, TopicWriteError, OSError) as error:
         log.failure(UnitId(plan.name, ""), text_of(error))
         raise StateError(
@@ -219,7 +222,7 @@ def _differences(topics: Iterable[TopicResource], log: RunLog) -> tuple[TopicDif
     """Return what is not as planned of topics; nothing if they cannot be compared, as they can be used all the same."""
     try:
         return tuple(differences_of(topics))
-    except (TopicLostError, OSError) as error:
+    except (TopicLostError, TopicDamagedError, OSError) as error:
         log.failure(UnitId("topics", ""), text_of(error))
         return ()
 

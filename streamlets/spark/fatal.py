@@ -33,6 +33,7 @@ FATAL = (
         "`max.request.size` of its producers",
     ),
     Fatal("TaskSlotsError", "a restart does not add task slots"),
+    Fatal("TopicDamagedError|DamagedFileError", "a restart does not repair the files"),
     Fatal("TopicLostError", "the records that it had not read no longer exist"),
     Fatal("UnreadableRecordsError|UNREADABLE_RECORDS", "the records in the topic do not change"),
     Fatal("DamagedCheckpointError", "a restart does not repair the files"),

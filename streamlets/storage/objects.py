@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from streamlets.storage.crash import crash_point
 
 
 def put_if_absent(path: Path, data: bytes) -> bool:
-    """Create a file with this content, completely or not at all; return False if it exists.
+    """Create a file with this content, completely or not at all; return False if another writer has created it.
 
-    A hard link fails when its name exists, which a rename does not, so of two writers exactly one wins.
+    A hard link fails when its name exists, which a rename does not, so of two writers exactly one wins. An error does
+    not prove that the link was not created: a network file system repeats a request whose answer was lost, and the
+    repetition finds that the name exists. So after each error the file is compared with the one that was to be linked.
+    In a storage without links, the content must have a token of the attempt, and is read back.
 
     Raises:
         FileNotFoundError: the directory does not exist.
+        OSError: the file was not created, or that cannot be found out. The caller must not delete what the content
+            refers to, before it has read what exists.
     """
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -27,10 +33,26 @@ def put_if_absent(path: Path, data: bytes) -> bool:
         try:
             os.link(temporary, path)
         except FileExistsError:
-            return False
+            return _same(temporary, path)
+        except OSError:
+            if not _same(temporary, path):
+                raise
         return True
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Return whether two names belong to the same file.
+
+    Raises:
+        OSError: that cannot be found out.
+    """
+    try:
+        return os.path.samestat(one.stat(), other.stat())
+    except FileNotFoundError:
+        return False
 
 
 def sync_names(directory: Path) -> None:

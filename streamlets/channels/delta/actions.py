@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, unquote
@@ -19,6 +19,8 @@ from streamlets.channels.delta.segments import Segment, Segments
 SEGMENTS = "streamlets.segments"
 ROW_GROUPS = "streamlets.rowGroups"
 CONTRACT = "streamlets.contract"
+SEAL = "streamlets.seal"
+"""What a commit must be: `<id of the table>/<version>/<number of further actions>`, in its `commitInfo`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,49 +166,91 @@ def encode(actions: Iterable[Mapping[str, object]]) -> bytes:
     return b"".join(json.dumps(action, separators=(",", ":")).encode() + b"\n" for action in actions)
 
 
-def encode_append(files: Iterable[DataFile], txn: Txn, time: int) -> bytes:
-    """Return a commit that appends files with an application transaction, at a time in milliseconds since the epoch."""
-    info = {"timestamp": time, "operation": "STREAMING UPDATE", "engineInfo": "streamlets"}
-    return encode(
-        [
-            {"commitInfo": info},
-            {"txn": txn.to_action(time)},
-            *({"add": file.to_add()} for file in files),
-        ]
-    )
+def encode_append(table: str, version: int, files: Iterable[DataFile], txn: Txn, time: int) -> bytes:
+    """Return a commit that appends files with an application transaction.
+
+    Arguments:
+        table: the id of the table.
+        version: the version that the commit creates.
+        files: the files, with their segments.
+        txn: the transaction.
+        time: the time of the commit, in milliseconds since the epoch.
+    """
+    actions = [{"txn": txn.to_action(time)}, *({"add": file.to_add()} for file in files)]
+    return _sealed(table, version, "STREAMING UPDATE", time, actions)
 
 
 def encode_swap(
-    removed: Iterable[DataFile], added: Iterable[DataFile], operation: str, time: int, *, data_change: bool
+    table: str,
+    version: int,
+    removed: Iterable[DataFile],
+    added: Iterable[DataFile],
+    operation: str,
+    time: int,
+    *,
+    data_change: bool,
 ) -> bytes:
     """Return a commit that replaces files of a table.
 
     Arguments:
+        table: the id of the table.
+        version: the version that the commit creates.
         removed: the files to remove.
         added: the files to add.
         operation: the name of the operation in the history of the table.
         time: the time of the commit, in milliseconds since the epoch.
         data_change: whether it changes the records of the table.
     """
-    info = {"timestamp": time, "operation": operation, "engineInfo": "streamlets"}
-    return encode(
-        [
-            {"commitInfo": info},
-            *({"remove": file.to_remove(time, data_change=data_change)} for file in removed),
-            *({"add": file.to_add(data_change=data_change)} for file in added),
-        ]
-    )
+    actions = [
+        *({"remove": file.to_remove(time, data_change=data_change)} for file in removed),
+        *({"add": file.to_add(data_change=data_change)} for file in added),
+    ]
+    return _sealed(table, version, operation, time, actions)
 
 
-def decode(version: int, data: bytes) -> Commit:
-    """Return the commit of a version from its JSON lines."""
-    added, removed, txn = [], {}, None
-    for line in data.splitlines():
-        action = json.loads(line)
-        if "add" in action:
-            added.append(DataFile.from_add(action["add"]))
-        elif "remove" in action:
-            removed[unquote(action["remove"]["path"])] = int(action["remove"]["deletionTimestamp"])
-        elif "txn" in action:
-            txn = Txn.from_action(action["txn"])
-    return Commit(version, tuple(added), removed, txn)
+def _sealed(table: str, version: int, operation: str, time: int, actions: Sequence[Mapping[str, object]]) -> bytes:
+    seal = f"{table}/{version}/{len(actions)}"
+    info = {"timestamp": time, "operation": operation, "engineInfo": "streamlets", SEAL: seal}
+    return encode([{"commitInfo": info}, *actions])
+
+
+class DamagedCommitError(ValueError):
+    """A commit is incomplete, or belongs elsewhere; the message completes a sentence that begins with `because`."""
+
+
+def decode(table: str, version: int, data: bytes) -> Commit:
+    """Return the commit of a version from its JSON lines.
+
+    Raises:
+        DamagedCommitError: the commit is incomplete, or belongs to another table or version.
+    """
+    if not data.strip():
+        raise DamagedCommitError("it is empty")
+    try:
+        actions = [json.loads(line) for line in data.splitlines()]
+        _check_seal(table, version, actions)
+        added = tuple(DataFile.from_add(action["add"]) for action in actions if "add" in action)
+        removals = [action["remove"] for action in actions if "remove" in action]
+        removed = {unquote(remove["path"]): int(remove["deletionTimestamp"]) for remove in removals}
+        txns = [Txn.from_action(action["txn"]) for action in actions if "txn" in action]
+    except DamagedCommitError:
+        raise
+    except json.JSONDecodeError:
+        raise DamagedCommitError("it is incomplete, or not JSON") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DamagedCommitError("it is not a commit of a topic") from None
+    return Commit(version, added, removed, txns[-1] if txns else None)
+
+
+def _check_seal(table: str, version: int, actions: Sequence[Mapping[str, Any]]) -> None:
+    """Check the seal of a commit; those of earlier releases do not have one."""
+    info = actions[0].get("commitInfo") or {}
+    if SEAL not in info:
+        return
+    own_table, own_version, number = str(info[SEAL]).split("/")
+    if own_table != table:
+        raise DamagedCommitError("it belongs to another table")
+    if int(own_version) != version:
+        raise DamagedCommitError(f"it is commit {own_version}")
+    if int(number) != len(actions) - 1:
+        raise DamagedCommitError(f"it is incomplete: it has {len(actions) - 1} of {number} actions")

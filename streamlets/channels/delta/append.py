@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.channels.base import TopicWriteError
+from streamlets.channels.base import TopicWriteError, WriterFencedError
 from streamlets.channels.delta.actions import Txn
 from streamlets.channels.delta.layout import layout, partition_value
 from streamlets.channels.delta.log import topic_id
@@ -105,26 +105,48 @@ class DeltaAppender(AbstractContextManager["DeltaAppender"]):
         txn = Txn(self._writer, sequence, self._epoch, marker if marker is not None else self.marker)
         if not self._table.admits(txn) or sequence <= self._newest().sequence:
             return False
+        try:
+            files = self._written(rows)
+        except OSError as error:
+            raise self._error(f"{error}; no record was published") from None
+        crash_point("after-append-file")
+        try:
+            committed = self._table.append(files, txn, self._clock)  # False: another process has written the same
+            if not committed:
+                self._discard(files)
+            objects.sync_names(self._table.path / LOG)
+        except WriterFencedError:
+            self._discard(files)
+            raise
+        except OSError as error:  # the files stay: the log may refer to them; a sweep deletes them if it does not
+            raise self._error(f"{error}; the records may have been published, so repeat the append") from None
+        crash_point("after-append-commit")
+        return committed
+
+    def _written(self, rows: Iterable[pa.RecordBatch]) -> list[DataFile]:
+        """Return the files of records, without those that have none; if one cannot be written, all are deleted."""
         files: list[DataFile] = []
-        committed = False
         try:
             for partition, batches in self._partitions(rows):
                 path = self._table.path / _DIRECTORY / f"{uuid.uuid4().hex}.parquet"
-                file = write_file(self._table.path, path, self._schema, batches, partition)
-                files += [file] if file.records else []
-            crash_point("after-append-file")
-            committed = self._table.append(files, txn, self._clock)  # False: another process has written the same
-            objects.sync_names(self._table.path / LOG)
-            crash_point("after-append-commit")
-        except OSError as error:
-            raise TopicWriteError(
-                f"cannot write to topic `{self._topic.name}`: {error}; no record was published"
-            ) from None
-        finally:
-            if not committed:
-                for file in files:
-                    (self._table.path / file.path).unlink(missing_ok=True)
-        return committed
+                files.append(write_file(self._table.path, path, self._schema, batches, partition))
+        except BaseException:
+            self._delete(files)
+            raise
+        self._delete([file for file in files if not file.records])
+        return [file for file in files if file.records]
+
+    def _discard(self, files: Sequence[DataFile]) -> None:
+        """Delete files, unless the log has them, whatever the storage has answered."""
+        if not self._table.refers_to(files):
+            self._delete(files)
+
+    def _delete(self, files: Iterable[DataFile]) -> None:
+        for file in files:
+            (self._table.path / file.path).unlink(missing_ok=True)
+
+    def _error(self, reason: str) -> TopicWriteError:
+        return TopicWriteError(f"cannot write to topic `{self._topic.name}`: {reason}")
 
     def close(self) -> None:
         """Do nothing: the appender keeps no resources."""

@@ -71,7 +71,7 @@ def compact_table(table: Table, compaction: Compaction, clock: Callable[[], floa
         crash_point("after-compacted-file")
         if table.swap(run, [merged], "OPTIMIZE", clock, data_change=False):
             replaced += len(run)
-        else:  # retention or a purge has removed one of them
+        elif merged.path not in (table.files or {}):  # retention or a purge has removed one of them
             (table.path / merged.path).unlink(missing_ok=True)
         crash_point("after-compaction-commit")
     return replaced

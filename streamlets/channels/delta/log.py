@@ -14,8 +14,9 @@ from pathlib import Path
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta import actions
 from streamlets.channels.delta.actions import DataFile
+from streamlets.channels.delta.integrity import damaged_file
 from streamlets.channels.delta.offsets import Offset, Place
-from streamlets.channels.delta.table import REMEDY, Table, commit_path, open_table
+from streamlets.channels.delta.table import REMEDY, Table, has_first_commit, open_table
 from streamlets.channels.delta.table import lost as table_lost
 from streamlets.storage import objects
 
@@ -79,20 +80,24 @@ class TopicLog:
 
         Raises:
             TopicLostError: the topic or a table of it was deleted, or was created again after the offset was recorded.
+            TopicDamagedError: a table ends before the offset.
         """
         if start.topic != self.id:
             raise TopicLostError(
                 f"topic `{self.path.name}` ({self.path}) was deleted and created again after it was read; {REMEDY}"
             )
-        for name, (key, _) in start.tables.items():
+        for name, (key, place) in start.tables.items():
             if name not in self.tables or self.tables[name].id != key:
                 raise table_lost(self.path / name)
+            if self.tables[name].version < place.version - 1:
+                raise self.tables[name].missing_after_end(place.version - 1)
 
     def refresh(self) -> None:
         """Read new tables and commits.
 
         Raises:
             TopicLostError: the topic or a table of it was deleted or replaced.
+            TopicDamagedError: a file of the topic is missing or incomplete.
         """
         if not self.id:
             self.id, self._marker = topic_id(self.path), objects.identity(self.path / MARKER)
@@ -113,7 +118,7 @@ class TopicLog:
         for path in sorted(self.path.iterdir()):
             if path.name in self.tables or path.name.startswith("_") or not path.is_dir():
                 continue  # names of other directories of the topic begin with `_`
-            if commit_path(path, 0).exists():
+            if has_first_commit(path):
                 after = self.start.place(path.name).version - 1 if self.start is not None else 0
                 self.tables[path.name] = open_table(path, files=True, after=after)
             else:
@@ -221,11 +226,16 @@ def _age(piece: Slice) -> tuple[int, str, int, int]:
 
 
 def create_topic(path: Path, clock: Callable[[], float]) -> None:
-    """Create the directory of a topic and give it an id, unless it has one."""
+    """Create the directory of a topic and give it an id, unless it has one.
+
+    Raises:
+        TopicDamagedError: the file with the id is damaged.
+    """
     path.mkdir(parents=True, exist_ok=True)
     marker = {"id": str(uuid.uuid4()), "created": int(clock() * 1000), "format": 1}
     if not (path / MARKER).exists():
         objects.put_if_absent(path / MARKER, actions.encode([marker]))
+    topic_id(path)
 
 
 def topic_id(path: Path) -> str:
@@ -233,11 +243,20 @@ def topic_id(path: Path) -> str:
 
     Raises:
         TopicLostError: the directory has no topic.
+        TopicDamagedError: the file with the id is damaged.
     """
     data = objects.read(path / MARKER)
     if data is None:
         raise lost(path)
-    return str(json.loads(data)["id"])
+    try:
+        return str(json.loads(data)["id"])
+    except (ValueError, KeyError, TypeError):
+        reason = "the file with its id is " + ("incomplete, or not JSON" if data.strip() else "empty")
+        remedy = (
+            "delete the file: the next run gives the topic a new id, keeps its records, and asks to reset the "
+            "checkpoints of its readers with `flow checkpoints reset STREAMLET`"
+        )
+        raise damaged_file(path, path / MARKER, reason, remedy) from None
 
 
 def lost(path: Path) -> TopicLostError:

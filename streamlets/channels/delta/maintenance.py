@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,16 +19,9 @@ from urllib.parse import quote
 
 from streamlets.channels.base import Reader
 from streamlets.channels.delta.compaction import Compaction, compact_table
+from streamlets.channels.delta.integrity import LOG, POINTER, checkpoint_path, commit_path, last_checkpoint
 from streamlets.channels.delta.manifest import Manifest
-from streamlets.channels.delta.table import (
-    LOG,
-    Table,
-    checkpoint_path,
-    commit_path,
-    last_checkpoint,
-    open_table,
-    tables_in,
-)
+from streamlets.channels.delta.table import Table, open_table, tables_in
 from streamlets.storage import objects
 
 if TYPE_CHECKING:
@@ -163,12 +157,15 @@ def write_checkpoint(table: Table, forget: float) -> None:
     checkpoint = checkpoint_path(table.path, table.version)
     temporary = checkpoint.with_name(f".{checkpoint.name}.{os.getpid()}.tmp")
     try:
-        pq.write_table(pa.Table.from_pylist(rows, schema=_checkpoint_schema()), temporary)
+        with temporary.open("wb") as stream:
+            pq.write_table(pa.Table.from_pylist(rows, schema=_checkpoint_schema()), stream)
+            stream.flush()
+            os.fsync(stream.fileno())  # the commits before it are deleted
         temporary.replace(checkpoint)
     finally:
         temporary.unlink(missing_ok=True)
     pointer = {"version": table.version, "size": len(rows)}
-    objects.replace(table.path / LOG / "_last_checkpoint", json.dumps(pointer).encode())
+    objects.replace(table.path / LOG / POINTER, json.dumps(pointer).encode())
 
 
 def _checkpoint_schema() -> pa.Schema:
@@ -197,12 +194,15 @@ def _checkpoint_schema() -> pa.Schema:
 
 
 def _clean_log(table: Path, before: float) -> None:
-    """Delete commits and checkpoints that are older than the last checkpoint and than `before`, except version 0."""
+    """Delete commits and checkpoints that are older than the last checkpoint and than `before`, except version 0, and
+    the drafts of killed writers."""
     kept = last_checkpoint(table)
     for path in sorted((table / LOG).iterdir()):  # oldest first, so that the remaining versions have no gap
         number = path.name.partition(".")[0]
-        if number.isdigit() and 0 < int(number) < kept and path.stat().st_mtime < before:
-            path.unlink(missing_ok=True)
+        obsolete = number.isdigit() and 0 < int(number) < kept
+        with suppress(FileNotFoundError):  # another writer has renamed its draft
+            if (obsolete or path.suffix == ".tmp") and path.stat().st_mtime < before:
+                path.unlink()
 
 
 def sweep(table: Path, staged: Path, *, removed: float, orphans: float) -> None:

@@ -1,8 +1,8 @@
-"""A Delta table of a topic, with the records of one writer's schema. Its log is read incrementally and never listed.
+"""A Delta table of a topic, with the records of one writer's schema. Its log is read incrementally.
 
 A table remembers the last version that it has read, so checking for new commits is one check for the next commit file.
 If the log has been cleaned, reading continues from the last checkpoint. Version 0 has the table's id and is never
-cleaned.
+cleaned. The log is listed only to find missing commits; see `integrity`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,36 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from blueprint.avro.spark_types import spark_json
-from streamlets.channels.base import TopicLostError, WriterFencedError
+from streamlets.channels.base import TopicDamagedError, TopicLostError, WriterFencedError
 from streamlets.channels.delta import actions
-from streamlets.channels.delta.actions import Commit, DataFile, Txn
+from streamlets.channels.delta.actions import Commit, DamagedCommitError, DataFile, Txn
+from streamlets.channels.delta.integrity import LOG as LOG
+from streamlets.channels.delta.integrity import (
+    POINTER,
+    check_dense,
+    checkpoint_path,
+    commit_path,
+    damaged_commit,
+    damaged_file,
+    has_commits,
+    last_checkpoint,
+    missing_commits,
+    require_commit,
+)
 from streamlets.storage import objects
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from blueprint.avro.model import Contract
 
-LOG = "_delta_log"
+_CHECK_EVERY = 30.0
+"""Seconds after which a table without news is checked for missing commits."""
 
 
 @dataclass(slots=True)
@@ -45,6 +62,7 @@ class Table:
             maintenance.
         end: the version after the last one that added records (known only with `files`).
         time: when the last records were committed, in milliseconds since the epoch.
+        ticks: returns the time in seconds, from any origin.
     """
 
     path: Path
@@ -57,8 +75,10 @@ class Table:
     removed: dict[str, int] | None = None
     end: int = 1
     time: int = 0
+    ticks: Callable[[], float] = monotonic
     _identity: object = None
     _checkpoint: object = None
+    _checked: float = 0.0
 
     @property
     def name(self) -> str:
@@ -74,6 +94,7 @@ class Table:
 
         Raises:
             TopicLostError: the table was deleted or replaced.
+            TopicDamagedError: a commit is missing or incomplete.
         """
         if objects.identity(commit_path(self.path, 0)) != self._identity:
             raise lost(self.path)
@@ -81,9 +102,35 @@ class Table:
         while True:
             data = objects.read(commit_path(self.path, self.version + 1))
             if data is not None:
-                self._apply(actions.decode(self.version + 1, data))
+                self._apply(self._decoded(self.version + 1, data))
             elif not self._continue_from_checkpoint():
+                if self.ticks() - self._checked > _CHECK_EVERY:
+                    self.check()
                 return self.version != before
+
+    def check(self) -> None:
+        """Check that no commit after the last one read is missing.
+
+        Raises:
+            TopicDamagedError: a commit is missing.
+        """
+        check_dense(self.path, self.version)
+        self._checked = self.ticks()
+
+    def missing_after_end(self, version: int) -> TopicDamagedError:
+        """Return the error for a position of a reader after the end of the table, which was at least at a version."""
+        return missing_commits(self.path, self.version + 1, version)
+
+    def refers_to(self, files: Iterable[DataFile]) -> bool:
+        """Return whether the log has, or had, any of some new files, which it then has to keep."""
+        known = open_table(self.path, files=True, removed=True)
+        return any(file.path in (known.files or {}) or file.path in (known.removed or {}) for file in files)
+
+    def _decoded(self, version: int, data: bytes) -> Commit:
+        try:
+            return actions.decode(self.id, version, data)
+        except DamagedCommitError as error:
+            raise damaged_commit(self.path, version, str(error)) from None
 
     def append(self, files: Iterable[DataFile], txn: Txn, clock: Callable[[], float]) -> bool:
         """Commit files with a transaction, unless the table has the transaction already; return whether it committed.
@@ -141,7 +188,7 @@ class Table:
         version = self.version + 1
         time = max(int(clock() * 1000), self.time)  # times of commits never decrease
         added = actions.with_segments(files, version, time)
-        if not self.commit(version, actions.encode_append(added, txn, time)):
+        if not self.commit(version, actions.encode_append(self.id, version, added, txn, time)):
             return False
         if self._is_current(version):
             self._apply(Commit(version, added, txn=txn))
@@ -156,7 +203,7 @@ class Table:
 
     def _is_current(self, version: int) -> bool:
         """Return whether the last checkpoint is older than a version, so that its predecessor was the last one."""
-        unchanged = objects.identity(self.path / LOG / "_last_checkpoint") == self._checkpoint
+        unchanged = objects.identity(self.path / LOG / POINTER) == self._checkpoint
         return unchanged or last_checkpoint(self.path) < version
 
     def swap(
@@ -182,20 +229,29 @@ class Table:
         """
         while True:
             self.refresh()
+            if added and all(file.path in (self.files or {}) for file in added):
+                return True  # committed before, although the answer of the storage was another
             if any(file.path not in (self.files or {}) for file in removed):
                 return False
-            time = max(int(clock() * 1000), self.time)
-            data = actions.encode_swap(removed, added, operation, time, data_change=data_change)
-            if self.commit(self.version + 1, data):
+            version, time = self.version + 1, max(int(clock() * 1000), self.time)
+            data = actions.encode_swap(self.id, version, removed, added, operation, time, data_change=data_change)
+            if self.commit(version, data):
                 self.refresh()
                 return True
 
     def commit(self, version: int, data: bytes) -> bool:
         """Write a commit if its version does not exist, without reading it; return whether it was written.
 
+        The commit before it must still exist, and the one after it must not: the gap would be closed, or widened, so
+        that readers of the topic do not find it.
+
         Raises:
             TopicLostError: the table was deleted.
+            TopicDamagedError: a commit is missing.
         """
+        require_commit(self.path, version - 1)
+        if commit_path(self.path, version + 1).exists():
+            check_dense(self.path, version - 1)
         try:
             return objects.put_if_absent(commit_path(self.path, version), data)
         except FileNotFoundError:
@@ -221,7 +277,7 @@ class Table:
 
     def _continue_from_checkpoint(self) -> bool:
         """Continue from the last checkpoint if the log before it may have been cleaned; return whether to read on."""
-        pointer = self.path / LOG / "_last_checkpoint"
+        pointer = self.path / LOG / POINTER
         identity = objects.identity(pointer)
         if identity == self._checkpoint:
             return False
@@ -233,13 +289,13 @@ class Table:
         return True
 
     def load_checkpoint(self, version: int) -> None:
-        """Replace the state of the table by that of a checkpoint."""
-        import pyarrow.parquet as pq
+        """Replace the state of the table by that of a checkpoint.
 
-        path = checkpoint_path(self.path, version)
+        Raises:
+            TopicDamagedError: the checkpoint cannot be read, or belongs to another table.
+        """
         known = {"txn": self.txns, "add": self.files, "remove": self.removed}
-        columns = [name for name, state in known.items() if state is not None]
-        rows = pq.read_table(path, columns=columns, use_threads=False, memory_map=True)
+        rows = self._checkpoint_rows(version, [name for name, state in known.items() if state is not None])
         for row in rows.column("txn").drop_null().to_pylist():
             self.txns[row["appId"]] = Txn.from_action(row)
             self.time = max(self.time, row["lastUpdated"])
@@ -251,6 +307,27 @@ class Table:
             for row in rows.column("remove").drop_null().to_pylist():
                 self.removed[unquote(row["path"])] = row["deletionTimestamp"]
         self.version = version
+
+    def _checkpoint_rows(self, version: int, columns: Sequence[str]) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = checkpoint_path(self.path, version)
+        try:
+            rows = pq.read_table(path, columns=[*columns, "metaData"], use_threads=False, memory_map=True)
+            metadata = rows.column("metaData").drop_null().to_pylist()
+        except (pa.ArrowException, OSError, KeyError) as error:
+            reason = f"checkpoint {version} of the table `{self.name}` cannot be read: {error}"
+            raise damaged_file(self.path.parent, path, reason, self._without_checkpoint()) from None
+        if [row["id"] for row in metadata] != [self.id]:
+            reason = f"checkpoint {version} of the table `{self.name}` belongs to another table"
+            raise damaged_file(self.path.parent, path, reason, self._without_checkpoint())
+        return rows
+
+    def _without_checkpoint(self) -> str:
+        if commit_path(self.path, 1).exists():
+            return f"delete it and {self.path / LOG / POINTER}: the commits before it still exist"
+        return "delete all topics and checkpoints with `flow run --fresh`"
 
 
 def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0) -> Table:
@@ -264,12 +341,13 @@ def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0
 
     Raises:
         TopicLostError: the directory has no table.
+        TopicDamagedError: a commit or the checkpoint is missing or damaged.
     """
     first = commit_path(path, 0)
     identity, data = objects.identity(first), objects.read(first)
     if data is None:
         raise lost(path)
-    metadata = next(entry["metaData"] for entry in map(json.loads, data.splitlines()) if "metaData" in entry)
+    metadata = _metadata(path, data)
     table = Table(
         path=path,
         id=metadata["id"],
@@ -285,20 +363,41 @@ def open_table(path: Path, *, files: bool, removed: bool = False, after: int = 0
     elif checkpoint:
         table.load_checkpoint(checkpoint)
     table.refresh()
+    table.check()
     return table
 
 
-def last_checkpoint(table: Path) -> int:
-    """Return the version of the last checkpoint of a table, 0 if it has none."""
-    pointer = objects.read(table / LOG / "_last_checkpoint")
-    return int(json.loads(pointer)["version"]) if pointer else 0
+def _metadata(table: Path, data: bytes) -> dict[str, Any]:
+    """Return the `metaData` action of a table's first commit."""
+    try:
+        entries = [json.loads(line) for line in data.splitlines()]
+        metadata: dict[str, Any] = next(entry["metaData"] for entry in entries if "metaData" in entry)
+        if {"id", "configuration", "partitionColumns"} <= metadata.keys():
+            return metadata
+    except (ValueError, TypeError, AttributeError, StopIteration):
+        pass
+    raise damaged_commit(table, 0, "it is incomplete, or not the first commit of a topic's table")
 
 
 def tables_in(topic: Path) -> Iterator[Path]:
     """Yield the directories of the tables of a topic, sorted. Names of its other directories begin with `_`."""
     for path in sorted(topic.iterdir()):
-        if not path.name.startswith("_") and commit_path(path, 0).exists():
+        if not path.name.startswith("_") and path.is_dir() and has_first_commit(path):
             yield path
+
+
+def has_first_commit(table: Path) -> bool:
+    """Return whether a table has its first commit, which is created after its directory.
+
+    Raises:
+        TopicDamagedError: the first commit is missing, but the table has others.
+    """
+    first = commit_path(table, 0)
+    if first.exists():
+        return True
+    if has_commits(table) and not first.exists():  # it may have been created in the meantime
+        raise damaged_commit(table, 0, "it does not exist")
+    return first.exists()
 
 
 def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], clock: Callable[[], float]) -> None:
@@ -312,8 +411,9 @@ def create_table(path: Path, contract: Contract, partition_by: tuple[str, ...], 
 
     Raises:
         TopicLostError: the directory of the topic does not exist.
+        TopicDamagedError: the first commit is missing, but the table has others.
     """
-    if commit_path(path, 0).exists():
+    if has_first_commit(path):
         return
     try:
         path.mkdir(exist_ok=True)
@@ -358,16 +458,6 @@ def table_name(contract: Contract, partition_by: tuple[str, ...]) -> str:
     if not partition_by:
         return contract.fingerprint
     return f"{contract.fingerprint}-{hashlib.sha256(json.dumps(partition_by).encode()).hexdigest()[:8]}"
-
-
-def commit_path(table: Path, version: int) -> Path:
-    """Return the path of the commit of a version."""
-    return table / LOG / f"{version:020}.json"
-
-
-def checkpoint_path(table: Path, version: int) -> Path:
-    """Return the path of the checkpoint of a version."""
-    return table / LOG / f"{version:020}.checkpoint.parquet"
 
 
 REMEDY = (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from blueprint.plan import OutletPlan
-from streamlets.channels.base import TopicLostError, TopicWriteError, WriterFencedError
+from streamlets.channels.base import TopicDamagedError, TopicLostError, TopicWriteError, WriterFencedError
 from streamlets.ingress.spouts.client import ADDRESS, CHUNK, LONGEST_MESSAGE, TOKEN, Stream
 from streamlets.ingress.spouts.codecs import Row, RowsOf, open_codec
 from streamlets.ingress.spouts.writer import Committed, RefusedError, TransactionWriter
@@ -259,7 +259,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return f"its data cannot be stored: {error.strerror}{where}"
-    known = isinstance(error, RefusedError | TopicLostError | TopicWriteError | OSError)
+    known = isinstance(error, RefusedError | TopicLostError | TopicDamagedError | TopicWriteError | OSError)
     return str(error) if known else f"{type(error).__name__}: {error}"
 
 

@@ -12,9 +12,10 @@ from contextlib import suppress
 from typing import Any
 
 from blueprint.plan import InletPlan
-from streamlets.channels.base import Position, TopicLostError, TopicResource
+from streamlets.channels.base import Position, TopicDamagedError, TopicLostError, TopicResource
 
-_UNKNOWN = (TopicLostError, ValueError, KeyError, TypeError, OSError)  # the query itself reports the error
+# The query itself reports the error.
+_UNKNOWN = (TopicLostError, TopicDamagedError, ValueError, KeyError, TypeError, OSError)
 
 
 def rows_read(

@@ -13,8 +13,9 @@ from deltalake import DeltaTable
 
 from blueprint.avro.model import Contract
 from streamlets.channels.base import TopicWriteError, WriterFencedError
+from streamlets.channels.delta.integrity import commit_path
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
-from streamlets.channels.delta.table import Table, commit_path
+from streamlets.channels.delta.table import Table
 from streamlets.channels.delta.topic import DeltaTopic
 from tests.streamlets.channels.test_crash import run
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, batch, ids_of, made

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from streamlets.channels.base import Lag, TopicLostError
 from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.delta.integrity import LOG, last_checkpoint
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
 from streamlets.channels.delta.offsets import Offset, Place
-from streamlets.channels.delta.table import LOG, last_checkpoint, open_table
+from streamlets.channels.delta.table import open_table
 from tests.random_examples import examples
 from tests.streamlets.channels.topics import READING, WIDER, Clock, add, append, batch, ids_of, made, topic_plan
 
@@ -347,12 +348,14 @@ def test_a_table_without_a_first_commit_is_found_later(tmp_path: Path) -> None:
     """The directory of a table exists before its first commit. A reader that lists it in between lists it again."""
     topic = made(tmp_path)
     add(topic, 1, [1])
-    hidden, commits = tmp_path / "hidden", topic.path / READING.fingerprint / LOG
-    commits.rename(hidden)
+    hidden, table = tmp_path / "hidden", topic.path / READING.fingerprint
+    table.rename(hidden)
+    table.mkdir()
     log = TopicLog(topic.path, clock=lambda: 4e9)
     log.refresh()
     assert not log.tables
-    hidden.rename(commits)
+    for part in hidden.iterdir():
+        part.rename(table / part.name)
     log.refresh()
     assert log.count(Offset(log.id), log.end()) == 1
 

@@ -1,0 +1,29 @@
+"""The error for a file of the state directory that is missing, incomplete, or from elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class DamagedFileError(Exception):
+    """A file is missing, incomplete, or belongs elsewhere. The message has the file, what it affects, and the ways
+    out."""
+
+
+def unreadable(data: bytes) -> str:
+    """Return why the content of a JSON file cannot be used, for the end of a sentence."""
+    return "incomplete, or not what it should be" if data.strip() else "empty"
+
+
+def damaged(what: str, file: Path, data: bytes, remedy: str) -> DamagedFileError:
+    """Return the error for a JSON file that cannot be used.
+
+    Arguments:
+        what: what the file is, such as `the manifest of batch 3`.
+        file: its path.
+        data: its content.
+        remedy: what to do, if it cannot be restored from a backup.
+    """
+    return DamagedFileError(
+        f"{what} is {unreadable(data)} ({file}); restore the file from a backup; otherwise {remedy}"
+    )
