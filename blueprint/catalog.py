@@ -106,6 +106,11 @@ class ParameterProblem:
         message: one sentence without a full stop.
         help: what to do, one sentence each.
         about: whether the value at the path is wrong, or its key must not be set.
+
+    Example:
+        >>> from streamlets import ParameterProblem
+        >>> ParameterProblem(("limit",), "`limit` is below `floor`", ("set `limit` to 10 or more",)).path
+        ('limit',)
     """
 
     path: tuple[str, ...]

@@ -52,7 +52,14 @@ class QuantityError(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A non-negative length of time in whole nanoseconds."""
+    """A non-negative length of time in whole nanoseconds.
+
+    Example:
+        >>> from streamlets import Duration
+        >>> five = Duration(300_000_000_000)
+        >>> str(five), five.seconds
+        ('5 minutes', 300.0)
+    """
 
     nanoseconds: int
 
@@ -85,7 +92,12 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class MemorySize:
-    """An amount of memory in bytes."""
+    """An amount of memory in bytes.
+
+    Example:
+        >>> from streamlets import MemorySize
+        >>> page = MemorySize(64 * 1024**2)
+    """
 
     bytes: int
 

@@ -30,6 +30,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Reference": (
         "reference/*.md",
         "docs/exit-codes.md",
+        "docs/stability.md",
         "docs/avro-types.md",
         "docs/diagnostics.md",
         "docs/diagnostics-json.md",

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
     from streamlets.sql import Sql
 
+    __version__: str
+
 __all__ = [
     "AvroInlet",
     "AvroOutlet",
@@ -96,6 +98,10 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("streamlets")
     if name == "spout":
         return import_module("streamlets.ingress.spouts.client")
     if name in _MODULES:

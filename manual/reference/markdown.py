@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_SECTION = re.compile(r"^(Arguments|Returns|Raises|Yields):(.*)$")
+_SECTION = re.compile(r"^(Arguments|Attributes|Returns|Raises|Yields|Example):(.*)$")
+_SESSION = re.compile(r"^>>> .*\n?(?:^.+\n?)*", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*): (.*)$")
 
 
@@ -23,6 +24,8 @@ def description(docstring: str) -> str:
         if start := _SECTION.match(line):
             section = start[1]
             lines += ["", f"**{section}**{':' if start[2] else ''}{start[2]}", ""]
+        elif section == "Example" and (line.startswith("    ") or not line):
+            lines.append(re.sub("::$", ":", line[4:]))
         elif section and (entry := _ENTRY.match(line)):
             names = ", ".join(f"`{name}`" for name in entry[1].split(", "))
             lines.append(f"* {names}: {entry[2]}")
@@ -32,7 +35,7 @@ def description(docstring: str) -> str:
             if line and not line.startswith(" "):
                 section = ""
             lines.append(line)
-    return "\n".join(lines).strip()
+    return _SESSION.sub(lambda session: f"```pycon\n{session[0].rstrip()}\n```\n", "\n".join(lines)).strip()
 
 
 def documented_arguments(docstring: str) -> set[str]:

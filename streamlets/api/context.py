@@ -29,6 +29,11 @@ class StreamingWrite:
         retry: the fields of `Retry` that options of the writer set; `flow` settings override them.
         record: the record of the batches that the sink has written; None if there is no such record.
         checkpoint: the absolute path of its checkpoint; None for the usual one, in the state directory.
+
+    Example:
+        `write_stream` and `query` of the logic return it; the trigger of one can be replaced::
+
+            dataclasses.replace(self.write_stream(rows, me.out), trigger=triggers.available_now())
     """
 
     query: str
@@ -98,6 +103,12 @@ class SparkStreamletContext:
         on_batch: called with each batch that a sink has written outside of the application, if it is counted.
         state: the state directory, which distinguishes the application from others.
         print_line: prints a line for the people who watch the run; may be called from any thread.
+
+    Example:
+        The directory of a checkpoint, and the value of a parameter, in a logic::
+
+            self.context.checkpoint_dir("averages")
+            self.context.config["window"]
     """
 
     session: SparkSession

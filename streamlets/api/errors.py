@@ -13,6 +13,11 @@ class StreamletError(Exception):
         place: the location in the author's code; default: that of the innermost call.
         code: the code of the finding that verification reports.
         also: a related location and its label.
+
+    Example:
+        In a logic, about something that the author has to change::
+
+            raise StreamletError("the file of stations is empty: write at least one station")
     """
 
     def __init__(

@@ -22,7 +22,16 @@ POLL_INTERVAL = 0.1
 
 
 class QueriesFailedError(Exception):
-    """Queries of a streamlet failed; the message has the reason of each, `__cause__` is the first failure."""
+    """Queries of a streamlet failed; the message has the reason of each, `__cause__` is the first failure.
+
+    Example:
+        The first failure and all reasons::
+
+            try:
+                execution.completed.result()
+            except QueriesFailedError as error:
+                print(error, error.__cause__)
+    """
 
 
 class StreamletExecution:
@@ -35,6 +44,12 @@ class StreamletExecution:
         ready: done once all queries have started.
         completed: done once all queries have ended; it raises `QueriesFailedError` if any of them failed.
         queries: Spark's handles, in the order in which the logic returned the queries.
+
+    Example:
+        Without a runner, in a script or a test::
+
+            execution = Alarm().run(context)
+            execution.completed.result()  # waits until the queries have ended; raises if one failed
     """
 
     def __init__(self, queries: tuple[StreamingQuery, ...], bounded: frozenset[str] = frozenset()) -> None:

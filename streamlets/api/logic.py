@@ -45,6 +45,17 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
     Attributes:
         streamlet: the streamlet, with its ports, parameters and mounts.
         context: the environment of the run.
+
+    Example:
+        >>> from pyspark.sql import functions as F
+        >>> from streamlets import SparkStreamletLogic
+        >>> class Logic(SparkStreamletLogic["Averages"]):
+        ...     def build_streaming_queries(self):
+        ...         me = self.streamlet
+        ...         readings = self.read_stream(me.readings).withWatermark("at", "10 minutes")
+        ...         window = F.window("at", self.value(me.window).sql)
+        ...         averages = readings.groupBy("station", window).agg(F.avg("celsius").alias("celsius"))
+        ...         return self.write_stream(averages, me.averages, output_mode="append")
     """
 
     def __init__(self, streamlet: StreamletT, context: SparkStreamletContext) -> None:

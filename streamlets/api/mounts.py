@@ -18,6 +18,10 @@ class VolumeMount(Declaration):
     Raises:
         TypeError: name or path is not a string.
         ValueError: `access_mode` has another value.
+
+    Example:
+        >>> VolumeMount("stations", path="/mnt/stations", access_mode="ReadOnlyMany").path
+        '/mnt/stations'
     """
 
     _NAME = "the name of a volume mount"

@@ -30,6 +30,10 @@ class Parameter(Declaration, Generic[T]):
 
     Raises:
         TypeError: description or key is not a string, or JSON cannot represent the default or a choice.
+
+    Example:
+        >>> from streamlets import StringParameter
+        >>> unit = StringParameter("Unit of the temperatures", default="celsius", choices=["celsius", "kelvin"])
     """
 
     _NAME = "the key of a parameter"
@@ -62,25 +66,41 @@ class Parameter(Declaration, Generic[T]):
 
 
 class IntegerParameter(Parameter[int]):
-    """A 32-bit integer."""
+    """A 32-bit integer.
+
+    Example:
+        >>> size = IntegerParameter("Orders in a batch", default=100)  # parameters.size = 500
+    """
 
     kind = ParameterType.INTEGER
 
 
 class StringParameter(Parameter[str]):
-    """A string."""
+    """A string.
+
+    Example:
+        >>> greeting = StringParameter("Greeting of a message", key="salutation")  # parameters.salutation = Hello
+    """
 
     kind = ParameterType.STRING
 
 
 class DoubleParameter(Parameter[float]):
-    """A 64-bit floating-point number."""
+    """A 64-bit floating-point number.
+
+    Example:
+        >>> limit = DoubleParameter("Temperature of an alarm", default=90.0)  # parameters.limit = 75
+    """
 
     kind = ParameterType.DOUBLE
 
 
 class BooleanParameter(Parameter[bool]):
-    """True or false (also HOCON's `yes`, `no`, `on` and `off`)."""
+    """True or false (also HOCON's `yes`, `no`, `on` and `off`).
+
+    Example:
+        >>> keep = BooleanParameter("Whether cancelled orders are kept", default=False)  # parameters.keep = yes
+    """
 
     kind = ParameterType.BOOLEAN
 
@@ -93,6 +113,9 @@ class RegExpParameter(Parameter[str]):
 
     Raises:
         TypeError: as for `Parameter`, or the pattern is not a string.
+
+    Example:
+        >>> airport = RegExpParameter("Code of an airport", pattern="[A-Z]{3}")  # parameters.airport = JFK
     """
 
     kind = ParameterType.REGEXP
@@ -111,13 +134,21 @@ class RegExpParameter(Parameter[str]):
 
 
 class DurationParameter(Parameter[Duration]):
-    """A length of time, such as `5 minutes`. Spark's windows and watermarks take the value's `sql`."""
+    """A length of time, such as `5 minutes`. Spark's windows and watermarks take the value's `sql`.
+
+    Example:
+        >>> window = DurationParameter("Length of a window", default="5 minutes")  # parameters.window = 10 minutes
+    """
 
     kind = ParameterType.DURATION
 
 
 class MemorySizeParameter(Parameter[MemorySize]):
-    """An amount of memory, such as `64 MiB`."""
+    """An amount of memory, such as `64 MiB`.
+
+    Example:
+        >>> page = MemorySizeParameter("Size of a page", default="64 MiB")  # parameters.page = 1 GiB
+    """
 
     kind = ParameterType.MEMORY_SIZE
 
@@ -137,6 +168,9 @@ class PathParameter(Parameter[Path]):
 
     Raises:
         ValueError: `kind` has another value.
+
+    Example:
+        >>> folder = PathParameter("Where the files are", kind="directory", must_exist=True)  # parameters.folder = in
     """
 
     kind = ParameterType.PATH
@@ -160,13 +194,21 @@ class PathParameter(Parameter[Path]):
 
 
 class ListParameter(Parameter[list[str]]):
-    """A list of strings. Numbers and booleans in it become strings as they are written."""
+    """A list of strings. Numbers and booleans in it become strings as they are written.
+
+    Example:
+        >>> columns = ListParameter("Columns to keep", default=["id", "at"])  # parameters.columns = [id, at, total]
+    """
 
     kind = ParameterType.LIST
 
 
 class ObjectParameter(Parameter[Mapping[str, object]]):
-    """An object; the author chooses its keys."""
+    """An object; the author chooses its keys.
+
+    Example:
+        >>> options = ObjectParameter("Options of the reader", default={"header": True})  # parameters.options.sep = ";"
+    """
 
     kind = ParameterType.OBJECT
 

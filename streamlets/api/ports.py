@@ -65,6 +65,12 @@ class AvroInlet(_Port):
     Raises:
         TypeError: the name is not a string.
         ValueError: `on_invalid` has another value.
+
+    Example:
+        >>> from streamlets import AvroInlet
+        >>> inlet = AvroInlet("late-readings", schema="station string NOT NULL, celsius double")
+        >>> inlet.name
+        'late-readings'
     """
 
     _NAME = "the name of an inlet"
@@ -98,6 +104,12 @@ class AvroOutlet(_Port):
     Raises:
         TypeError: the name or a partition column is not a string.
         ValueError: `on_invalid` or `extra` has another value.
+
+    Example:
+        >>> from streamlets import AvroOutlet
+        >>> outlet = AvroOutlet("averages", schema="station string, celsius double", partition_by=["station"])
+        >>> outlet.name, outlet.on_invalid
+        ('averages', 'fail')
     """
 
     _NAME = "the name of an outlet"

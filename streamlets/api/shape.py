@@ -41,6 +41,14 @@ class StreamletShape:
 
     Raises:
         TypeError: an argument is not a port, or is an inlet where outlets are expected or vice versa.
+
+    Example:
+        >>> from streamlets import AvroInlet, AvroOutlet, StreamletShape
+        >>> readings = AvroInlet("readings", schema="celsius double")
+        >>> averages = AvroOutlet("averages", schema="celsius double")
+        >>> shape = StreamletShape.with_inlets(readings).with_outlets(averages)
+        >>> [port.name for port in shape.ports]
+        ['readings', 'averages']
     """
 
     __slots__ = ("inlets", "outlets")

@@ -33,6 +33,14 @@ class Streamlet:
     Attributes:
         kind: the name of what runs it, see `streamlets/runner/kinds.py`. Base classes set it, such as `SparkStreamlet`.
         labels: search terms.
+
+    Example:
+        >>> from streamlets import AvroOutlet, IntegerParameter, Streamlet
+        >>> class Source(Streamlet):
+        ...     out = AvroOutlet(schema="id long")
+        ...     size = IntegerParameter("Records in a batch", default=100)
+        >>> [port.name for port in Source().shape.ports]
+        ['out']
     """
 
     kind: ClassVar[str]
@@ -176,6 +184,20 @@ class SparkStreamlet(Streamlet):
 
     Attributes:
         Logic: the class of its logic; alternatively, override `create_logic`.
+
+    Example:
+        >>> from pyspark.sql import functions as F
+        >>> from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
+        >>> class Alarm(SparkStreamlet):
+        ...     readings = AvroInlet(schema="station string, celsius double")
+        ...     alarms = AvroOutlet(schema="station string, celsius double")
+        ...
+        ...     class Logic(SparkStreamletLogic["Alarm"]):
+        ...         def build_streaming_queries(self):
+        ...             hot = self.read_stream(self.streamlet.readings).where(F.col("celsius") > 90)
+        ...             return self.write_stream(hot, self.streamlet.alarms)
+        >>> [port.name for port in Alarm().shape.ports]
+        ['readings', 'alarms']
     """
 
     kind = "spark"

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 
 class SinkError(Exception):
-    """The sink cannot write a batch. No data of it was published, unless an earlier attempt had decided its files."""
+    """The sink cannot write a batch. No data of it was published, unless an earlier attempt had decided its files.
+
+    Example:
+        A sink of another package raises it with what to do::
+
+            raise SinkError("the table `orders` has no column `at`: add it, or drop the table")
+    """
 
 
 class ExistingFilesError(SinkError):

@@ -44,6 +44,17 @@ class Sql(SparkStreamlet):
 
     A job file is an application of one such streamlet: `flow run job.sql`. In a blueprint, its inlets and outlets are
     those that the topics name. An inlet is a table of its name, and `SAVE STREAM ... TO` an outlet writes its topic.
+
+    Example:
+        In the blueprint:
+
+            totals {
+              class = streamlets.Sql
+              parameters.statements = '''
+                CREATE TEMPORARY VIEW large AS SELECT * FROM orders WHERE amount > 100;
+                SAVE STREAM large TO totals
+              '''
+            }
     """
 
     statements = StringParameter("The statements, each of which ends with `;`")

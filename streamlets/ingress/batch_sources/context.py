@@ -9,7 +9,13 @@ from typing import Protocol
 
 
 class Eat(Protocol):
-    """Takes the tasks of a discovery."""
+    """Takes the tasks of a discovery.
+
+    Example:
+        In `discover`, a task with a key that was eaten before is not read again::
+
+            eat({"file": "orders-1.csv"}, key="orders-1.csv")
+    """
 
     def __call__(self, task: object, *, key: str | None = None) -> bool:
         """Take a task, which is durable within 100 ms.
@@ -33,6 +39,11 @@ class SourceContext:
         directory: the directory of the blueprint.
         volume_mounts: directories by mount name.
         discovers: whether this instance discovers tasks, in the runner; otherwise it reads tasks, in a worker of Spark.
+
+    Example:
+        A file next to the blueprint, in a batch source::
+
+            pages = (context.directory / "pages.txt").read_text().split()
     """
 
     streamlet: str

@@ -36,6 +36,20 @@ class BatchSource(SparkStreamlet, ABC):
     A source has one outlet. The runner has one instance that discovers, and each process that reads for a worker of
     Spark has one: `open` is called once for each, before anything else. After a task has failed, the instance is closed
     and another one opened. A process that reads may be ended without a call of `close`.
+
+    Example:
+        >>> from streamlets import AvroOutlet, BatchSource
+        >>> class Pages(BatchSource):
+        ...     out = AvroOutlet(schema="id long")
+        ...
+        ...     def discover(self, eat, event):
+        ...         eat({"page": 1}, key="page 1")
+        ...
+        ...     def prepare(self, task):
+        ...         self.left = [{"id": task["page"]}]
+        ...
+        ...     def read_next(self):
+        ...         return self.left.pop() if self.left else None
     """
 
     kind = "batch-source"
@@ -167,6 +181,20 @@ class BatchPushSource(BatchSource):
 
     `prepare` runs in a thread of its own. It, or a callback that it registers, passes each record to `consume`, and
     None at the end. `consume` waits while 1,000 records are not read yet.
+
+    Example:
+        >>> from streamlets import AvroOutlet, BatchPushSource
+        >>> class Lines(BatchPushSource):
+        ...     out = AvroOutlet(schema="line string")
+        ...
+        ...     def discover(self, eat, event):
+        ...         eat({"file": "orders.txt"}, key="orders.txt")
+        ...
+        ...     def prepare(self, task):
+        ...         with open(task["file"], encoding="utf-8") as lines:
+        ...             for line in lines:
+        ...                 self.consume({"line": line.rstrip()})
+        ...         self.consume(None)
     """
 
     def consume(self, record: Any) -> None:

@@ -24,6 +24,11 @@ class SpoutTransaction:
             table or batches with the types of the contract.
         resume: a JSON value from which `run` can continue after this transaction; None keeps the last one.
         outlet: the name of the outlet; "" for the only one.
+
+    Example:
+        `out.transaction` makes it; `resume` is given to `run` after a restart::
+
+            yield out.transaction([{"number": 1}, {"number": 2}], resume=3)
     """
 
     records: Iterable[Mapping[str, Any]] | pa.Table | pa.RecordBatch
@@ -41,6 +46,14 @@ class SpoutOutput:
     Attributes:
         bounded: whether the run ends when all available data is processed, as with `flow run --available-now`: `run`
             should end, too.
+
+    Example:
+        A `run` that ends when the run drains or is bounded::
+
+            while not out.stopping.is_set():
+                yield out.transaction(self.poll())
+                if out.bounded:
+                    break
     """
 
     def __init__(self, parameters: Mapping[str, object], stopping: threading.Event, *, bounded: bool) -> None:

@@ -111,14 +111,16 @@ class Spout(_Spout):
 class GeneratorSpout(_Spout, ABC):
     """Delivers what its method `run` yields.
 
-    class Numbers(GeneratorSpout):
-        out = AvroOutlet(schema="number long")
-
-        def run(self, out, resume):
-            first = resume or 0
-            while True:
-                yield out.transaction([{"number": n} for n in range(first, first + 1000)], resume=first + 1000)
-                first += 1000
+    Example:
+        >>> from streamlets import AvroOutlet, GeneratorSpout
+        >>> class Numbers(GeneratorSpout):
+        ...     out = AvroOutlet(schema="number long")
+        ...
+        ...     def run(self, out, resume):
+        ...         first = resume or 0
+        ...         while True:
+        ...             yield out.transaction([{"number": n} for n in range(first, first + 1000)], resume=first + 1000)
+        ...             first += 1000
     """
 
     @abstractmethod
