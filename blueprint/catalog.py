@@ -248,6 +248,7 @@ class LoadFailureKind(enum.StrEnum):
     CLASS_NOT_FOUND = "class-not-found"
     NOT_A_STREAMLET = "not-a-streamlet"
     ABSTRACT = "abstract"
+    RESERVED_NAME = "reserved-name"  # a port or parameter has the name of an attribute of the framework
     METHOD_SIGNATURE = "method-signature"  # a method does not take the arguments with which it is called
     CONSTRUCTOR_RAISES = "constructor-raises"
     SHAPE_RAISES = "shape-raises"

@@ -33,6 +33,11 @@ class RealTime:
     interval: Duration
 
 
+SHORTEST_REAL_TIME = Duration(5 * 10**9)
+"""The shortest interval of a real-time trigger that Spark accepts, unless `SHORTEST_REAL_TIME_SETTING` is set."""
+
+SHORTEST_REAL_TIME_SETTING = "spark.sql.streaming.realTimeMode.minBatchDuration"
+
 Trigger = ProcessingTime | AvailableNow | RealTime
 
 

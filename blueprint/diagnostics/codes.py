@@ -47,6 +47,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "class-not-found": Code(_ERROR, "the module has no such class"),
         "not-a-streamlet": Code(_ERROR, "the class is not a streamlet"),
         "abstract-streamlet": Code(_ERROR, "the class is abstract"),
+        "reserved-attribute": Code(_ERROR, "a port or config parameter has the name of an attribute of its base class"),
         "method-signature": Code(_ERROR, "a method of a streamlet does not take the arguments with which it is called"),
         "constructor-raises": Code(_ERROR, "the constructor of a streamlet raises"),
         "shape-raises": Code(_ERROR, "computing the shape of a streamlet raises"),
@@ -142,6 +143,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "unresolved-substitution": Code(_ERROR, "`${...}` refers to a value that is not defined"),
         "substitution-cycle": Code(_ERROR, "substitutions form a cycle"),
         "include-not-found": Code(_ERROR, "a required include names a file that does not exist"),
+        "include-empty": Code(_NOTE, "an include that may be missing names a file that does not exist"),
         "include-cycle": Code(_ERROR, "a file includes itself"),
         "include-unsupported": Code(_ERROR, "an include names a URL, a classpath resource or a properties file"),
     },
@@ -161,8 +163,10 @@ FAMILIES: dict[str, dict[str, Code]] = {
     "Settings": {
         "unknown-setting": Code(_ERROR, "a setting does not exist"),
         "setting-type": Code(_ERROR, "a setting has a value of the wrong type"),
+        "setting-twice": Code(_WARNING, "a file sets a setting twice"),
         "real-time-channel": Code(_ERROR, "a real-time trigger is set on a channel that does not support it"),
         "retry-settings": Code(_ERROR, "retry settings contradict each other"),
+        "spark-setting-unknown": Code(_WARNING, "Spark does not have a setting"),
     },
     "Logic: with `--plans`": {
         "unknown-column": Code(_ERROR, "the logic names a column that does not exist"),

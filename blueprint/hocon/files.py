@@ -235,12 +235,14 @@ class _Files:
                             label=f"this is `{shown_name(properties)}`",
                             help=["convert it to a `.conf` file, and include that"])
                 ]  # fmt: skip
-            if not required:
-                return None, []
             wanted = self.directory / name
+            ignored: tuple[str, ...] = ("HOCON ignores it; remove it if it is not needed",)
+            code, what = "include-empty", ""
+            if required:
+                code, what, ignored = "include-not-found", "required ", ()
             return None, [
-                finding("include-not-found", f"the required include `{name}` does not exist", at,
-                        label=f"looked for `{shown_name(wanted)}`", help=_neighbours(wanted))
+                finding(code, f"the {what}include `{name}` does not exist", at,
+                        label=f"looked for `{shown_name(wanted)}`", help=_neighbours(wanted) or ignored)
             ]  # fmt: skip
         merged, findings = ObjectNode(), list[Diagnostic]()
         for path in paths:

@@ -8,7 +8,7 @@ from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
 from blueprint.hocon import path_text
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, key_span_of, span_of
 from blueprint.model.findings import rename_key
-from blueprint.quantities import boolean, duration
+from blueprint.quantities import boolean
 from blueprint.setting import SettingNode
 from blueprint.setting_types import BOOLEAN, DURATION, STRING, Codec, SettingType, Structure
 from blueprint.settings.table import setting_tree
@@ -121,8 +121,6 @@ def _trigger_findings(value: Value, subject: str) -> Iterator[Diagnostic]:
             continue
         type = BOOLEAN if key == "available-now" else DURATION
         cause = _type_error(inner, type)
-        if cause is None and key == "real-time" and duration(inner.text).nanoseconds == 0:  # type: ignore[union-attr]
-            cause = "a real-time trigger needs some time between checkpoints"
         if cause is not None:
             yield _wrong_type(inner, f"`{key}` of {subject}", type, cause)
     enabled = [

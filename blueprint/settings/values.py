@@ -303,6 +303,12 @@ def retry_options(spark: Value | None) -> Iterator[tuple[str, Scalar]]:
             yield name, scalar
 
 
+def spark_settings_by_path(value: Value | None) -> Iterator[tuple[tuple[str, ...], str, Scalar]]:
+    """Yield Spark settings with the keys that lead to them, which may have dots, and their full names."""
+    for path, scalar in _paths(value, ()):
+        yield path, _spark_name(".".join(path)), scalar
+
+
 def spark_scalars(value: Value | None) -> dict[str, Scalar]:
     """Return Spark settings by their full names; blueprints may omit the prefix `spark.`."""
     return {_spark_name(key): scalar for key, scalar in _scalars(value, ()).items()}
@@ -319,9 +325,14 @@ def _spark_name(key: str) -> str:
 def _scalars(value: Value | None, path: tuple[str, ...]) -> dict[str, Scalar]:
     """Return values by dotted keys, without null: many options have dots in their names, which HOCON reads as
     nesting."""
+    return {".".join(keys): scalar for keys, scalar in _paths(value, path)}
+
+
+def _paths(value: Value | None, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Scalar]]:
+    """Yield the single values below a path, without null, each with its path."""
     if isinstance(value, Scalar):
-        return {".".join(path): value} if value.value is not None else {}
-    scalars: dict[str, Scalar] = {}
-    for key, inner in value.fields.items() if isinstance(value, ObjectValue) else ():
-        scalars |= _scalars(inner, (*path, key))
-    return scalars
+        if value.value is not None:
+            yield path, value
+    elif isinstance(value, ObjectValue):
+        for key, inner in value.fields.items():
+            yield from _paths(inner, (*path, key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from blueprint.plan import AvailableNow, ProcessingTime, RealTime
+from blueprint.plan import SHORTEST_REAL_TIME, AvailableNow, ProcessingTime, RealTime
 from blueprint.quantities import Duration
 from blueprint.sql.cursor import Cursor
 from blueprint.sql.statements import TriggerClause
@@ -45,9 +45,9 @@ def read_trigger(cursor: Cursor, first: Token) -> TriggerClause:
             cursor.keyword("TIME")
             number = cursor.token
             interval, known = _interval(cursor, "an interval such as `5 MINUTES`")
-            if known and interval.nanoseconds == 0:
+            if known and interval < SHORTEST_REAL_TIME:
                 raise cursor.refuse(
-                    "the interval of a real-time trigger must be longer than 0", number,
+                    f"the interval of a real-time trigger must be {SHORTEST_REAL_TIME} or longer", number,
                     help=("write the time between two checkpoints, such as `REAL TIME 5 MINUTES`",),
                 )  # fmt: skip
             return TriggerClause(RealTime(interval), cursor.span_from(first), known)

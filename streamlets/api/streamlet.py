@@ -102,6 +102,15 @@ class Streamlet:
         """
         return ()
 
+    def check_parameters_from(self, directory: Path, values: Mapping[str, Any]) -> Iterable[ParameterProblem]:
+        """Return the problems of `check_parameters`. A streamlet with paths in its values overrides this instead.
+
+        Arguments:
+            directory: the directory of the blueprint, from which the paths start.
+            values: as for `check_parameters`.
+        """
+        return self.check_parameters(values)
+
     def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
         """Return findings about config parameters that are texts in a language of their own, such as SQL.
 

@@ -323,7 +323,7 @@ def check_parameters(
     """Return the problems that the streamlet's `check_parameters` returns for typed values."""
     project.enter()  # it may import a module that a value names
     try:
-        problems = tuple(streamlet.check_parameters(values))
+        problems = tuple(streamlet.check_parameters_from(project.directory.absolute(), values))
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
     message = next((text for problem in problems if (text := _invalid_problem(problem))), None)

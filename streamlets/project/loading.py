@@ -13,6 +13,8 @@ from blueprint.catalog import LoadFailure, LoadFailureKind
 from blueprint.diagnostics import Frame, Span
 from blueprint.plan import StreamletPlan
 from blueprint.spelling import near
+from streamlets.api.declaration import Declaration
+from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.source_location import display_path, instruction_location
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
@@ -69,7 +71,12 @@ def load_streamlet(class_name: str, project: Project, classes: Callable[[], Iter
 def raised_failure(
     kind: LoadFailureKind, error: BaseException, project: Project, declared: Span | None = None
 ) -> LoadFailure:
-    """Return the failure for an error that the author's code raised, with the frames of that code."""
+    """Return the failure for an error that the author's code raised, with the frames of that code.
+
+    For a `StreamletError`, which names its place in that code, the failure has this place instead.
+    """
+    if isinstance(error, StreamletError):
+        return LoadFailure(kind, error.message, declared=error.place.span if error.place is not None else declared)
     return LoadFailure(kind, describe_exception(error), own_frames(error, project.owns), declared=declared)
 
 
@@ -209,6 +216,9 @@ def _instance(
             near=_suggestions(class_name, classes()),
             declared=_own_class_span(value, project),
         )
+    reserved = next(_reserved(value), None)
+    if reserved is not None:
+        return reserved
     reason = _abstract_reason(value)
     if reason is not None:
         declared = _own_class_span(value, project)
@@ -222,6 +232,22 @@ def _instance(
         raise
     except BaseException as error:  # noqa: BLE001 - code of the author
         return raised_failure(LoadFailureKind.CONSTRUCTOR_RAISES, error, project, class_span(value))
+
+
+def _reserved(streamlet: type[Streamlet]) -> Iterator[LoadFailure]:
+    """Yield the failure for each port, parameter or volume mount that hides an attribute of the framework."""
+    bases = [base for base in streamlet.__mro__ if issubclass(base, Streamlet) and _is_of_framework(base)]
+    names = {
+        name: base
+        for base in reversed(bases)
+        for name in (*vars(base), *vars(base).get("__annotations__", ()))
+        if not isinstance(vars(base).get(name), Declaration)
+    }
+    for owner in streamlet.__mro__:
+        for name, value in () if _is_of_framework(owner) else vars(owner).items():
+            if isinstance(value, Declaration) and name in names:
+                message = f"`{name}` is an attribute of `{names[name].__name__}`, which the framework uses"
+                yield LoadFailure(LoadFailureKind.RESERVED_NAME, message, declared=value.declared.span)
 
 
 def _own_class_span(cls: type, project: Project) -> Span | None:

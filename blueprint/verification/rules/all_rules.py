@@ -81,8 +81,11 @@ RULES: tuple[Rule, ...] = (
     mounts.mount_directories,
     mounts.missing_mounts,
     settings.settings,
+    settings.settings_set_twice,
     settings.owners_of_settings,
     settings.retry_names,
     settings.retry_contradictions,
+    settings.spark_setting_names,
     settings.real_time_channels,
+    settings.real_time_intervals,
 )

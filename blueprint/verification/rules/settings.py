@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from blueprint.diagnostics import Diagnostic, Label, finding
-from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
+from blueprint.diagnostics import Diagnostic, Label, Span, finding
+from blueprint.hocon import path_text
+from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.model.draft import Draft
-from blueprint.plan import RealTime
-from blueprint.settings.retry import RetryOptionError, option
-from blueprint.settings.values import retry_options, streamlet_settings
+from blueprint.plan import SHORTEST_REAL_TIME, SHORTEST_REAL_TIME_SETTING, RealTime
+from blueprint.setting_types import DURATION
+from blueprint.settings.retry import RetryOptionError, is_option, option
+from blueprint.settings.spark_settings import is_unknown, meant
+from blueprint.settings.values import retry_options, spark_settings, spark_settings_by_path, streamlet_settings
 from blueprint.spelling import alternatives, near
 
 if TYPE_CHECKING:
@@ -26,6 +29,31 @@ def settings(draft: Draft) -> Iterator[Diagnostic]:
         if mistake not in reported:
             reported.add(mistake)
             yield diagnostic
+
+
+def settings_set_twice(draft: Draft) -> Iterator[Diagnostic]:
+    """A file sets a single value once; a substitution, or another file, may replace it."""
+    reported = set()
+    for path, value in _single_values(draft.settings, ()):
+        *others, last = value.origins
+        same_file = [origin for origin in others if origin.span.file == last.span.file and origin.via is None]
+        if same_file and last.via is None and value.value is not None and last.span not in reported:
+            reported.add(last.span)
+            yield finding(
+                "setting-twice",
+                f"`{path_text(path)}` is set twice",
+                key_span_of(value),
+                also=[Label(origin.key or origin.span, "has no effect") for origin in same_file],
+                help=["remove one of them: the last one wins"],
+            )
+
+
+def _single_values(value: Value, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Scalar]]:
+    if isinstance(value, ObjectValue):
+        for key, inner in value.fields.items():
+            yield from _single_values(inner, (*path, key))
+    elif isinstance(value, Scalar):
+        yield path, value
 
 
 def owners_of_settings(draft: Draft) -> Iterator[Diagnostic]:
@@ -100,6 +128,47 @@ def retry_names(draft: Draft) -> Iterator[Diagnostic]:
                     yield finding(code, str(error), key_span_of(value) if error.unknown else place, help=error.help)
 
 
+def spark_setting_names(draft: Draft) -> Iterator[Diagnostic]:
+    """Spark, or probably a plug-in, has every Spark setting; reported once for a place that streamlets share."""
+    sections = [("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)]
+    reported = set()
+    for path in sections:
+        section = draft.settings.get(*path)
+        for keys, name, value in spark_settings_by_path(section):
+            if is_option(name.removeprefix("spark.")) or not is_unknown(name) or key_span_of(value) in reported:
+                continue
+            reported.add(key_span_of(value))
+            close = meant(name)
+            yield finding(
+                "spark-setting-unknown",
+                f"Spark has no setting `{name}`",
+                _misspelt_key(section, keys, name, close),
+                help=(
+                    f"did you mean {alternatives(close)}?" if close else "Spark ignores settings that it does not know",
+                ),
+            )
+
+
+def _misspelt_key(section: Value | None, keys: tuple[str, ...], name: str, close: tuple[str, ...]) -> Span | None:
+    """Return the place of the key that differs from the setting that was meant; of the last key if none was.
+
+    Arguments:
+        section: the Spark settings.
+        keys: the keys that lead to the setting, which may have dots.
+        name: its full name.
+        close: the settings that may have been meant.
+    """
+    parts = list(zip(name.split("."), close[0].split("."), strict=True)) if close else []
+    same = next((index for index, (part, other) in enumerate(parts) if part != other), name.count("."))
+    same -= name.count(".") - ".".join(keys).count(".")  # the prefix `spark.` may be omitted
+    for index, key in enumerate(keys):
+        same -= key.count(".") + 1
+        if same < 0 or index == len(keys) - 1:
+            value = section.get(*keys[: index + 1]) if isinstance(section, ObjectValue) else None
+            return key_span_of(value) if value is not None else None
+    return None
+
+
 def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
     """The channels of all topics of a streamlet with a real-time trigger support it."""
     for ref in _readable(draft, "trigger", "queries"):
@@ -116,6 +185,29 @@ def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
                 key_span_of(place),
                 also=[Label(draft.topic_key(id, "channel"), f"`{channels[id]}` stores `{id}`") for id in slow],
                 help=["write `trigger { processing-time = 0 seconds }` for batches without a pause"],
+            )
+
+
+def real_time_intervals(draft: Draft) -> Iterator[Diagnostic]:
+    """Spark accepts the time between the checkpoints of a real-time trigger; reported once for a shared place."""
+    reported = set()
+    common = spark_settings(draft.settings)
+    for ref in _readable(draft, "trigger", "queries"):
+        own = streamlet_settings(draft.settings, ref)
+        if SHORTEST_REAL_TIME_SETTING in {**common, **own.spark}:
+            continue
+        inner = [("streamlets", ref, "queries", query, "trigger") for query in own.queries]
+        for path in (("trigger",), ("streamlets", ref, "trigger"), *inner):
+            value = draft.settings.get(*path, "real-time")
+            interval = DURATION.value(value)
+            if value is None or interval is None or interval >= SHORTEST_REAL_TIME or span_of(value) in reported:
+                continue
+            reported.add(span_of(value))
+            yield finding(
+                "setting-type",
+                f"`real-time` of `{path_text(path)}` must be {SHORTEST_REAL_TIME} or longer",
+                span_of(value),
+                causes=("Spark does not accept shorter times between two checkpoints; records do not wait for them",),
             )
 
 

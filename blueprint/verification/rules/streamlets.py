@@ -19,6 +19,7 @@ _CODES: Mapping[LoadFailureKind, tuple[str, str]] = {
     LoadFailureKind.CLASS_NOT_FOUND: ("class-not-found", "there is no class `{name}`"),
     LoadFailureKind.NOT_A_STREAMLET: ("not-a-streamlet", "`{name}` is not a streamlet"),
     LoadFailureKind.ABSTRACT: ("abstract-streamlet", "`{name}` is abstract"),
+    LoadFailureKind.RESERVED_NAME: ("reserved-attribute", "an attribute of `{name}` has a reserved name"),
     LoadFailureKind.METHOD_SIGNATURE: ("method-signature", "a method of `{name}` has the wrong parameters"),
     LoadFailureKind.CONSTRUCTOR_RAISES: ("constructor-raises", "the constructor of `{name}` raises"),
     LoadFailureKind.SHAPE_RAISES: ("shape-raises", "computing the shape of `{name}` raises"),
@@ -30,6 +31,8 @@ _HELP: Mapping[LoadFailureKind, str] = {
     LoadFailureKind.MODULE_NOT_FOUND: "modules are searched for in the blueprint's directory, then in its `src`",
     LoadFailureKind.NOT_A_STREAMLET: "a streamlet is a class that extends `SparkStreamlet`",
     LoadFailureKind.ABSTRACT: "name a concrete class, or implement what this class lacks",
+    LoadFailureKind.RESERVED_NAME: "rename the attribute; pass the name that blueprints use, such as "
+    '`StringParameter(..., key="kind")` or `AvroInlet("kind")`',
     LoadFailureKind.METHOD_SIGNATURE: "give the method the parameters of the method that it overrides",
     LoadFailureKind.CONSTRUCTOR_RAISES: "a streamlet is created without arguments and without side effects; "
     "keep state in its logic",

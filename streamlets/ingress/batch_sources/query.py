@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from blueprint.model.blueprint import DEAD_LETTERS
 from streamlets.api.context import StreamingWrite, TaskConnection
-from streamlets.api.errors import StreamletError
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.contract.types import spark_schema
 from streamlets.ingress.batch_sources.progress import progress_file
@@ -41,15 +40,10 @@ def read_tasks(logic: SparkStreamletLogic[Any], limits: TaskLimits) -> Streaming
     Arguments:
         logic: the logic of the source.
         limits: the settings of its tasks.
-
-    Raises:
-        StreamletError: the source has not exactly one outlet.
     """
     context = logic.context
-    outlets = logic.streamlet.shape.outlets
-    if len(outlets) != 1:
-        raise StreamletError(f"a batch source has one outlet, found {len(outlets)}")
-    connection = context.ports.task_source(outlets[0].name)
+    (outlet,) = logic.streamlet.shape.outlets
+    connection = context.ports.task_source(outlet.name)
     context.session.dataSource.register(TaskSource)
     rows = logic.source(
         "tasks",

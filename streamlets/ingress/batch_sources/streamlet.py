@@ -12,9 +12,12 @@ from typing import Any
 from blueprint.catalog import ParameterProblem, ReadPath
 from blueprint.diagnostics import Diagnostic
 from blueprint.hocon.values import Value, plain
+from blueprint.spelling import listing
 from streamlets.api.context import StreamingWrite
+from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import DurationParameter, IntegerParameter, ObjectParameter, StringParameter
+from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.discovery_findings import discovery_problems, triggerer_findings
@@ -74,6 +77,24 @@ class BatchSource(SparkStreamlet, ABC):
         default="dead-letters",
         choices=("dead-letters", "fail"),
     )
+
+    @property
+    def shape(self) -> StreamletShape:
+        """The outlet.
+
+        Raises:
+            StreamletError: the class does not have exactly one outlet, or it has an inlet.
+        """
+        shape = super().shape
+        if shape.inlets:
+            raise StreamletError(
+                f"a batch source has no inlets, found `{shape.inlets[0].name}`", shape.inlets[0].declared
+            )
+        if len(shape.outlets) != 1:
+            names = f": {listing(outlet.name for outlet in shape.outlets)}" if shape.outlets else ""
+            place = shape.outlets[1].declared if shape.outlets else None
+            raise StreamletError(f"a batch source has one outlet, found {len(shape.outlets)}{names}", place)
+        return shape
 
     def open(self, config: Mapping[str, Any], context: SourceContext) -> None:
         """Prepare the instance, for example connect to a server.
@@ -223,7 +244,7 @@ class BatchPushSource(BatchSource):
     def __init_subclass__(cls, **arguments: Any) -> None:
         """Have `prepare` of a subclass run in a thread."""
         super().__init_subclass__(**arguments)
-        if "prepare" in cls.__dict__:
+        if callable(cls.__dict__.get("prepare")):
             cls._prepare = cls.__dict__["prepare"]  # type: ignore[attr-defined]
             cls.prepare = _prepare_in_thread  # type: ignore[method-assign]
 

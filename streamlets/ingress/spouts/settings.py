@@ -90,9 +90,9 @@ def program_settings(values: Mapping[str, Any], directory: Path) -> ProgramSetti
     )
 
 
-def program_problems(values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-    """Yield what is wrong with the values of the parameters of a `streamlets.Spout`."""
-    yield from _command_problems(values)
+def program_problems(values: Mapping[str, Any], directory: Path) -> Iterator[ParameterProblem]:
+    """Yield what is wrong with the values of the parameters of a `streamlets.Spout`; as for `program_settings`."""
+    yield from _command_problems(values, directory)
     for name, value in values.get("env", {}).items():
         yield from _variable_problems("env", name)
         if isinstance(value, dict | list) or value is None:
@@ -103,11 +103,11 @@ def program_problems(values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
             yield ParameterProblem(("accept-return-codes",), message)
     for name, source in values.get("secrets", {}).items():
         yield from _variable_problems("secrets", name)
-        yield from _secret_problems(name, source)
+        yield from _secret_problems(name, source, directory)
     yield from _service_problems(values.get("service", {}))
 
 
-def _command_problems(values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+def _command_problems(values: Mapping[str, Any], directory: Path) -> Iterator[ParameterProblem]:
     command = values["cmd"]
     if not command or not command[0]:
         yield ParameterProblem(("cmd",), "the command is empty", ("set the program and its arguments as a list",))
@@ -116,13 +116,9 @@ def _command_problems(values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
         yield ParameterProblem(("cmd",), "an argument of the command has a null character")
         return
     program = command[0]
-    directory = values.get("working-dir")
     path = environment({name: _text(value) for name, value in values.get("env", {}).items()})["PATH"]
     if "/" in program:
-        file = Path(program) if directory is None else directory / program
-        if directory is None and not file.is_absolute():
-            return  # it is relative to the directory of the blueprint, which the run knows
-        problem = _file_problem(file)
+        problem = _file_problem((values.get("working-dir") or directory) / program)
     else:
         problem = "" if shutil.which(program, path=path) else "is not in the directories of `PATH`"
     if problem:
@@ -146,7 +142,7 @@ def _variable_problems(key: str, name: str) -> Iterator[ParameterProblem]:
                                "the runner", ("use another name",))  # fmt: skip
 
 
-def _secret_problems(name: str, source: object) -> Iterator[ParameterProblem]:
+def _secret_problems(name: str, source: object, directory: Path) -> Iterator[ParameterProblem]:
     path = ("secrets", name)
     if not isinstance(source, dict) or ("env" in source) == ("file" in source):
         message = f"the secret `{name}` must have either `env` or `file`"
@@ -161,17 +157,15 @@ def _secret_problems(name: str, source: object) -> Iterator[ParameterProblem]:
         yield ParameterProblem((*path, "as"), "`as` is `value` or `path`, for a secret from a file")
         return
     try:
-        _secret(name, source, Path("/")).value() if _is_absolute(source) else None
+        _secret(name, source, directory).value()
     except OSError as error:
-        message = f"the secret `{name}` is not available: {error.strerror or error}"
-        yield ParameterProblem(path, message, ("provide it, or correct where it comes from",))
+        why = f"`{error.filename}`: {error.strerror}" if error.filename else error.strerror or error
+        yield ParameterProblem(
+            path, f"the secret `{name}` is not available: {why}", ("provide it, or correct where it comes from",)
+        )
     except UnicodeDecodeError:
         if source.get("as") != "path":
             yield ParameterProblem(path, f"the secret `{name}` is not text", ("set `as = path`",))
-
-
-def _is_absolute(source: Mapping[str, object]) -> bool:
-    return "env" in source or Path(_text(source["file"])).expanduser().is_absolute()
 
 
 def _service_problems(service: Mapping[str, object]) -> Iterator[ParameterProblem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import ParameterProblem
@@ -95,17 +96,19 @@ class Spout(_Spout):
                 port.from_blueprint = True
                 setattr(self, f"outlet {name}", port)
 
-    def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-        """Check the program and its settings, and the codec.
+    def check_parameters_from(self, directory: Path, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+        """Check the program and its settings, the codec, and what a subclass checks.
 
         Arguments:
+            directory: as for `Streamlet.check_parameters_from`.
             values: the values by key.
         """
         from streamlets.ingress.spouts.codecs import codec_problems
         from streamlets.ingress.spouts.settings import program_problems
 
-        yield from program_problems(values)
+        yield from program_problems(values, directory)
         yield from codec_problems(values[self.codec.key], values[self.codec_options.key])
+        yield from self.check_parameters(values)
 
 
 class GeneratorSpout(_Spout, ABC):

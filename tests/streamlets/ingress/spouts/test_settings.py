@@ -12,9 +12,9 @@ from streamlets.ingress.spouts import settings
 from streamlets.ingress.spouts.settings import program_problems
 
 
-def problems(**values: Any) -> list[str]:
-    """Return the messages about the parameters of a spout."""
-    return [problem.message for problem in program_problems({"cmd": ["true"], **values})]
+def problems(directory: Path = Path("/"), **values: Any) -> list[str]:
+    """Return the messages about the parameters of a spout whose blueprint is in a directory."""
+    return [problem.message for problem in program_problems({"cmd": ["true"], **values}, directory)]
 
 
 @pytest.mark.parametrize(("user", "privileged"), [(1000, True), (0, False)])
@@ -42,6 +42,15 @@ def test_a_program_in_the_working_directory(cmd: list[str], message: str, tmp_pa
     (tmp_path / "directory").mkdir()
     (tmp_path / "script").write_text("#!/bin/sh\n")
     assert problems(cmd=cmd, **{"working-dir": tmp_path}) == [message]
+    assert problems(tmp_path, cmd=cmd) == [message]  # without a working directory, in that of the blueprint
+
+
+def test_a_secret_file_next_to_the_blueprint(tmp_path: Path) -> None:
+    """Its path starts at the blueprint, and the message names it."""
+    (tmp_path / "key").write_text("s3cret")
+    assert problems(tmp_path, secrets={"A": {"file": "key"}}) == []
+    (message,) = problems(tmp_path, secrets={"A": {"file": "kee"}})
+    assert message == f"the secret `A` is not available: `{tmp_path}/kee`: No such file or directory"
 
 
 def test_the_path_of_the_program_is_that_of_its_environment(tmp_path: Path) -> None:
