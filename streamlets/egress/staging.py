@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.catalog import SinkOption
 from streamlets.egress.errors import KeysError
+from streamlets.part_files import write_part_files
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -51,10 +52,9 @@ def staged(rows: DataFrame, directory: Path) -> Iterator[ds.Dataset]:
     import pyarrow.dataset as ds
 
     shutil.rmtree(directory, ignore_errors=True)
-    rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    rows.write.parquet(f"file:{directory.absolute()}")
+    files = write_part_files(rows, directory)
     crash_point("after-data-files")
-    yield ds.dataset(sorted(map(str, directory.glob("part-*"))), format="parquet")
+    yield ds.dataset(list(map(str, files)), format="parquet")
     shutil.rmtree(directory, ignore_errors=True)
 
 

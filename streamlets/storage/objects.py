@@ -55,6 +55,26 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
+def move_if_absent(source: Path, target: Path) -> bool:
+    """Move a file to another directory of its file system; return False if another file has the name.
+
+    A move that was interrupted, or whose success a server did not report, is completed.
+
+    Raises:
+        FileNotFoundError: neither of the two exists.
+    """
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        if not source.samefile(target):
+            return False
+    except FileNotFoundError:
+        if not target.exists():
+            raise
+    source.unlink(missing_ok=True)
+    return True
+
+
 def sync_names(directory: Path) -> None:
     """Make the names of the files that were created in a directory durable, which syncing a file does not."""
     handle = os.open(directory, os.O_RDONLY)

@@ -7,21 +7,22 @@ others are deleted. After a kill at any point, the next start completes the merg
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import os
 import re
 import shutil
 import time
 import uuid
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from streamlets.egress.errors import SinkError
+from streamlets.egress.files import contents
 from streamlets.egress.files.record import FilesRecord, Merge
+from streamlets.part_files import write_part_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,29 +33,8 @@ LARGE = 128 * 1024**2
 _OF_BATCH = re.compile(r"[^.]+-(\d{6,})-\d+\.[^-]+")
 
 
-class _Compressor(Protocol):
-    def compress(self, data: bytes, /) -> bytes: ...
-
-    def flush(self) -> bytes: ...
-
-
-class _Plain:
-    """The codec of uncompressed files."""
-
-    def compress(self, data: bytes, /) -> bytes:
-        """Return the data unchanged."""
-        return data
-
-    def flush(self) -> bytes:
-        """Return no further data."""
-        return b""
-
-
-_CODECS: Mapping[str, tuple[Callable[[bytes], bytes], Callable[[], _Compressor]]] = {
-    ".gz": (gzip.decompress, lambda: zlib.compressobj(wbits=31)),
-    ".bz2": (bz2.decompress, bz2.BZ2Compressor),
-    ".deflate": (zlib.decompress, zlib.compressobj),
-}
+_GLOB = re.compile(r"([*?\[\]{}\\])")
+"""The characters that make a path a pattern for Spark's readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +55,21 @@ class Compaction:
     every: float
     clock: Callable[[], float] = time.time
 
-    def run(self, session: SparkSession, query: str, stem: str, batch: int) -> None:
+    def run(self, session: SparkSession, query: str, batch: int) -> None:
         """Merge the files that are due. Only files of earlier batches are merged, which Spark has committed.
 
         Arguments:
             session: the session to read and write files with.
             query: the id of the query.
-            stem: the beginning of the names of the query's files.
             batch: the number of the running batch.
+
+        Raises:
+            SinkError: a merged file does not have the records of the files that it would replace.
         """
         staging, merges = self.record.staging(query) / f"merge-{uuid.uuid4().hex[:8]}", list[Merge]()
         for group in self._due(query, batch):
-            first, last, suffix = _batch(group[0]), _batch(group[-1]), group[0].name.partition(".")[2]
-            target = group[0].with_name(f"{stem}-{first:06}-{last:06}-merged.{suffix}")
+            first, _, suffix = group[0].name.partition(".")  # which no other group has
+            target = group[0].with_name(f"{first}-{_batch(group[-1]):06}-merged.{suffix}")
             staged = staging / f"{len(merges)}.{suffix}"
             self._merge(session, [self.record.root / path for path in group], staged)
             names = tuple(path.as_posix() for path in group)
@@ -105,18 +87,22 @@ class Compaction:
             if (number := _batch(path)) is not None and number < batch:
                 directories[path.parent].append(path)
         for paths in directories.values():
-            oldest = next((path for path in paths if (self.record.root / path).is_file()), None)
-            if oldest and self.clock() - (self.record.root / oldest).stat().st_mtime >= self.every:
-                yield from self._groups([path for path in paths if (self.record.root / path).is_file()])
+            files = [path for path in paths if (self.record.root / path).is_file()]
+            if files and self.clock() - (self.record.root / files[0]).stat().st_mtime >= self.every:
+                small = [path for path in files if (self.record.root / path).stat().st_size < LARGE]
+                for _, alike in groupby(small, self._columns):
+                    yield from self._groups(list(alike))
+
+    def _columns(self, path: Path) -> object:
+        """Return what files must have in common: a merged file could not have the columns of both."""
+        columns = contents.columns(self.record.root / path, self.format, self.options)
+        return path.suffix, columns
 
     def _groups(self, paths: list[Path]) -> Iterator[list[Path]]:
         group, size = list[Path](), 0
         for path in paths:
-            bytes = (self.record.root / path).stat().st_size
-            if bytes >= LARGE:
-                continue
             group.append(path)
-            size += bytes
+            size += (self.record.root / path).stat().st_size
             if size >= LARGE:
                 yield group
                 group, size = [], 0
@@ -130,11 +116,13 @@ class Compaction:
             concatenate(files, target, skip_header=header)
         else:
             written = target.with_name(f"{target.name}.written")
-            rows = session.read.format(self.format).load([f"file:{file}" for file in files])
-            rows.coalesce(1).write.format(self.format).options(**self.options).save(f"file:{written}")
-            (part,) = written.glob("part-*")
+            rows = session.read.format(self.format).load([_GLOB.sub(r"\\\1", f"file:{file}") for file in files])
+            one_file = {**self.options, "maxRecordsPerFile": "0"}
+            (part,) = write_part_files(rows.coalesce(1), written, format=self.format, options=one_file)
             part.replace(target)
             shutil.rmtree(written)
+        if contents.records([target], self.format) != contents.records(files, self.format):
+            raise SinkError(f"{self.record.streamlet}: a merged file has not all records of {len(files):,} small files")
         with target.open("rb") as merged:
             os.fsync(merged.fileno())  # before the files that it replaces are deleted
 
@@ -147,7 +135,7 @@ def concatenate(files: list[Path], target: Path, *, skip_header: bool) -> None:
         target: the path of the new file.
         skip_header: whether to omit the first line of all files but the first.
     """
-    decompress, compressor = _CODECS.get(target.suffix, (bytes, _Plain))
+    decompress, compressor = contents.codec(target)
     codec = compressor()
     with target.open("wb") as merged:
         for number, file in enumerate(files):

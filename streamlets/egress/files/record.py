@@ -127,7 +127,7 @@ class FilesRecord:
     def files(self, id: str) -> list[str]:
         """Return the paths of all files that the query has published or decided, oldest first."""
         noted = (objects.read(self._directory(id) / "files") or b"").decode(errors="replace")
-        whole = noted[: noted.rfind("\n") + 1].splitlines()
+        whole = noted.split("\n")[:-1]  # `splitlines` would also split at other characters, which a path may have
         return list(dict.fromkeys((*whole, *self._decided(id))))
 
     def delete(self, id: str) -> int:
@@ -156,10 +156,10 @@ class FilesRecord:
         merges = []
         for m in json.loads(decided):
             merge = Merge(m["staged"], m["target"], tuple(m["sources"]))
-            if (self.root / merge.staged).exists():
-                (self.root / merge.staged).replace(self.root / merge.target)
+            staged, target = self.root / merge.staged, self.root / merge.target
+            replaced_by_target = not staged.exists() or objects.move_if_absent(staged, target)
             crash_point("during-rename")
-            if (self.root / merge.target).exists():  # never delete a file that was not replaced
+            if replaced_by_target and target.exists():  # never delete a file that was not replaced
                 merges.append(merge)
                 for source in merge.sources:
                     (self.root / source).unlink(missing_ok=True)

@@ -1,8 +1,9 @@
-"""The files sink writes each batch to complete files, whose names depend only on query, batch and partition.
+"""The files sink writes each batch to complete files, which are named by query and batch, and numbered in it.
 
 A batch is written to `_staging`. Then a manifest in `_batches`, created only if absent, lists its files, and each file
-is renamed to its final path. The manifest decides: a replay of the batch completes the renames of the listed files,
-even if it would write other files now. Spark, Arrow and pandas ignore directories whose names begin with `_`.
+is moved to its final path, which no other file may have. The manifest decides: a replay of the batch completes the
+moves of the listed files, even if it would write other files now. Spark, Arrow and pandas ignore directories whose
+names begin with `_`.
 """
 
 from __future__ import annotations
@@ -10,25 +11,25 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from streamlets.batches import execute, query_id
 from streamlets.egress.errors import ExistingFilesError, SinkError
+from streamlets.egress.files import contents
 from streamlets.egress.files.compaction import Compaction
 from streamlets.egress.files.record import FilesRecord
+from streamlets.part_files import write_part_files
+from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_PART = re.compile(r"part-(\d+)-[0-9a-f-]+(?:[-.]c(\d+))?(\..+)")
-_QUIET = {
-    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # the manifest replaces the _SUCCESS file
-    "mapreduce.fileoutputcommitter.algorithm.version": "2",  # one rename fewer per file
-}
+_NUMBER = re.compile(r"c\d+")
+"""The number of a file in its task, which Spark writes into its name, in partitions between dots."""
 
 
 class Written(Protocol):
@@ -48,8 +49,8 @@ class FilesWriter:
         partition_by: the partition columns, which become directories `column=value`.
         existing: what happens to files of an earlier checkpoint: `fail`, `replace` or `append`.
         compaction: merges small files of earlier batches; None merges none.
-        written: takes the number of each batch and of its records: those in its files for Parquet, which stores their
-            number; for other formats those that Spark has executed, also when an earlier attempt decided the files.
+        written: takes the number of each batch and of its records: those in its files for formats that store their
+            number; for others those that Spark has executed, also when an earlier attempt decided the files.
         report: called with each message for users who watch the run.
     """
 
@@ -91,34 +92,30 @@ class FilesWriter:
         record, query = self.record, self._query
         moves = record.decided(query, batch)
         replayed = moves is not None
-        if self.format != "parquet":
-            rows, executed = _counted(rows)
+        rows, executed = _counted(rows)
         if moves is None:
             record.unstage(query)  # of an attempt that was not decided
-            staged = self._stage(rows, record.staging(query) / f"{batch}-{uuid.uuid4().hex[:8]}", batch)
+            directory = record.staging(query) / f"{batch}-{uuid.uuid4().hex[:8]}"
+            staged = self._stage(rows, directory, executed)
             crash_point("after-data-files")
             if staged:
-                record.decide(query, batch, staged)
+                record.decide(query, batch, self._places(directory, staged, batch))
             moves = record.decided(query, batch) or {}
             crash_point("after-manifest")
         else:
             execute(rows)
         for source, target in moves.items():
-            _move(self.root / source, self.root / target)
+            self._move(source, target)
         record.unstage(query)
         record.publish(query, batch, moves.values())
         if self.compaction is not None:
-            self.compaction.run(rows.sparkSession, query, _stem(self.streamlet, query), batch)
-        if self.format == "parquet":
-            records = sum(_records(self.root / target) for target in moves.values())
-        else:
-            records = executed()
-        self.written(batch, records, replayed=replayed)
+            self.compaction.run(rows.sparkSession, query, batch)
+        records = contents.records([self.root / target for target in moves.values()], self.format)
+        self.written(batch, executed() or 0 if records is None else records, replayed=replayed)
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
         """Claim the directory for the query, after the files of other checkpoints have been handled."""
-        rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query = query_id(rows)
         if not self.record.knows(query):
             self._handle_earlier_files(query)
@@ -152,17 +149,16 @@ class FilesWriter:
             if self.existing == "append" and writer.owner == self.record.owner:
                 self.record.forget(writer.id)
 
-    def _stage(self, rows: DataFrame, directory: Path, batch: int) -> dict[str, str]:
-        """Write the files of a batch to a staging directory.
+    def _stage(self, rows: DataFrame, directory: Path, executed: Callable[[], int | None]) -> list[Path]:
+        """Write the files of a batch to a staging directory, and return those that have records.
 
-        Returns:
-            The final path of each file by its staged path, both relative to the directory of the sink.
+        Raises:
+            SinkError: the file system does not accept them, or they do not have the records that Spark has executed.
         """
-        writer = rows.write.format(self.format).mode("append").options(**_QUIET).options(**self.options)
-        if self.partition_by:
-            writer = writer.partitionBy(*self.partition_by)
         try:
-            writer.save(f"file:{directory}")
+            files = write_part_files(
+                rows, directory, format=self.format, options=self.options, partition_by=self.partition_by
+            )  # fmt: skip
         except Exception as error:
             shutil.rmtree(directory, ignore_errors=True)
             reason = next((phrase for phrase in _FILE_SYSTEM_ERRORS if phrase in str(error)), None)
@@ -172,17 +168,46 @@ class FilesWriter:
                 f"{self.streamlet}: cannot write to `{self.root}`: {reason.lower()}; no data of this batch was "
                 "published"
             ) from None
-        return {
-            path.relative_to(self.root).as_posix(): self._place(path.relative_to(directory), batch).as_posix()
-            for path in sorted(directory.rglob("part-*"))
-            if _has_records(path)
-        }
+        self._check(files, executed())
+        return [path for path in files if contents.has_records(path, self.format, self.options)]
 
-    def _place(self, staged: Path, batch: int) -> Path:
-        part = _PART.fullmatch(staged.name)
-        assert part, staged  # the names of Spark's writer
-        number = f"{part[1]}.{int(part[2])}" if int(part[2] or 0) else part[1]
-        return staged.with_name(f"{_stem(self.streamlet, self._query)}-{batch:06}-{number}{part[3]}")
+    def _check(self, files: Sequence[Path], executed: int | None) -> None:
+        """Check that staged files have as many records as Spark has executed, if the format stores the number.
+
+        Raises:
+            SinkError: the numbers differ.
+        """
+        written = contents.records(files, self.format) if files else 0
+        if None not in (written, executed) and written != executed:
+            raise SinkError(
+                f"{self.streamlet}: Spark executed {executed:,} records of the batch, and its files have {written:,}; "
+                "no data of this batch was published"
+            )
+
+    def _places(self, directory: Path, files: Sequence[Path], batch: int) -> dict[str, str]:
+        """Return the final path of each staged file by its path, both relative to the directory of the sink.
+
+        The number in a final path is that of the file in the batch, so no two of them are equal.
+        """
+        stem, places = _stem(self.streamlet, self._query), {}
+        for number, path in enumerate(files):
+            place = path.relative_to(directory).with_name(f"{stem}-{batch:06}-{number:05}{_suffix(path.name)}")
+            places[path.relative_to(self.root).as_posix()] = place.as_posix()
+        return places
+
+    def _move(self, source: str, target: str) -> None:
+        """Give a file its final path.
+
+        Raises:
+            SinkError: another file has the path.
+        """
+        (self.root / target).parent.mkdir(parents=True, exist_ok=True)
+        if not objects.move_if_absent(self.root / source, self.root / target):
+            raise SinkError(
+                f"{self.streamlet}: cannot publish a file of the batch, because another file has the path "
+                f"`{self.root / target}`; move it elsewhere"
+            )
+        crash_point("during-rename")
 
 
 _FILE_SYSTEM_ERRORS = ("No space left on device", "Disk quota exceeded", "Permission denied", "Read-only file system")
@@ -193,37 +218,20 @@ def _stem(sink: str, query: str) -> str:
     return f"{sink.replace('.', '-')}-{query[:8]}"
 
 
-def _counted(rows: DataFrame) -> tuple[DataFrame, Callable[[], int]]:
-    """Return rows that Spark counts when it executes them, and a function that returns their number afterwards."""
+def _counted(rows: DataFrame) -> tuple[DataFrame, Callable[[], int | None]]:
+    """Return rows that Spark counts when it executes them, and a function that returns their number afterwards; None if
+    Spark has optimized away the plan."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     observation = Observation(f"streamlets-{uuid.uuid4().hex}")
     observed = rows.observe(observation, F.count(F.lit(1)).alias("records"))
-    # Spark reports no values for a plan that it has optimized away.
-    return observed, lambda: int((observation.get or {}).get("records", 0))
+    return observed, lambda: (observation.get or {}).get("records")
 
 
-def _move(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        source.replace(target)
-    except FileNotFoundError:
-        if not target.exists():
-            raise
-    crash_point("during-rename")
-
-
-def _has_records(path: Path) -> bool:
-    if path.suffix == ".parquet":
-        return bool(_records(path))
-    return path.stat().st_size > 0
-
-
-def _records(path: Path) -> int:
-    import pyarrow.parquet as pq
-
-    return int(pq.read_metadata(path).num_rows)
+def _suffix(name: str) -> str:
+    """Return the suffix of a file of Spark, such as `.snappy.parquet`."""
+    return "".join(f".{part}" for part in name.split(".")[1:] if not _NUMBER.fullmatch(part))
 
 
 def _is_visible(path: Path) -> bool:

@@ -41,7 +41,7 @@ class Sink:
         options = {"header": "true"}
         merging = Compaction(self.record, "csv", options, 3600, lambda: self.now)
         session: Any = None  # merging text needs no Spark
-        merging.run(session, "q", "archive-q", batch)
+        merging.run(session, "q", batch)
 
     def files(self) -> list[str]:
         """Return the visible files."""
@@ -73,15 +73,15 @@ def test_files_are_merged_once_the_oldest_is_old_enough(sink: Sink) -> None:
     assert len(sink.files()) == 3
     sink.now += 3600
     sink.merge(2)
-    assert sink.files() == ["archive-q-000000-000001-merged.csv", "archive-q-000002-00000.csv"]
+    assert sink.files() == ["archive-q-000000-00000-000001-merged.csv", "archive-q-000002-00000.csv"]
     assert sink.rows() == ROWS
     assert sorted(sink.record.files("q")) == sink.files()
     sink.put(3, "3a")
     sink.now += 3600
     sink.merge(3)
-    assert sink.files() == ["archive-q-000000-000001-merged.csv", *sink.files()[1:]]
+    assert sink.files() == ["archive-q-000000-00000-000001-merged.csv", *sink.files()[1:]]
     sink.merge(4)
-    assert sink.files() == ["archive-q-000000-000001-merged.csv", "archive-q-000002-000003-merged.csv"]
+    assert sink.files() == ["archive-q-000000-00000-000001-merged.csv", "archive-q-000002-00000-000003-merged.csv"]
     assert sink.rows() == [*ROWS, "3a"]
     assert not (sink.record.root / "_staging").exists()
     assert sink.record.delete("q") == 2
@@ -94,7 +94,8 @@ def test_files_are_merged_within_their_directory(sink: Sink) -> None:
         sink.put(batch, f"{batch}", directory="odd=1/")
     sink.now += 3600
     sink.merge(5)
-    assert sink.files() == ["archive-q-000000-000002-merged.csv", "odd=1/archive-q-000003-000004-merged.csv"]
+    merged = ["archive-q-000000-00000-000002-merged.csv", "odd=1/archive-q-000003-00000-000004-merged.csv"]
+    assert sink.files() == merged
     assert sink.rows() == [*ROWS, "3", "4"]
 
 
@@ -109,6 +110,41 @@ def test_files_grow_to_a_limit(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> N
     assert sink.rows() == sorted([*ROWS, *"34567", "large" * 5])
     assert all((sink.record.root / name).stat().st_size < 30 for name in sink.files())
     assert len(sink.files()) == 4
+
+
+def test_many_files_of_one_batch(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two merged files have the same first and last batch, and none of them replaces the other."""
+    paths = []
+    for number in range(6):
+        paths.append(f"archive-q-000003-{number:05}.csv")
+        (sink.record.root / paths[-1]).write_text(f"n\n3.{number}\n")
+    sink.record.publish("q", 3, paths)
+    monkeypatch.setattr(compaction, "LARGE", 12)
+    sink.now += 3600
+    sink.merge(4)
+    assert sink.rows() == sorted([*ROWS, *(f"3.{number}" for number in range(6))])
+    assert len(sink.files()) < 9
+
+
+def test_files_with_other_columns_are_not_merged(sink: Sink) -> None:
+    """After a change of the columns, a merged file could have only those of the one or the other."""
+    for batch in (3, 4):
+        path = f"archive-q-{batch:06}-00000.csv"
+        (sink.record.root / path).write_text(f"n,more\n{batch},x\n")
+        sink.record.publish("q", batch, [path])
+    sink.now += 3600
+    sink.merge(5)
+    merged = ["archive-q-000000-00000-000002-merged.csv", "archive-q-000003-00000-000004-merged.csv"]
+    assert sink.files() == merged
+    assert [(sink.record.root / name).read_text().split()[0] for name in merged] == ["n", "n,more"]
+
+
+def test_a_file_with_the_name_of_a_merged_one_is_kept(sink: Sink) -> None:
+    """Neither is it replaced, nor are the files deleted that were to be merged."""
+    sink.now += 3600
+    (sink.record.root / "archive-q-000000-00000-000001-merged.csv").write_text("n\nmine\n")
+    sink.merge(2)
+    assert sink.rows() == [*ROWS, "mine"]
 
 
 class KilledError(BaseException):
@@ -143,7 +179,7 @@ def test_a_kill_at_any_point_keeps_every_record_once(sink: Sink, at: str, monkey
     sink.record.unstage("q")
     sink.merge(3)
     assert sink.rows() == ROWS
-    assert sink.files() == ["archive-q-000000-000002-merged.csv"] == sink.record.files("q")
+    assert sink.files() == ["archive-q-000000-00000-000002-merged.csv"] == sink.record.files("q")
 
 
 def _second(method: Callable[..., Any], then: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from streamlets.egress.files import writer as files
 from streamlets.egress.files.compaction import Compaction
 from streamlets.egress.files.record import FilesRecord
 from streamlets.egress.files.writer import FilesWriter
+from streamlets.part_files import write_part_files
 
 pytestmark = pytest.mark.spark
 
@@ -256,7 +257,7 @@ def test_small_files_are_merged(bench: Bench) -> None:
     bench.run(compaction=compaction)
     assert bench.numbers() == [0, 1, 2, 3]
     assert [name.partition(".")[0].split("-", 2)[2] for name in bench.names()] == [
-        "000000-000001-merged", "000002-00000", "000003-00000"
+        "000000-00000-000001-merged", "000002-00000", "000003-00000"
     ]  # fmt: skip
     bench.run(checkpoint=str(bench.root / "second"), existing="replace")
     assert len(bench.names()) == 4
@@ -282,3 +283,73 @@ def test_other_formats(bench: Bench) -> None:
     bench.run(format="csv", options={"header": "true"})
     (path,) = bench.out.glob("*.csv")
     assert path.read_text() == "n,odd\n1,1\n2,0\n"
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv", "text"])
+@pytest.mark.parametrize("partition_by", [(), ("odd",)])
+def test_a_limit_of_records_per_file(bench: Bench, format: str, partition_by: tuple[str, ...]) -> None:
+    """Each of the files of a task is published, and a replay with another limit changes nothing."""
+    bench.put(*range(50))
+    shape = "cast(n as string) AS n", "n % 2 as odd"
+    kept = shape if partition_by else shape[:1]
+    settings: dict[str, Any] = {"format": format, "partition_by": partition_by}
+    header = {"header": "true"}
+    bench.run(lambda rows: rows.selectExpr(*kept), options={"maxRecordsPerFile": "7", **header}, **settings)
+    written = {path: path.read_bytes() for path in bench.out.rglob("archive-*")}
+    assert len(written) == 8  # of 50 records, or twice 25
+    assert sorted(_numbers(bench, format)) == list(range(50))
+    bench.forget_commit()
+    bench.session.conf.set("spark.sql.files.maxRecordsPerFile", "5")
+    bench.run(lambda rows: rows.selectExpr(*kept), options=header, **settings)
+    assert {path: path.read_bytes() for path in bench.out.rglob("archive-*")} == written
+
+
+def _numbers(bench: Bench, format: str) -> list[int]:
+    if format == "text":
+        return [int(line) for path in bench.out.rglob("archive-*") for line in path.read_text().splitlines()]
+    files = [str(path) for path in bench.out.rglob("archive-*")]
+    return [int(number) for number in ds.dataset(files, format=format).to_table().column("n").to_pylist()]
+
+
+def test_a_file_of_another_origin_is_never_replaced(bench: Bench) -> None:
+    """A batch whose file would replace another one fails, and is complete once that was moved elsewhere."""
+    bench.put(1, 2)
+    bench.run()
+    (name,) = bench.names()
+    content = (bench.out / name).read_bytes()
+    bench.put(3)
+    second = bench.out / name.replace("-000000-", "-000001-")
+    second.write_bytes(content)
+    with pytest.raises(StreamingQueryException, match=r"another file has the path `.*-000001-00000\.snappy\.parquet`"):
+        bench.run()
+    assert second.read_bytes() == content
+    second.unlink()
+    bench.run()
+    assert bench.numbers() == [1, 2, 3]
+
+
+def test_a_batch_whose_files_lack_records_is_not_published(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of records in the files is compared with what Spark has executed."""
+    bench.put(*range(20))
+    write = write_part_files
+    monkeypatch.setattr(files, "write_part_files", lambda *args, **settings: write(*args, **settings)[1:])
+    with pytest.raises(StreamingQueryException, match="Spark executed 20 records of the batch, and its files have"):
+        bench.run(lambda rows: rows.repartition(3))
+    assert bench.names() == []
+    monkeypatch.undo()
+    bench.run(lambda rows: rows.repartition(3))
+    assert bench.numbers() == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("format", "options"),
+    [(f, o) for f in ("json", "csv") for o in ({}, {"compression": "gzip"}, {"compression": "deflate"})]
+    + [("orc", {}), ("text", {"compression": "bzip2"}), ("csv", {"header": "true"})],
+)
+def test_files_without_records_are_not_published(bench: Bench, format: str, options: dict[str, str]) -> None:
+    """A task without records may write a file with a header, or an empty one that is compressed."""
+    bench.put(1)
+    bench.put(2)
+    shape = lambda rows: rows.selectExpr("cast(n AS string) AS n").where("n > 1").repartition(3)  # noqa: E731
+    bench.run(shape, format=format, options=options)
+    assert [path.name.split("-")[2] for path in bench.out.glob("archive-*")] == ["000001"]

@@ -93,3 +93,12 @@ def test_applications_are_distinguished_by_their_state_directory(record: FilesRe
     (earlier,) = FilesRecord(record.root, "archive", "/tmp/pytest/kit").earlier("q2")
     assert (earlier.id, earlier.owner) == ("q1", "/srv/app/.flow/app")
     assert record.earlier("q1") == []
+
+
+def test_paths_have_any_character(record: FilesRecord) -> None:
+    """Spark escapes line feeds in the values of partitions, but not other characters that end a line."""
+    odd = [f"part=a{character}b/x.parquet" for character in "\x85\u2028\u2029"]
+    for path in odd:
+        _write(record.root / path)
+    record.publish("q1", 3, odd)
+    assert record.files("q1")[2:5] == odd

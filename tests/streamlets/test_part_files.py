@@ -1,0 +1,60 @@
+"""Files that Spark writes: whatever the user's settings are, all files with records are returned, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from streamlets.part_files import write_part_files
+
+pytestmark = pytest.mark.spark
+
+MANIFEST = "org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitter"
+COMMIT = "spark.sql.sources.commitProtocolClass"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("spark.sql.files.maxRecordsPerFile", "7"),
+        ("mapreduce.output.basename", "_hidden"),
+        ("mapreduce.output.basename", "rows"),
+        ("mapreduce.fileoutputcommitter.algorithm.version", "2"),
+        ("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true"),
+        ("parquet.summary.metadata.level", "ALL"),
+        ("spark.sql.sources.outputCommitterClass", MANIFEST),
+        ("spark.sql.parquet.output.committer.class", MANIFEST),
+        ("mapreduce.outputcommitter.factory.class", f"{MANIFEST}Factory"),
+        (COMMIT, "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol"),
+        (COMMIT, "org.apache.spark.sql.execution.streaming.ManifestFileCommitProtocol"),
+        ("spark.sql.sources.partitionOverwriteMode", "dynamic"),
+        ("spark.sql.maxConcurrentOutputFileWriters", "5"),
+    ],
+)
+def test_settings_of_the_user(spark: SparkSession, tmp_path: Path, setting: str, value: str) -> None:
+    """They may change the number of files, but not which of them have the records."""
+    session = spark.newSession()
+    session.conf.set(setting, value)
+    rows = session.range(100).selectExpr("id", "concat('_', id % 3) AS part").repartition(2)
+    for name, partition_by in (("one", ()), ("parts", ("part",))):
+        files = write_part_files(rows, tmp_path / name, partition_by=partition_by)
+        ids = [id for file in files for id in pq.ParquetFile(file).read(["id"]).column("id").to_pylist()]
+        assert sorted(ids) == list(range(100))
+
+
+def test_leftovers_of_tasks_are_not_returned(spark: SparkSession, tmp_path: Path) -> None:
+    """A task that was given up, and wakes after the end of the job, leaves its file in Spark's temporary directory."""
+    late = tmp_path / "out" / "_temporary" / "0" / "_temporary" / "attempt_1" / "part-00000.parquet"
+
+    def wake() -> None:
+        late.parent.mkdir(parents=True)
+        late.write_bytes(b"late")
+
+    wake()
+    files = write_part_files(spark.range(3), tmp_path / "out")
+    wake()
+    assert late not in files
+    assert late not in write_part_files(spark.range(3), tmp_path / "out")
