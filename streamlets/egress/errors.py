@@ -26,3 +26,7 @@ class TableMismatchError(SinkError):
 
 class KeysError(SinkError):
     """The keys of the records in a batch do not identify rows."""
+
+
+class RefusedBatchError(SinkError):
+    """The database refuses a batch because of its records or of the table, so it would refuse it again."""

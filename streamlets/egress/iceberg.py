@@ -223,5 +223,16 @@ def _last_batch(table: Any, id: str) -> int:
 
 
 def _plain(type: pa.DataType) -> str:
-    """Return a type without the differences that have no meaning: the width of offsets, and nullability inside."""
-    return str(type).replace("large_", "").replace(" not null", "").replace("element: ", "item: ")
+    """Return a type without the differences that have no meaning in an Iceberg table: the width of offsets and of small
+    integers, nullability inside, and names that each library gives the parts of lists and maps."""
+    import pyarrow as pa
+
+    if pa.types.is_map(type):
+        return f"map<{_plain(type.key_type)}, {_plain(type.item_type)}>"
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return f"list<{_plain(type.value_type)}>"
+    if pa.types.is_struct(type):
+        return f"struct<{', '.join(f'{part.name}: {_plain(part.type)}' for part in type)}>"
+    if pa.types.is_integer(type) and type.bit_width < 32:
+        return "int32"
+    return str(type).removeprefix("large_")

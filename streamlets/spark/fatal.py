@@ -41,6 +41,7 @@ FATAL = (
     Fatal("SessionError", "Spark refuses the settings"),
     Fatal("ExistingFilesError", "the sink keeps existing files until its configuration sets what to do with them"),
     Fatal("TableMismatchError", "the columns of the table do not change by themselves"),
+    Fatal("RefusedBatchError", "the database would refuse the same batch again; change the table or the logic"),
     Fatal("KeysError", "the same batch is replayed with the same records"),
     Fatal("LoadError", "the code does not load"),
     # The same code without input raises the same error again. OSError is not here: networks recover.

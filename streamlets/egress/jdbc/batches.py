@@ -12,7 +12,7 @@ from zlib import crc32
 from blueprint.settings.sinks import column_names
 from streamlets.batches import execute, query_id
 from streamlets.egress.base import SinkQuery
-from streamlets.egress.errors import ExistingFilesError, KeysError, SinkError
+from streamlets.egress.errors import ExistingFilesError, KeysError, RefusedBatchError, SinkError, TableMismatchError
 from streamlets.egress.jdbc.databases import Database, listed, quoted, quoted_column
 from streamlets.egress.staging import last_of_each_key, staged, unique
 from streamlets.storage.crash import crash_point
@@ -49,7 +49,9 @@ class JdbcBatches:
         """Write a batch in one transaction, unless the database has it.
 
         Raises:
-            SinkError: the database does not accept the batch; nothing was written.
+            SinkError: the database does not accept the batch now; nothing was written.
+            RefusedBatchError: it refuses the records, or the table does not fit them.
+            TableMismatchError: the table lacks columns of the records.
             ExistingFilesError: the sink wrote to the table with an earlier checkpoint.
             KeysError: records have null as a key, or have the same keys and nothing orders them.
         """
@@ -85,7 +87,7 @@ class JdbcBatches:
             batch: the number of the batch.
 
         Raises:
-            SinkError, ExistingFilesError, KeysError: as for a call.
+            SinkError, RefusedBatchError, TableMismatchError, ExistingFilesError, KeysError: as for a call.
         """
         self._check_keys(records)
         if self._keys and not self._sequence:
@@ -101,11 +103,13 @@ class JdbcBatches:
         try:
             with self.database.transaction() as cursor:
                 yield cursor
-        except self.database.errors as error:
+        except (OSError, self.database.errors) as error:
             reason = str(error).strip().partition("\n")[0]
-            raise SinkError(
-                f"{self.query.name}: cannot write to the table `{self._table}`: {reason}; no data of this batch was "
-                "written"
+            kind = RefusedBatchError if self.database.is_lasting(error) else SinkError
+            place = f" in `{self.database.place}`" if self.database.place else ""
+            raise kind(
+                f"{self.query.name}: cannot write to the table `{self._table}`{place}: {reason}; no data of this batch "
+                "was written"
             ) from error
 
     @property
@@ -172,12 +176,24 @@ class JdbcBatches:
         table, columns = quoted(self._table), [name for name in records.schema.names if name != DELETED]
         keys = f", PRIMARY KEY ({listed(self._keys)})" if self._keys else ""
         cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({self._definition(records.schema, columns)}{keys})")
+        self._check_columns(cursor, columns)
         if self._keys:
             self._merge(cursor, table, columns, records)
             return
         if self.query.output_mode == "complete":
             cursor.execute(f"DELETE FROM {table}")
         self.database.load(cursor, f"{table} ({listed(columns)})", records)
+
+    def _check_columns(self, cursor: Any, columns: list[str]) -> None:
+        cursor.execute(f"SELECT * FROM {quoted(self._table)} WHERE 1 = 0")
+        theirs = [str(column[0]) for column in cursor.description]
+        missing = [c for c in columns if not any(self.database.same_column(c, other) for other in theirs)]
+        if missing:
+            names = ", ".join(f"`{name}`" for name in missing)
+            raise TableMismatchError(
+                f"{self.query.name}: the table `{self._table}` has no column {names}; add it to the table, or "
+                "remove it from the records"
+            )
 
     def _merge(self, cursor: Any, table: str, columns: list[str], records: ds.Dataset) -> None:
         """Replace and delete the rows that have the keys of records, and insert the others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
+
+
+_LASTING = {"ProgrammingError", "DataError", "IntegrityError", "NotSupportedError"}
+"""The classes of the errors of Python's database drivers (PEP 249) that are about statements and values."""
 
 
 class UrlError(ValueError):
@@ -67,7 +71,8 @@ class Database(ABC):
             try:
                 yield cursor
             except BaseException:
-                cursor.execute("ROLLBACK")
+                with suppress(self.errors):  # a database may have rolled back by itself, such as after a full disk
+                    cursor.execute("ROLLBACK")
                 raise
             cursor.execute("COMMIT")
 
@@ -76,10 +81,25 @@ class Database(ABC):
     def errors(self) -> type[Exception]:
         """The base class of the driver's errors."""
 
+    def is_lasting(self, error: Exception) -> bool:
+        """Return whether an error of the driver is about the records or the table, so that another attempt fails, too.
+
+        A missing row of a foreign key is not: another query may insert it meanwhile.
+
+        Arguments:
+            error: an instance of `errors`.
+        """
+        names = {kind.__name__ for kind in type(error).__mro__}
+        return bool(names & _LASTING) and "foreign key" not in str(error).lower()
+
     @property
-    def path(self) -> str:
-        """The path of the file that stores the database."""
-        return str(self.directory.absolute() / Path(self.location.removeprefix("//")).expanduser())
+    def place(self) -> str:
+        """The file that stores the database, for messages; "" for a server."""
+        return ""
+
+    @abstractmethod
+    def same_column(self, first: str, second: str) -> bool:
+        """Return whether two names are those of one column."""
 
     @abstractmethod
     def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
@@ -110,7 +130,30 @@ class Database(ABC):
         return "BEGIN"
 
 
-class SQLite(Database):
+class FileDatabase(Database):
+    """A database in a file, whose names of columns may differ in case."""
+
+    __slots__ = ()
+
+    @property
+    def place(self) -> str:
+        """The path of the file."""
+        return str(self.directory.absolute() / Path(self.location.removeprefix("//")).expanduser())
+
+    def same_column(self, first: str, second: str) -> bool:
+        """Return whether two names are equal without regard to case."""
+        return first.lower() == second.lower()
+
+    def _connect(self) -> Any:
+        Path(self.place).parent.mkdir(parents=True, exist_ok=True)
+        return self._open()
+
+    @abstractmethod
+    def _open(self) -> Any:
+        """Return a connection to the file, whose directory exists."""
+
+
+class SQLite(FileDatabase):
     """SQLite; it has no types for dates, times and decimals, which become strings."""
 
     __slots__ = ()
@@ -142,17 +185,24 @@ class SQLite(Database):
             rows = zip(*map(values, batch.columns), strict=True)
             cursor.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
-    def _connect(self) -> Any:
+    def is_lasting(self, error: Exception) -> bool:
+        """Return whether an error is lasting. The class of most of them is `OperationalError`; their codes differ."""
         import sqlite3
 
-        return sqlite3.connect(self.path, isolation_level=None, timeout=60.0)
+        code = getattr(error, "sqlite_errorcode", -1) & 0xFF  # without the details
+        return code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH) or Database.is_lasting(self, error)
+
+    def _open(self) -> Any:
+        import sqlite3
+
+        return sqlite3.connect(self.place, isolation_level=None, timeout=60.0)
 
     @property
     def _begin(self) -> str:
         return "BEGIN IMMEDIATE"  # a transaction that writes later fails if another has written meanwhile
 
 
-class DuckDB(Database):
+class DuckDB(FileDatabase):
     """DuckDB; only one process can write a file at a time, so the connection is closed after each batch."""
 
     __slots__ = ()
@@ -173,10 +223,10 @@ class DuckDB(Database):
         cursor.execute(f"INSERT INTO {table} SELECT * FROM streamlets_records")
         cursor.unregister("streamlets_records")
 
-    def _connect(self) -> Any:
+    def _open(self) -> Any:
         import duckdb
 
-        return duckdb.connect(self.path)
+        return duckdb.connect(self.place)
 
 
 class PostgreSQL(Database):
@@ -206,6 +256,10 @@ class PostgreSQL(Database):
                     text = io.BytesIO()
                     csv.write_csv(batch, text, options)
                     copy.write(text.getvalue())
+
+    def same_column(self, first: str, second: str) -> bool:
+        """Return whether two names are equal."""
+        return first == second
 
     def _connect(self) -> Any:
         import psycopg

@@ -43,6 +43,7 @@ class JdbcSink(SinkType):
         ),
         output_modes=("append", "update", "complete"),
         nested=False,
+        refused_types=("interval", "variant", "void"),
     )
 
     def option_problems(self, options: Mapping[str, object]) -> Iterator[ParameterProblem]:

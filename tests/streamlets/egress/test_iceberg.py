@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +49,18 @@ class Table:
     @property
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows, sorted."""
-        table = self.batches()._table()
-        return sorted((tuple(row.values()) for row in table.scan().to_arrow().to_pylist()), key=repr)
+        return self.sorted(self.batches()._table().scan().to_arrow())
+
+    @property
+    def stored(self) -> list[tuple[Any, ...]]:
+        """The rows in the files, which pyiceberg does not change while it reads them."""
+        files = [task.file.file_path.removeprefix("file://") for task in self.batches()._table().scan().plan_files()]
+        return self.sorted(ds.dataset(files).to_table())
+
+    @staticmethod
+    def sorted(rows: pa.Table) -> list[tuple[Any, ...]]:
+        """Return rows as tuples, sorted."""
+        return sorted((tuple(row.values()) for row in rows.to_pylist()), key=repr)
 
 
 def records(*rows: tuple[Any, ...], names: Iterable[str] = ("id", "text")) -> ds.Dataset:
@@ -71,6 +83,44 @@ def test_a_batch_is_appended_once(table: Table) -> None:
     assert [table.batches().may_have_written("a", batch) for batch in (0, 1, 2)] == [True, True, False]
     summary = table.batches()._table().current_snapshot().summary
     assert (summary["streamlets.query"], summary["streamlets.batch"]) == ("b", "0")
+
+
+NESTED = pa.struct([("x", pa.float64()), ("tags", pa.list_(pa.string()))])
+TYPES: dict[str, tuple[pa.DataType, Any]] = {
+    "tiny": (pa.int8(), 1),
+    "small": (pa.int16(), 1),
+    "number": (pa.int32(), 1),
+    "flag": (pa.bool_(), True),
+    "ratio": (pa.float32(), 0.5),
+    "amount": (pa.decimal128(20, 6), Decimal("1.000001")),
+    "raw": (pa.binary(), b"\x00"),
+    "day": (pa.date32(), datetime.date(1, 1, 1)),
+    "at": (pa.timestamp("us", "UTC"), datetime.datetime(2024, 1, 1, 0, 0, 0, 1, datetime.UTC)),
+    "local": (pa.timestamp("us"), datetime.datetime(2024, 1, 1, 0, 0, 0, 1)),
+    "place": (NESTED, {"x": 1.0, "tags": ["a", None]}),
+    "names": (pa.list_(pa.string()), ["a", None]),
+    "places": (pa.list_(NESTED), [{"x": 1.0, "tags": None}]),
+    "counts": (pa.map_(pa.string(), pa.int64()), [("a", 1)]),
+    "maps": (pa.list_(pa.map_(pa.string(), NESTED)), [[("a", {"x": 1.0, "tags": []})]]),
+    "of-maps": (pa.map_(pa.int32(), pa.struct([("m", pa.map_(pa.string(), pa.int64()))])), [(1, {"m": [("a", 1)]})]),
+}
+"""A type of Arrow, and a value, by the name of a column."""
+
+EMPTY = {"places", "of-maps"}
+"""Columns of records in arrays and maps, of which pyiceberg stores null as an empty one (docs/sinks.md)."""
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_column_of_each_type(table: Table, name: str) -> None:
+    """The sink accepts the table that it has created."""
+    type, value = TYPES[name]
+    columns = pa.schema([pa.field("id", pa.int64(), nullable=False), (name, type)])
+    for batch, values in enumerate(([value], [None, value])):
+        rows = pa.Table.from_pylist([{"id": batch, name: value} for value in values], columns)
+        table.batches().commit(ds.dataset(rows), "a", batch)
+    null: Any = [] if name in EMPTY else None
+    assert table.stored == sorted([(0, value), (1, value), (1, null)], key=repr)
+    assert [row for row in table.rows if row[0] == 0] == [(0, value)]
 
 
 def test_two_processes_cannot_append_a_batch(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

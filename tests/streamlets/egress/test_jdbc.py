@@ -21,9 +21,16 @@ from pyspark.sql import SparkSession
 from blueprint.catalog import ParameterProblem
 from streamlets import Sink
 from streamlets.egress import SINKS, SinkQuery
-from streamlets.egress.errors import ExistingFilesError, KeysError, SinkError
+from streamlets.egress.errors import (
+    ExistingFilesError,
+    KeysError,
+    RefusedBatchError,
+    SinkError,
+    TableMismatchError,
+)
 from streamlets.egress.jdbc.batches import DELETED, JdbcBatches
-from streamlets.egress.jdbc.databases import UrlError, database
+from streamlets.egress.jdbc.databases import SQLite, UrlError, database
+from streamlets.spark.fatal import fatal
 from streamlets.storage.crash import VARIABLE
 from streamlets.testkit import Testkit
 from tests.streamlets.egress.applications import numbers_application
@@ -163,11 +170,95 @@ def test_a_batch_that_fails_changes_nothing(table: Table) -> None:
     table.write(0, (1, 1, "a"))
     other = Table(table.url, "id", "Seq", "more")
     other.name = table.name
-    with pytest.raises(SinkError, match=f"cannot write to the table `{table.name}`: .*; no data of this batch was"):
+    with pytest.raises(TableMismatchError, match=f"the table `{table.name}` has no column `more`; add it"):
         other.write(1, (2, 1, "b"))
     assert table.rows() == [(1, 1, "a")]
     table.write(1, (2, 1, "b"))
     assert table.rows() == [(1, 1, "a"), (2, 1, "b")]
+
+
+def prepare(url: str, *statements: str) -> None:
+    """Run statements that somebody else could run."""
+    with database(url).transaction() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "settings"),
+    [
+        ('id BIGINT NOT NULL, "Seq" BIGINT, value TEXT', [(None, 1, "a"), (1, 1, "b")], {}),
+        ('id BIGINT CHECK (id < 5), "Seq" BIGINT, value TEXT', [(5, 1, "a")], {}),
+        ('id BIGINT PRIMARY KEY, "Seq" BIGINT, value TEXT', [(7, 1, "a"), (7, 1, "b")], {}),
+        ('id BIGINT, "Seq" BIGINT, value TEXT', [(7, 1, "a")], {"keys": "id"}),
+        ('id BIGINT, "Seq" BIGINT, value INTEGER', [(7, 1, "a")], {}),
+    ],
+    ids=["null", "check", "unique", "no-unique-constraint", "type"],
+)
+def test_what_a_database_refuses_again_fails_at_once(
+    url: str, columns: str, rows: list[tuple[Any, ...]], settings: dict[str, Any]
+) -> None:
+    """The same records would be refused again; SQLite stores strings as integers, if the type is not strict."""
+    table = Table(url)
+    strict = " STRICT" if url.startswith("sqlite") and "value INTEGER" in columns else ""
+    columns = columns.replace("BIGINT", "INTEGER") if strict else columns
+    prepare(url, f"CREATE TABLE {table.name} ({columns}){strict}")
+    with pytest.raises(RefusedBatchError, match="no data of this batch was written") as caught:
+        table.write(0, *rows, **settings)
+    assert fatal({type(caught.value).__name__}, building=False)
+    assert table.rows() == []
+    assert not table.batches().may_have_written(table.name, 0)
+
+
+def test_a_missing_row_of_a_foreign_key_is_waited_for(url: str) -> None:
+    """Another query may insert it; SQLite does not check foreign keys."""
+    if url.startswith("sqlite"):
+        pytest.skip("SQLite checks no foreign keys by default")
+    table = Table(url)
+    prepare(
+        url,
+        f"CREATE TABLE {table.name}_of (id BIGINT PRIMARY KEY)",
+        f'CREATE TABLE {table.name} (id BIGINT REFERENCES {table.name}_of (id), "Seq" BIGINT, value TEXT)',
+    )
+    with pytest.raises(SinkError) as caught:
+        table.write(0, (1, 1, "a"))
+    assert not fatal({type(caught.value).__name__}, building=False)
+    prepare(url, f"INSERT INTO {table.name}_of VALUES (1)")
+    table.write(0, (1, 1, "a"))
+    assert table.rows() == [(1, 1, "a")]
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite rolls back by itself; the message is that of the disk, and another attempt may succeed."""
+    table = Table(f"sqlite:{tmp_path / 'numbers.db'}")
+    table.write(0, (1, 1, "a"))
+    opened = SQLite._open
+
+    def limited(self: SQLite) -> Any:
+        connection = opened(self)
+        connection.execute("PRAGMA max_page_count = 12")
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLite, "_open", limited)
+        with pytest.raises(SinkError, match=r"in `.*numbers\.db`: database or disk is full; no data of this") as caught:
+            table.write(1, *((id, 1, "x" * 1000) for id in range(100)))
+    assert not fatal({type(caught.value).__name__}, building=False)
+    assert table.rows() == [(1, 1, "a")]
+    table.write(1, (2, 1, "b"))
+    assert table.rows() == [(1, 1, "a"), (2, 1, "b")]
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_the_directory_of_a_file_is_created(tmp_path: Path, scheme: str) -> None:
+    """As those of the sinks of files; if it cannot be, the message has the path."""
+    table = Table(f"{scheme}:{tmp_path}/new/deeper/numbers.db")
+    table.write(0, (1, 1, "a"))
+    assert table.rows() == [(1, 1, "a")]
+    (tmp_path / "file").write_text("")
+    table.url = f"{scheme}:{tmp_path}/file/numbers.db"
+    with pytest.raises(SinkError, match=r"cannot write to the table .* in `.*/file/numbers\.db`: "):
+        table.write(0, (1, 1, "a"))
 
 
 WRITER = """
@@ -284,7 +375,7 @@ def test_urls_of_other_databases_are_rejected(url: str) -> None:
 def test_paths_start_in_the_directory_of_the_blueprint(tmp_path: Path) -> None:
     """A relative path does not depend on the working directory; `jdbc:` may be before the URL."""
     for location in ("sqlite:numbers.db", "jdbc:sqlite:numbers.db", f"sqlite://{tmp_path}/numbers.db"):
-        assert database(location, directory=tmp_path).path == str(tmp_path / "numbers.db")
+        assert database(location, directory=tmp_path).place == str(tmp_path / "numbers.db")
 
 
 @pytest.mark.spark
