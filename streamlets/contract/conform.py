@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 Extra = Literal["fail", "drop"]
 
-_WHOLE = {
-    "ignoreNullFields": "false",
+EXACT_TIMES = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",  # Spark's default truncates microseconds
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
+"""Options of Spark's writers of text that preserve all of a timestamp."""
+
+_WHOLE = {"ignoreNullFields": "false", **EXACT_TIMES}
 """Options of `to_json` that preserve all of a row."""
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from blueprint.catalog import ParameterType, SinkOption, SinkTraits
+from blueprint.catalog import ParameterProblem, ParameterType, SinkOption, SinkTraits
 from blueprint.quantities import Duration
 from streamlets.egress.base import SinkFiles, SinkQuery, SinkType, SinkWriter
+from streamlets.egress.text import with_defaults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,8 +40,16 @@ _FILES = (
     ),
 )
 _TIMES = (
-    SinkOption(name="date-format", description="the pattern of dates"),
-    SinkOption(name="timestamp-format", description="the pattern of timestamps"),
+    SinkOption(name="date-format", description="the pattern of dates; default: ISO 8601"),
+    SinkOption(
+        name="timestamp-format",
+        description="the pattern of timestamps, in the time zone of the session; default: ISO 8601 with microseconds, "
+        "in UTC",
+    ),
+    SinkOption(
+        name="timestamp-ntz-format",
+        description="the pattern of timestamps without time zone; default: ISO 8601 with microseconds",
+    ),
 )
 _CSV = (
     SinkOption(
@@ -50,7 +59,7 @@ _CSV = (
         default="true",
     ),
     SinkOption(name="separator", description="the character between values", default=","),
-    SinkOption(name="null-value", description="the string for null"),
+    SinkOption(name="null-value", description="the string for null, which no record may have; default: no characters"),
 )
 _IGNORE_NULLS = SinkOption(
     name="ignore-null-fields", description="omit fields without a value", type=ParameterType.BOOLEAN
@@ -69,9 +78,17 @@ SPARK_OPTIONS = {
     "null-value": "nullValue",
     "date-format": "dateFormat",
     "timestamp-format": "timestampFormat",
+    "timestamp-ntz-format": "timestampNTZFormat",
 }
 """The option of Spark's writer that an option of a sink sets."""
 
+
+SPARK = "spark."
+"""The beginning of the options that are those of Spark's writer."""
+
+_FIXED = ("path", "basepath")
+_NOT_COMPACTED = ("encoding", "charset", "linesep")
+"""Options of Spark, in lower case, with which files of text cannot be joined."""
 
 REFUSED_TYPES: dict[str, tuple[str, ...]] = {
     "parquet": ("interval",),
@@ -99,11 +116,22 @@ def _traits(name: str, description: str, *options: SinkOption, nested: bool = Tr
         refused_types=REFUSED_TYPES[name],
         one_string=name == "text",
         exclusive=(("compact", "max-records-per-file"),),
+        passes_on=(SPARK,),
     )
 
 
 class _FilesSink(SinkType):
     """A sink that writes files in a format of Spark, which has the sink's name."""
+
+    def option_problems(self, options: Mapping[str, object]) -> Iterator[ParameterProblem]:
+        """Yield which options of Spark cannot be set."""
+        yield from spark_option_problems(options)
+        for name in passed_on(options):
+            if "compact" in options and name.lower() in _NOT_COMPACTED:
+                message = f"`compact` and `{SPARK}{name}` cannot be combined"
+                yield ParameterProblem(
+                    ("options", "compact"), message, (f"remove `compact` or `{SPARK}{name}`",), "key"
+                )
 
     def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
         """Return a writer whose files replace themselves if a batch runs again."""
@@ -111,7 +139,8 @@ class _FilesSink(SinkType):
         from streamlets.egress.files.record import FilesRecord
         from streamlets.egress.files.writer import FilesWriter
 
-        name, options, age = self.traits.name, spark_options(query.options), query.options.get("compact")
+        name, age = self.traits.name, query.options.get("compact")
+        options = spark_options(name, query.options)
         record = FilesRecord(Path(str(query.options["path"])), query.name, query.application)
         writer = FilesWriter(
             record=record,
@@ -127,7 +156,9 @@ class _FilesSink(SinkType):
 
     def files(self, options: Mapping[str, object]) -> SinkFiles:
         """Return its files."""
-        return SinkFiles(Path(str(options["path"])), self.traits.name, spark_options(options))
+        name = self.traits.name
+        lines = {"multiLine": "true"} if name == "csv" else {}  # a field may have line breaks
+        return SinkFiles(Path(str(options["path"])), name, spark_options(name, options) | lines)
 
 
 class ParquetSink(_FilesSink):
@@ -179,13 +210,37 @@ class TextSink(_FilesSink):
     )
 
 
-def spark_options(options: Mapping[str, object]) -> dict[str, str]:
-    """Return the options of Spark's writer and reader."""
-    return {
+def passed_on(options: Mapping[str, object]) -> dict[str, str]:
+    """Return the options that are those of Spark's writer, by its names."""
+    return {name.removeprefix(SPARK): str(value) for name, value in options.items() if name.startswith(SPARK)}
+
+
+def spark_options(format: str, options: Mapping[str, object]) -> dict[str, str]:
+    """Return the options of Spark's writer and reader.
+
+    Arguments:
+        format: the name of the format in Spark.
+        options: the typed values of the options of the sink by name.
+    """
+    own = {
         SPARK_OPTIONS[name]: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in options.items()
         if name in SPARK_OPTIONS
     }
+    return with_defaults(format, own | passed_on(options))
+
+
+def spark_option_problems(options: Mapping[str, object]) -> Iterator[ParameterProblem]:
+    """Yield which options of Spark are those of the sink, or determine which files are written."""
+    own = {theirs.lower(): name for name, theirs in SPARK_OPTIONS.items()}
+    for name in passed_on(options):
+        path = ("options", *f"{SPARK}{name}".split(".", 1))
+        if name.lower() in own:
+            option = own[name.lower()]
+            message = f"`{SPARK}{name}` is the option `{option}` of the sink"
+            yield ParameterProblem(path, message, (f"set `{option}`",), "key")
+        elif name.lower() in _FIXED or name.startswith("mapreduce."):
+            yield ParameterProblem(path, f"the sink sets the option `{name}` of Spark", ("remove it",), "key")
 
 
 FORMATS: Mapping[str, SinkTraits] = {

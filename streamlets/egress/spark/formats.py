@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from blueprint.catalog import ParameterType, SinkOption, SinkTraits
+from blueprint.catalog import ParameterProblem, ParameterType, SinkOption, SinkTraits
 from blueprint.settings.sinks import column_problems
 from streamlets.egress.base import NothingStored, SinkQuery, SinkType, SinkWriter, spark_types
-from streamlets.egress.files.type import FORMATS, TEXT_OPTIONS, spark_options
+from streamlets.egress.files.type import FORMATS, SPARK, TEXT_OPTIONS, spark_option_problems, spark_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,12 +61,17 @@ class SparkFilesSink(SinkType):
             *TEXT_OPTIONS,
         ),
         partitioning=True,
+        passes_on=(SPARK,),
     )
+
+    def option_problems(self, options: Mapping[str, object]) -> Iterator[ParameterProblem]:
+        """Yield which options of Spark cannot be set."""
+        yield from spark_option_problems(options)
 
     def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
         """Return Spark's writer of files."""
-        path = str(query.options["path"])
-        writer = rows.writeStream.format(str(query.options["format"])).options(**spark_options(query.options))
+        path, format = str(query.options["path"]), str(query.options["format"])
+        writer = rows.writeStream.format(format).options(**spark_options(format, query.options))
         writer = writer.option("path", path if _URL.match(path) else f"file:{(query.directory / path).absolute()}")
         return SinkWriter(writer.partitionBy(*query.partition_by) if query.partition_by else writer)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from blueprint.catalog import ParameterProblem, SinkOption, SinkTraits
 from streamlets.channels.kafka.connector import CONNECTOR
 from streamlets.egress.base import SinkQuery, SinkType, SinkWriter
+from streamlets.egress.text import JSON
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -59,7 +60,8 @@ class KafkaSink(SinkType):
 
         options = {name: str(value) for name, value in query.options.items() if name.startswith("kafka.")}
         if query.options["value"] == "json":
-            columns = [F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns))).alias("value")]
+            record = F.struct(*(F.col(f"`{name}`") for name in rows.columns))
+            columns = [F.to_json(record, dict(JSON)).alias("value")]
             if "key" in query.options:
                 columns.append(F.col(f"`{query.options['key']}`").cast("string").alias("key"))
             if "topic" not in query.options:

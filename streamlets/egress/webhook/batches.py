@@ -18,8 +18,10 @@ from blueprint.quantities import Duration, MemorySize
 from streamlets.batches import execute, query_id
 from streamlets.egress.base import SinkQuery
 from streamlets.egress.errors import SinkError
+from streamlets.egress.text import JSON
 from streamlets.egress.webhook.headers import headers_of
 from streamlets.egress.webhook.server import RefusedError, Server, ServerError
+from streamlets.part_files import write_part_files
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
@@ -93,8 +95,11 @@ class WebhookBatches:
 
         staged = self._of_query(id) / f".{batch}"
         shutil.rmtree(staged, ignore_errors=True)
-        record = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {"ignoreNullFields": "false"})
-        rows.select(record.alias("value")).write.text(f"file:{(staged / 'records').absolute()}")
+        record = F.to_json(
+            F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {**JSON, "ignoreNullFields": "false"}
+        )
+        lines = {"compression": "none", "lineSep": "\n", "encoding": "utf-8"}
+        write_part_files(rows.select(record.alias("value")), staged / "records", format="text", options=lines)
         crash_point("after-data-files")
         staged.rename(self._decided(id, batch))
         objects.sync_names(self._of_query(id))
