@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _COMMITTER = "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter"
 _OPTIONS = {
-    # The files of a task become visible when the job ends, and only if the task has committed: with version 2, a task
-    # that was given up could add files later.
+    # The files of a task become visible when the job ends, and only if the task has committed: with version 2, an
+    # abandoned task could add files later.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "mapreduce.output.basename": "part",  # another one could begin with `_`, which marks files that are not data

@@ -46,7 +46,7 @@ def test_settings_of_the_user(spark: SparkSession, tmp_path: Path, setting: str,
 
 
 def test_leftovers_of_tasks_are_not_returned(spark: SparkSession, tmp_path: Path) -> None:
-    """A task that was given up, and wakes after the end of the job, leaves its file in Spark's temporary directory."""
+    """An abandoned task that wakes after the end of the job leaves its file in Spark's temporary directory."""
     late = tmp_path / "out" / "_temporary" / "0" / "_temporary" / "attempt_1" / "part-00000.parquet"
 
     def wake() -> None:
