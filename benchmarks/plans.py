@@ -54,13 +54,13 @@ def measure_round() -> dict[str, tuple[float, float]]:
         nonlocal built
         assert len(application.streamlets) == 12
         start = time.perf_counter()
-        with spark_for_checks(application) as (spark, directory):
-            jvm = psutil.Process(spark.process.pid)
+        with spark_for_checks(application) as checks:
+            jvm = psutil.Process(checks.spark.process.pid)
             parts["start of the session"] = (time.perf_counter() - start, cpu_seconds([jvm]))
             with measured(parts, "building, first time", jvm.pid):
-                built = LogicChecker(spark.session, directory)(application)
+                built = LogicChecker(checks.spark.session, checks.directory)(application)
             with measured(parts, "building, once more", jvm.pid):
-                LogicChecker(spark.session, directory / "again")(application)
+                LogicChecker(checks.spark.session, checks.directory / "again")(application)
             start = time.perf_counter()
         parts["end of the session"] = (time.perf_counter() - start, 0.0)
         return built

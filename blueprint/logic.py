@@ -58,10 +58,17 @@ class BuildableApplication:
 
 @dataclass(frozen=True, slots=True)
 class BuiltLogic:
-    """The result of building logic: findings in any order, and the queries."""
+    """The result of building logic.
+
+    Arguments:
+        findings: the findings, in any order.
+        queries: the queries by streamlet and name.
+        without: the number of streamlets that have no logic, because their kind does not run on Spark.
+    """
 
     findings: tuple[Diagnostic, ...] = ()
     queries: Queries = field(default_factory=dict)
+    without: int = 0
 
 
 class LogicCheck(Protocol):

@@ -144,14 +144,22 @@ def _report_bug(error: Exception, arguments: Sequence[str], *, show_traceback: b
     if isinstance(error, PluginError | ChannelUnavailableError | TopicLostError | DamagedFileError):
         click.echo(f"error: {error}", err=True)
         return 1
-    line = str(error).strip().partition("\n")[0]
-    click.echo(f"internal error: {type(error).__name__}{': ' if line else ''}{line}", err=True)
+    click.echo(f"internal error: {_first_line(error)}", err=True)
     click.echo("This is a bug in Streamlets, not in your application.", err=True)
     if not show_traceback:
         with tempfile.NamedTemporaryFile("w", prefix="flow-", suffix=".txt", delete=False, encoding="utf-8") as file:
             file.write(f"flow {' '.join(arguments)}\nin {Path.cwd()}\nPython {sys.version}\n\n{details}")
         click.echo(f"The details for a bug report are in {file.name}; --traceback shows them here.", err=True)
     return 1
+
+
+def _first_line(error: Exception) -> str:
+    """Return the class of an error and the first line of its message, which Spark may no longer be there to give."""
+    try:
+        line = str(error).strip().partition("\n")[0]
+    except Exception:  # noqa: BLE001 - an error of Spark asks the Java process for its message
+        line = "its message was in Spark's process, which has exited"
+    return f"{type(error).__name__}{': ' if line else ''}{line}"
 
 
 if __name__ == "__main__":

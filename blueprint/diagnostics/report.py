@@ -21,6 +21,7 @@ class Checked:
         pairs: the number of (writer, reader) pairs whose contracts were compared.
         settings: the number of single values that were checked against a type.
         logic: the number of streamlets whose logic was built; None when this was not requested.
+        no_logic: the number of streamlets that have no logic, such as spouts.
         against: the older descriptor to compare with, "" when this was not requested.
         changes: the number of changes against it; None when errors prevented the comparison.
         silenced: the number of findings that settings or comments silence.
@@ -32,6 +33,7 @@ class Checked:
     pairs: int = 0
     settings: int = 0
     logic: int | None = None
+    no_logic: int = 0
     against: str = ""
     changes: int | None = None
     silenced: int = 0
@@ -109,7 +111,7 @@ def _unchecked(checked: Checked) -> Iterator[str]:
     """Yield what was not checked: logic, unless requested and not prevented by other findings, and changes."""
     if checked.logic is None:
         yield "the streamlets' logic"
-    elif checked.logic < checked.streamlets:
-        yield f"the logic of {counted(checked.streamlets - checked.logic, 'streamlet')}"
+    elif (unchecked := checked.streamlets - checked.logic - checked.no_logic) > 0:
+        yield f"the logic of {counted(unchecked, 'streamlet')}"
     if checked.against and checked.changes is None:
         yield f"changes against {checked.against}"

@@ -12,7 +12,7 @@ from blueprint.logic import Buildable, BuildableApplication
 from blueprint.model.draft import Draft
 from blueprint.settings.parameters import ParameterError, parameter_values
 from blueprint.settings.values import isolation, spark_places, spark_settings
-from blueprint.verification.planning import streamlet_plan, topics_of
+from blueprint.verification.planning import dead_letter_topics, streamlet_plan, topics_of
 
 
 def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
@@ -24,12 +24,13 @@ def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
     """
     directory = Path(draft.blueprint.directory).resolve()
     topics = defaultdict(str, topics_of(draft))
+    dead_letters = dead_letter_topics(draft, topics)
     return BuildableApplication(
         name=directory.name or "application",
         directory=str(directory),
         streamlets=tuple(
             Buildable(
-                streamlet_plan(draft, ref, topics, None, directory),
+                streamlet_plan(draft, ref, topics, dead_letters.get(ref), directory),
                 entry.key,
                 _slow_topics(draft, ref),
                 {

@@ -32,7 +32,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
     """Return the plan of a draft without errors."""
     blueprint = draft.blueprint
     topic_of = topics_of(draft)
-    dead_letters = _dead_letter_topics(draft, topic_of)
+    dead_letters = dead_letter_topics(draft, topic_of)
     directory = Path(blueprint.directory).resolve()
     return ApplicationPlan(
         name=application_name(draft.settings) or directory.name or "application",
@@ -49,7 +49,7 @@ def make_plan(draft: Draft) -> ApplicationPlan:
     )
 
 
-def _dead_letter_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> dict[str, str]:
+def dead_letter_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> dict[str, str]:
     """Return the topic of each streamlet's dead letters: the one in the blueprint, else one of its own."""
     connected = {key.streamlet: id for key, id in topic_of.items() if key.port == DEAD_LETTERS}
     return connected | {ref: settings.id for ref, settings in draft.dead_letters.items()}

@@ -180,7 +180,7 @@ def verify(
         known = {finding.headline for finding in findings}
         findings += [finding for finding in built.findings if finding.headline not in known]
         findings += queries_of_settings(draft, built.queries)
-        checked = replace(checked, logic=len(application.streamlets))
+        checked = replace(checked, logic=len(application.streamlets) - built.without, no_logic=built.without)
     levels = Levels(draft, _texts(layers, blueprint), sources)
     findings = levels.apply(findings)
     plan = make_plan(draft) if planned and not _has_errors(findings) else None

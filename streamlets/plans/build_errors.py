@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ from streamlets.api.source_location import SourceLocation
 from streamlets.plans import syntax
 from streamlets.plans.advice import advice, union_by_name
 from streamlets.plans.places import Places, span_of
-from streamlets.project.loading import describe_exception
+from streamlets.plans.signals import BuildTooLongError
+from streamlets.project.loading import StreamletNotLoadedError, describe_exception
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -43,12 +45,22 @@ def build_error_finding(error: BaseException, places: Places) -> Diagnostic:
         return misuse_finding(error, places, frames)
     if isinstance(error, PySparkException):
         return _spark_finding(error, places, frames)
-    if isinstance(error, Py4JError):
-        return _plan_refused_finding(_java_message(error), frames[-1] if frames else None, frames)
     place = frames[-1] if frames else None
-    return finding(
-        "logic-raises", f"the logic raised {describe_exception(error)}", span_of(place), also=_callers(frames, place)
-    )
+    if isinstance(error, Py4JError):
+        return _plan_refused_finding(_java_message(error), place, frames)
+    if isinstance(error, BuildTooLongError):
+        return raised_finding(error, "the logic took too long to build, and was abandoned", frames)
+    if isinstance(error, StreamletNotLoadedError):
+        return raised_finding(error, f"the class cannot be loaded again: {error}", frames)
+    return raised_finding(error, f"the logic raised {describe_exception(error)}", frames)
+
+
+def raised_finding(error: BaseException, headline: str, frames: Sequence[SourceLocation]) -> Diagnostic:
+    """Return the finding for an error, with the last frame of the project, or else the line that raised it."""
+    place = frames[-1] if frames else None
+    trace = None if frames else traceback.extract_tb(error.__traceback__)
+    causes = [f"raised in {trace[-1].filename}, line {trace[-1].lineno}"] if trace else []
+    return finding("logic-raises", headline, span_of(place), also=_callers(frames, place), causes=causes)
 
 
 def misuse_finding(error: StreamletError, places: Places, frames: Sequence[SourceLocation] = ()) -> Diagnostic:

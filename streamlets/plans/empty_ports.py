@@ -133,9 +133,14 @@ class EmptyPorts:
 
     def directory_of(self, inlet: str) -> str:
         """Create and return the empty directory of an inlet; plans contain its path."""
-        directory = self._directory / "inlets" / inlet
+        directory = Path(self.inlets) / inlet
         directory.mkdir(parents=True, exist_ok=True)
         return str(directory)
+
+    @property
+    def inlets(self) -> str:
+        """The parent of the empty directories."""
+        return str(self._directory / "inlets")
 
     def _branch(self, rows: DataFrame, part: Callable[[DataFrame], DataFrame], outlet: str) -> DataFrame:
         from pyspark.sql import DataFrame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,14 @@ from blueprint.spelling import listing
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.plans.console_output import redirected_console_output
 from streamlets.plans.places import Places
+from streamlets.plans.signals import LONGEST_BUILD, Signals
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watch import Watch
+from streamlets.plugins import PluginError
 from streamlets.project.modules import Project, project_at
 from streamlets.runner.drivers.groups import session_settings
-from streamlets.spark.session import SessionError, active, child_session
+from streamlets.runner.kinds import KINDS
+from streamlets.spark.session import SessionError, active, answers, child_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,38 +33,73 @@ _FULL_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
 """Plans are parsed from the text that Spark prints, so it must not be truncated."""
 
 
+def with_logic(application: BuildableApplication) -> tuple[BuildableApplication, int]:
+    """Return the part of an application that has logic on Spark, and the number of the other streamlets.
+
+    A streamlet of a kind that is not available is in neither part: a run reports it.
+    """
+    kinds = {streamlet.plan.kind: _on_spark(streamlet.plan.kind) for streamlet in application.streamlets}
+    built = tuple(streamlet for streamlet in application.streamlets if kinds[streamlet.plan.kind])
+    without = sum(kinds[streamlet.plan.kind] is False for streamlet in application.streamlets)
+    return replace(application, streamlets=built), without
+
+
+def _on_spark(kind: str) -> bool | None:
+    try:
+        return KINDS[kind].on_spark
+    except (KeyError, PluginError):
+        return None
+
+
 class LogicChecker:
     """A `LogicCheck`.
 
     Arguments:
         root: a session with the runner's settings; each streamlet gets a child session.
         directory: a directory for temporary files.
+        restart: starts Spark again when a logic has ended it, and returns its session; without it, the streamlets after
+            that one are not checked.
+        longest_build: seconds after which building a logic is abandoned.
     """
 
-    def __init__(self, root: SparkSession, directory: Path) -> None:
+    def __init__(
+        self,
+        root: SparkSession,
+        directory: Path,
+        restart: Callable[[], SparkSession] | None = None,
+        longest_build: float = LONGEST_BUILD,
+    ) -> None:
         self._root = root
         self._directory = directory
+        self._restart = restart
+        self._signals = Signals()
+        self._longest_build = longest_build
 
     def __call__(self, application: BuildableApplication) -> BuiltLogic:
-        """Return the findings of all streamlets, and their queries.
+        """Return the findings of all streamlets, and their queries. Whatever one of them does, the others are checked.
 
         A finding that several streamlets have in common, such as two instances of one class, is reported once.
         """
+        application, without = with_logic(application)
         project = project_at(application.directory)
         places = Places(project)
         watch = Watch(places)
         refs_by_finding: dict[Diagnostic, list[str]] = {}
         queries: dict[str, dict[str, BuiltQuery]] = {}
-        with watch.watching(), redirected_console_output(), self._importing(project):
-            for streamlet in application.streamlets:
-                ref = streamlet.plan.ref
+        for streamlet in application.streamlets:
+            ref = streamlet.plan.ref
+            with watch.watching(), redirected_console_output(), self._importing(project):
                 diagnostics, built = self._check(streamlet, application.isolation, project, watch, places)
-                for diagnostic in diagnostics:
-                    refs_by_finding.setdefault(diagnostic, []).append(ref)
-                if built is not None:
-                    queries[ref] = built
+            for diagnostic in diagnostics:
+                refs_by_finding.setdefault(diagnostic, []).append(ref)
+            if built is not None:
+                queries[ref] = built
+            if not answers(self._root):
+                if self._restart is None:
+                    break
+                self._root = self._restart()
         findings = tuple(_with_refs(dict.fromkeys(refs), diagnostic) for diagnostic, refs in refs_by_finding.items())
-        return BuiltLogic(findings, queries)
+        return BuiltLogic(findings, queries, without)
 
     @contextlib.contextmanager
     def _importing(self, project: Project) -> Iterator[None]:
@@ -90,9 +128,11 @@ class LogicChecker:
             place = streamlet.spark_places.get(error.setting, streamlet.place)
             headline, *causes = str(error).splitlines()
             return (finding("spark-setting", headline, place, causes=causes, help=(error.help,)),), None
+        check = StreamletCheck(
+            streamlet, project, session, self._directory / plan.ref, watch, places, self._signals, self._longest_build
+        )
         with active(session):
-            check = StreamletCheck(streamlet, project, session, self._directory / plan.ref, watch, places)
-            return tuple(check.findings()), check.queries
+            return check.findings(), check.queries
 
 
 def _with_refs(refs: Iterable[str], diagnostic: Diagnostic) -> Diagnostic:

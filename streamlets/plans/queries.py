@@ -18,7 +18,7 @@ from streamlets.plans import syntax
 from streamlets.plans.build_errors import spark_message
 from streamlets.plans.lineage import earliest_ancestor, origin
 from streamlets.plans.places import Places, span_of
-from streamlets.plans.real_time import unsupported_operators
+from streamlets.plans.real_time import unsupported_operators, unsupported_sink, unsupported_sources
 from streamlets.plans.state import Unbounded, has_operator, unbounded
 from streamlets.spark.plan_tree import PlanNode, lists, plan_tree
 from streamlets.spark.stream_writer import NOT_CONTINUOUS, WriterFacts, facts, rows_of
@@ -67,12 +67,13 @@ class CheckedQuery:
 
 
 def query_findings(
-    query: CheckedQuery, streamlet: Buildable, inlets: Iterable[InletPlan], places: Places
+    query: CheckedQuery, streamlet: Buildable, inlets: Iterable[InletPlan], directory: str, places: Places
 ) -> Iterator[Diagnostic]:
     """Yield the findings of a query; if Spark rejects its plan, there is no further finding of the plan.
 
     Arguments:
         inlets: the inlets that the query reads.
+        directory: the parent directory of the empty streams of all inlets.
     """
     facts, rows = query.facts, rows_of(query.writer)
     place = query.place
@@ -108,7 +109,7 @@ def query_findings(
         return
     for operator in unbounded(query.plan, facts.mode):
         yield _unbounded_state(operator, rows, facts.mode, place, places)
-    yield from _real_time(query, rows, facts.mode, streamlet, inlets)
+    yield from _real_time(query, rows, streamlet, inlets, directory)
 
 
 def _rejection(rows: DataFrame, mode: str) -> str:
@@ -195,9 +196,9 @@ def _origin_place(frame: DataFrame, places: Places) -> SourceLocation | None:
 
 
 def _real_time(
-    query: CheckedQuery, rows: DataFrame, mode: str, streamlet: Buildable, inlets: Iterable[InletPlan]
+    query: CheckedQuery, rows: DataFrame, streamlet: Buildable, inlets: Iterable[InletPlan], directory: str
 ) -> Iterator[Diagnostic]:
-    plan, place = streamlet.plan, query.place
+    plan, place, mode = streamlet.plan, query.place, query.facts.mode
     setting = trigger_of(plan, query.name, None)
     if not isinstance(trigger_of(plan, query.name, query.trigger), RealTime):
         return
@@ -217,8 +218,10 @@ def _real_time(
         for inlet in inlets:
             for problem in _real_time_problems(inlet, streamlet.channels.get(inlet.topic, "")):
                 yield finding(problem.code, problem.message, span_of(trigger), causes=problem.causes, help=problem.help)
-    operators = unsupported_operators(rows) or ()
-    causes = [f"real-time mode does not support {operator}" for operator in operators]
+    unsupported = [f"the source `{source}`" for source in unsupported_sources(query.plan, directory)]
+    unsupported += unsupported_operators(rows) or ()
+    unsupported += filter(None, (unsupported_sink(query.facts) if query.own_sink else "",))
+    causes = [f"real-time mode does not support {part}" for part in unsupported]
     if mode != "update":
         causes.append(f"real-time mode supports only output mode `update`, and the query has `{mode}`")
     causes += [

@@ -1,6 +1,7 @@
-"""Operators that Spark's real-time mode does not support; Spark itself rejects them only when the query runs.
+"""Operators, sources and sinks that real-time mode does not support; Spark rejects them only when the query runs.
 
-The list of supported operators is private to Spark and read by reflection. If it cannot be read, nothing is reported.
+The list of supported operators is private to Spark and read by reflection. If it cannot be read, no operator is
+reported. Source: Spark's class `RealTimeModeAllowlist`, and the implementations of `SupportsRealTimeMode`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from streamlets.spark.physical_plan import physical_plan
+from streamlets.spark.plan_tree import PlanNode
+from streamlets.spark.stream_writer import WriterFacts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,16 +33,46 @@ _PRINTED = {"ShuffleExchange": "Exchange", "FileSourceScan": "FileScan", "RealTi
 """Operators that plans print with another name than that of their class."""
 
 
+_SINKS = ("console", "foreach", "kafka")
+_TABLE = re.compile(r"\S+, (?P<source>[^,]+), (?P<table>org\.apache\.spark\.sql\.[\w.$]+)@")
+"""The beginning of a node with a source of Spark's second interface: its provider, its name and its table."""
+_REAL_TIME_TABLE = re.compile(r"Kafka|LowLatency|Memory")
+
+
+def unsupported_sources(plan: PlanNode, inlets: str) -> tuple[str, ...]:
+    """Return the names of the sources of a query that real-time mode rejects; those of other packages are unknown.
+
+    Arguments:
+        plan: the analyzed plan of the query.
+        inlets: the parent directory of the empty streams in the place of inlets.
+    """
+    sources = []
+    for node in plan.all():
+        if node.children or not node.name.startswith("StreamingRelation") or f"[{inlets}/" in node.rest:
+            continue
+        match = _TABLE.match(node.rest)
+        if match is not None and not _REAL_TIME_TABLE.search(match["table"]):
+            sources.append(match["source"])
+        elif node.name == "StreamingRelation":  # of the first interface, which has no real-time mode
+            name = re.split(r"[\[,]", node.rest, maxsplit=1)[0]
+            sources.append("files" if name == "FileSource" else name)
+    return tuple(dict.fromkeys(sources))
+
+
+def unsupported_sink(writer: WriterFacts) -> str:
+    """Return the description of a sink that real-time mode rejects; "" if it supports the sink."""
+    if writer.batches:
+        return "functions of batches (`foreachBatch`)"
+    return "" if writer.format in ("", *_SINKS) else f"the sink `{writer.format}`"
+
+
 def unsupported_operators(frame: DataFrame) -> tuple[str, ...] | None:
     """Return descriptions of the operators of a query that real-time mode rejects; None if they are unknown."""
     jvm: Any = frame.sparkSession._jvm  # noqa: SLF001 - Spark has no public API for it
     allowed = _allowed(jvm)
     if not allowed:
         return None
-    simple = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("simple")
-    text = str(frame._jdf.queryExecution().explainString(simple))  # noqa: SLF001
-    physical = text.partition("== Physical Plan ==\n")[2]
-    names = dict.fromkeys(match["name"] for match in _OPERATOR.finditer(physical))
+    names = dict.fromkeys(match["name"] for match in _OPERATOR.finditer(physical_plan(frame)))
     unsupported = (name for name in names if name not in allowed)
     return tuple(dict.fromkeys(_DESCRIPTIONS.get(name, f"the operator `{name}`") for name in unsupported))
 

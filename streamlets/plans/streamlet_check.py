@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.catalog import PortDescriptor
 from blueprint.comparison.descriptor import BuiltQuery
-from blueprint.diagnostics import Diagnostic, Label, Severity, finding
+from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
 from blueprint.hocon.values import Scalar
 from blueprint.logic import Buildable
 from blueprint.plan import InletPlan
@@ -23,16 +24,18 @@ from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import parameter_of
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.plans import syntax
-from streamlets.plans.build_errors import build_error_finding
+from streamlets.plans.build_errors import build_error_finding, raised_finding
 from streamlets.plans.empty_ports import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.queries import CheckedQuery, query_findings
+from streamlets.plans.signals import BuildTooLongError, Signals
 from streamlets.plans.state_sample import sampled_state
 from streamlets.plans.unstarted_query import UnstartedQuery
 from streamlets.plans.watch import Observations, Watch
-from streamlets.project.loading import streamlet_of
+from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project.modules import Project
 from streamlets.spark.plan_queries import described
+from streamlets.spark.session import abandon_call, answers
 from streamlets.spark.stream_writer import facts, rows_of
 
 if TYPE_CHECKING:
@@ -52,6 +55,8 @@ class StreamletCheck:
         directory: a directory for empty streams and other temporary files.
         watch: the watch on the logic.
         places: the locations in the project.
+        signals: the signals while the logic is built.
+        longest_build: seconds after which building the logic is abandoned.
     """
 
     def __init__(
@@ -62,12 +67,16 @@ class StreamletCheck:
         directory: Path,
         watch: Watch,
         places: Places,
+        signals: Signals,
+        longest_build: float,
     ) -> None:
         self._streamlet = streamlet
         self._plan = streamlet.plan
         self._project = project
         self._watch = watch
         self._places = places
+        self._signals = signals
+        self._longest_build = longest_build
         self._ports = EmptyPorts(self._plan, session, directory, watch, places)
         self._context = SparkStreamletContext(
             session=session,
@@ -80,12 +89,24 @@ class StreamletCheck:
         self.queries: dict[str, BuiltQuery] | None = None
         """The queries by name, after `findings` has built the logic."""
 
-    def findings(self) -> Iterator[Diagnostic]:
-        """Yield the findings of the streamlet's logic; an error hides the findings that would follow it."""
-        for found in self._findings():
-            labels = [self._in_blueprint(label) for label in found.secondary]
-            primary = self._in_blueprint(found.primary) if found.primary is not None else None
-            yield replace(found, primary=primary, secondary=tuple(labels))
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """Return the findings of the streamlet's logic, whatever it raises; an error hides those that would follow it.
+
+        Raises:
+            KeyboardInterrupt: the user has pressed Ctrl-C.
+        """
+        findings: list[Diagnostic] = []
+        try:
+            findings.extend(self._findings())
+        except BaseException as error:  # noqa: BLE001 - of Spark, or a bug in Streamlets; the others are checked, too
+            self._signals.raise_interrupt(error)
+            findings.append(self._raised(error))
+        return tuple(map(self._in_files, findings))
+
+    def _in_files(self, found: Diagnostic) -> Diagnostic:
+        labels = [self._in_blueprint(label) for label in found.secondary]
+        primary = self._in_blueprint(found.primary) if found.primary is not None else None
+        return replace(found, primary=primary, secondary=tuple(labels))
 
     def _in_blueprint(self, label: Label) -> Label:
         """Return a label in the text of a config parameter as one in the file that sets the parameter."""
@@ -98,18 +119,16 @@ class StreamletCheck:
         return replace(label, span=EmbeddedSource(value).in_file(label.span))
 
     def _findings(self) -> Iterator[Diagnostic]:
-        streamlet = self._instance()
         self._watch.observations = observations = Observations()
         try:
-            built: Queries = streamlet.create_logic(self._context).build()  # type: ignore[assignment]
-        except KeyboardInterrupt:
-            raise
+            built = self._build()
         except BaseException as error:  # noqa: BLE001 - code of the author, which may even exit
+            self._signals.raise_interrupt(error)
             yield from self._mismatches()
             yield from (
                 self._started_queries(observations, ())
                 if _is_consequence(error, observations)
-                else (self._raised(error, streamlet),)
+                else (self._raised(error),)
             )
             return
         yield from self._mismatches()
@@ -125,28 +144,49 @@ class StreamletCheck:
         yield from self._jobs(observations)
         if all(item.code != "real-time-plan" for item in of_queries):  # it reports Python functions, too
             yield from self._functions(observations)
-        yield from self._unused_ports(streamlet, built, queries)
-        yield from self._rebuilt(streamlet, built)
+        yield from self._unused_ports(built, queries)
+        yield from self._rebuilt(built)
 
-    def _instance(self) -> SparkStreamlet:
+    def _build(self) -> Queries:
+        """Build the logic of a new instance.
+
+        Raises:
+            BaseException: of the author's code.
+        """
         streamlet = streamlet_of(self._plan, self._project)
-        assert isinstance(streamlet, SparkStreamlet)  # others have no queries that could be checked
-        return streamlet
+        if not isinstance(streamlet, SparkStreamlet):
+            raise StreamletError(f"`{self._plan.kind}` runs on Spark: derive the class from `SparkStreamlet`")
+        try:
+            with self._signals.watching(self._longest_build):
+                return streamlet.create_logic(self._context).build()  # type: ignore[return-value]
+        except (RecursionError, BuildTooLongError):
+            abandon_call(self._context.session)
+            raise
 
-    def _raised(self, error: BaseException, streamlet: SparkStreamlet) -> Diagnostic:
+    def _raised(self, error: BaseException) -> Diagnostic:
         """Return the finding for an error.
 
         One without a place, such as a wrong result, gets that of the method, or that of the streamlet in the blueprint
         if the method is not the author's.
         """
-        raised = build_error_finding(error, self._places)
-        if raised.primary is not None:
-            return raised
-        method, place = getattr(getattr(streamlet, "Logic", None), "build_streaming_queries", None), None
-        if isinstance(method, FunctionType):
-            code = method.__code__
-            place = self._places.own(syntax.definition(code.co_filename, code.co_firstlineno, code.co_name))
-        return replace(raised, primary=Label(place.span if place else self._streamlet.place))
+        if answers(self._context.session):
+            raised = build_error_finding(error, self._places)
+        else:
+            frames = self._places.of(error)
+            raised = raised_finding(error, "the logic has ended Spark, or its process", frames)
+        return raised if raised.primary is not None else replace(raised, primary=Label(self._method()))
+
+    def _method(self) -> Span:
+        """Return the place of the method that builds the logic, or that of the streamlet in the blueprint."""
+        with suppress(StreamletNotLoadedError):
+            streamlet = streamlet_of(self._plan, self._project)
+            method = getattr(getattr(streamlet, "Logic", None), "build_streaming_queries", None)
+            if isinstance(method, FunctionType):
+                code = method.__code__
+                place = self._places.own(syntax.definition(code.co_filename, code.co_firstlineno, code.co_name))
+                if place is not None:
+                    return place.span
+        return self._streamlet.place
 
     def _built(self, query: CheckedQuery) -> BuiltQuery:
         mode = query.facts.mode
@@ -160,7 +200,15 @@ class StreamletCheck:
         return BuiltQuery(description, span_of(query.place))
 
     def _query_findings(self, query: CheckedQuery) -> Iterator[Diagnostic]:
-        return query_findings(query, self._streamlet, self._inlets_of(query), self._places)
+        """Yield the findings of a query; what Spark raises when it is asked about the plan is one of them."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield from query_findings(query, self._streamlet, self._inlets_of(query), self._ports.inlets, self._places)
+        except (Py4JError, PySparkException) as error:
+            refused = build_error_finding(error, self._places)
+            yield replace(refused, primary=Label(span_of(query.place) or self._method()))
 
     def _inlets_of(self, query: CheckedQuery) -> tuple[InletPlan, ...]:
         """Return the inlets whose records a query uses."""
@@ -256,9 +304,7 @@ class StreamletCheck:
                     help=("use Spark's own functions, which are many times faster, or else a `pandas_udf`",),
                 )
 
-    def _unused_ports(
-        self, streamlet: SparkStreamlet, built: Queries, queries: list[CheckedQuery]
-    ) -> Iterator[Diagnostic]:
+    def _unused_ports(self, built: Queries, queries: list[CheckedQuery]) -> Iterator[Diagnostic]:
         if not queries:
             yield finding(
                 "no-queries",
@@ -288,21 +334,20 @@ class StreamletCheck:
                 help=(_how_to_read(inlet, read=read),),
             )
 
-    def _rebuilt(self, streamlet: SparkStreamlet, built: Queries) -> Iterator[Diagnostic]:
+    def _rebuilt(self, built: Queries) -> Iterator[Diagnostic]:
         """Yield a finding unless building the logic again, as a restart does, returns the same queries."""
         self._ports.again = True
         try:
-            again = self._instance().create_logic(self._context).build()
-        except KeyboardInterrupt:
-            raise
+            again = self._build()
         except BaseException as error:  # noqa: BLE001 - as above
+            self._signals.raise_interrupt(error)
             raised = build_error_finding(error, self._places)
             yield finding(
                 "logic-impure", "the logic fails when it is built again, as at a restart", raised.primary,
                 also=raised.secondary, causes=(raised.headline,), help=raised.help,
             )  # fmt: skip
             return
-        before, after = _names(built), _names(again)  # type: ignore[arg-type]
+        before, after = _names(built), _names(again)
         if before != after:
             write = next((query for query in built if isinstance(query, StreamingWrite)), None)
             place = self._places.own(write.place) if write else None

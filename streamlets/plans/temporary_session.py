@@ -7,14 +7,18 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blueprint.logic import BuildableApplication, BuiltLogic
-from streamlets.plans.logic_checker import LogicChecker
+from streamlets.plans.logic_checker import LogicChecker, with_logic
 from streamlets.plans.warm_up import warm_up
 from streamlets.project.modules import project_at
 from streamlets.spark.launch import start
 from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _IGNORED = (
     *("spark.master", "spark.submit.", "spark.kubernetes.", "spark.yarn.", "spark.dynamicAllocation."),
@@ -32,15 +36,48 @@ def check_logic(application: BuildableApplication) -> BuiltLogic:
     Raises:
         SessionError: Spark cannot be started.
     """
-    if not application.streamlets:
-        return BuiltLogic()
-    with spark_for_checks(application) as (spark, directory):
-        return LogicChecker(spark.session, directory)(application)
+    built, without = with_logic(application)
+    if not built.streamlets:
+        return BuiltLogic(without=without)
+    with spark_for_checks(application) as checks:
+        return LogicChecker(checks.spark.session, checks.directory, checks.restart)(application)
+
+
+class SparkForChecks:
+    """A local Spark with one core.
+
+    Arguments:
+        plan: its settings.
+        directory: a directory for temporary files of the checks.
+
+    Attributes:
+        spark: the running Spark.
+    """
+
+    def __init__(self, plan: SessionPlan, directory: Path) -> None:
+        self._plan = plan
+        self.directory = directory
+        self.spark = _start(plan)
+
+    def restart(self) -> SparkSession:
+        """Start Spark again, and return its session.
+
+        Raises:
+            SessionError: Spark cannot be started.
+        """
+        self.stop()
+        self.spark = _start(self._plan)
+        return self.spark.session
+
+    def stop(self) -> None:
+        """Stop Spark; another can be started in this process afterwards, as `flow run --plans` does."""
+        self.spark.stop(patience=5.0)
+        self.spark.forget()
 
 
 @contextmanager
-def spark_for_checks(application: BuildableApplication) -> Iterator[tuple[Spark, Path]]:
-    """Provide a local Spark session with one core and a temporary directory; stop and delete them at the end.
+def spark_for_checks(application: BuildableApplication) -> Iterator[SparkForChecks]:
+    """Provide a local Spark and a temporary directory; stop and delete them at the end.
 
     Raises:
         SessionError: Spark cannot be started.
@@ -57,13 +94,11 @@ def spark_for_checks(application: BuildableApplication) -> Iterator[tuple[Spark,
         settings | {"spark.driver.extraJavaOptions": _SMALL_JVM, "spark.driver.memory": "1g"},
     )
     try:
-        spark = _start(plan)
+        checks = SparkForChecks(plan, directory / "streamlets")
         try:
-            yield spark, directory / "streamlets"
+            yield checks
         finally:
-            # `flow run --plans` starts another Spark in this process.
-            spark.stop(patience=5.0)
-            spark.forget()
+            checks.stop()
             project.forget_modules(streamlet.plan.class_name.partition(".")[0] for streamlet in application.streamlets)
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -77,6 +77,7 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Patch Spark's classes while logic is built; the patches apply to the whole process."""
+        from pyspark import SparkContext
         from pyspark.sql import DataFrameWriter, SparkSession
         from pyspark.sql.classic.dataframe import DataFrame
         from pyspark.sql.group import GroupedData
@@ -105,6 +106,7 @@ class Watch:
             patch(DataStreamWriter, "toTable", self._start)
             patch(SparkSession, "sql", self._sql)
             patch(SparkSession, "stop", self._forbidden)
+            patch(SparkContext, "stop", self._forbidden)
             patch(StreamingQueryManager, "awaitAnyTermination", self._forbidden)
             patch(UserDefinedFunction, "__call__", self._function)
             yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from streamlets.spark.physical_plan import physical_plan
 from streamlets.spark.plan_tree import plan_tree
 
 if TYPE_CHECKING:
@@ -36,11 +37,8 @@ def prepare_for_real_time(session: SparkSession) -> None:
 
 def shuffle_tasks(rows: DataFrame) -> int:
     """Return the number of tasks that a query runs after its shuffles."""
-    session = rows.sparkSession
-    simple = session._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("simple")  # type: ignore[union-attr]  # noqa: SLF001
-    text = str(rows._jdf.queryExecution().explainString(simple))  # noqa: SLF001 - Spark has no public way
-    shuffles = sum(1 for match in _EXCHANGE.finditer(text) if match["kind"] != "SinglePartition")
-    return shuffles * int(session.conf.get("spark.sql.shuffle.partitions") or 200)
+    shuffles = sum(1 for match in _EXCHANGE.finditer(physical_plan(rows)) if match["kind"] != "SinglePartition")
+    return shuffles * int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
 def task_slots(session: SparkSession) -> int | None:

@@ -91,6 +91,8 @@ def child_session(root: SparkSession, settings: Mapping[str, str]) -> SparkSessi
 @contextlib.contextmanager
 def active(session: SparkSession) -> Iterator[None]:
     """Make a session the thread's active one, in which Spark looks for sources and which the author's code gets."""
+    from py4j.protocol import Py4JError
+
     jvm: Any = session._jvm  # noqa: SLF001 - Spark has no public way
     sessions = jvm.org.apache.spark.sql.classic.SparkSession
     before = sessions.getActiveSession()
@@ -98,10 +100,33 @@ def active(session: SparkSession) -> Iterator[None]:
     try:
         yield
     finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
+        with contextlib.suppress(Py4JError, OSError):  # the process may have exited meanwhile
+            if before.isDefined():
+                sessions.setActiveSession(before.get())
+            else:
+                sessions.clearActiveSession()
+
+
+def answers(session: SparkSession) -> bool:
+    """Return whether the Spark of a session works: its process may have exited, or its context may have been
+    stopped."""
+    context: Any = session.sparkContext
+    try:
+        return not context._jsc.sc().isStopped()  # noqa: SLF001 - Spark has no public way
+    except Exception:  # noqa: BLE001 - there are several errors for a process that does not answer
+        return False
+
+
+def abandon_call(session: SparkSession) -> None:
+    """Close this thread's connection to Spark's process; the next call opens another.
+
+    An exception that ends a call before its answer was read, such as a `RecursionError` or one of a signal, would have
+    the next call read that answer.
+    """
+    gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - Spark has no public way
+    connection = gateway._gateway_client.get_thread_connection() if gateway is not None else None  # noqa: SLF001
+    if connection is not None:
+        connection.close(reset=True)
 
 
 def _reason(error: Exception) -> str:

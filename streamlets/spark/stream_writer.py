@@ -28,12 +28,14 @@ class WriterFacts:
         format: the format of the sink; "" for a function of batches or rows.
         options: the options by name in lower case.
         continuous: whether it has Spark's trigger for continuous processing.
+        batches: whether the sink is a function of batches.
     """
 
     mode: str
     format: str
     options: dict[str, str]
     continuous: bool = False
+    batches: bool = False
 
     @property
     def lacks_sink(self) -> bool:
@@ -76,7 +78,8 @@ def facts(writer: DataStreamWriter) -> WriterFacts:
     def value(name: str) -> Any:
         return fields[name].get(inner) if name in fields else None
 
-    function = value("foreachBatchWriter") or value("foreachWriter")
+    batches = value("foreachBatchWriter")
+    function = batches or value("foreachWriter")
     mode, source, extra = value("outputMode"), value("source"), value("extraOptions")
     options = {}
     pairs = extra.iterator() if extra is not None else None
@@ -89,6 +92,7 @@ def facts(writer: DataStreamWriter) -> WriterFacts:
         format="" if function else str(source),
         options=options,
         continuous=trigger is not None and trigger.getClass().getSimpleName() == _CONTINUOUS_TRIGGER,
+        batches=bool(batches),
     )
 
 

@@ -169,6 +169,18 @@ def test_a_kind_that_no_package_registers(flow: Flow, tmp_path: Path) -> None:  
 
 
 @pytest.mark.usefixtures("installed")
+def test_a_kind_without_spark_has_no_logic(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """`verify --plans` and `describe --plans` neither start Spark for it nor report that anything was not checked."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "missing"))
+    path = str(project(tmp_path, archive=False))
+    result = flow("verify", "--plans", path)
+    assert (result.code, result.err) == (0, ""), result.out + result.err
+    assert "checked 1 streamlet, 1 topic" in " ".join(result.out.split())
+    assert "not checked" not in result.out
+    assert flow("describe", "--plans", path).code == 0
+
+
+@pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("isolation", ["none", "process"])
 def test_a_run_without_streamlets_on_spark_needs_no_java(
     flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolation: str  # noqa: F811 - a fixture
