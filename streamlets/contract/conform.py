@@ -23,7 +23,7 @@ EXACT_TIMES = {
 }
 """Options of Spark's writers of text that preserve all of a timestamp."""
 
-_WHOLE = {"ignoreNullFields": "false", **EXACT_TIMES}
+WHOLE = {"ignoreNullFields": "false", **EXACT_TIMES}
 """Options of `to_json` that preserve all of a row."""
 
 
@@ -73,7 +73,7 @@ def conformance(rows: StructType, contract: Contract, *, extra: Extra = "fail", 
     return Conformance(
         columns=tuple(field.value(_column).alias(field.name) for field in fields),
         reason=F.coalesce(*reasons) if reasons else None,
-        original=F.to_json(F.struct(*names), _WHOLE),
+        original=F.to_json(F.struct(*names), WHOLE),
     )
 
 

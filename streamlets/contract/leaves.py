@@ -11,7 +11,7 @@ from pyspark.sql import types as t
 from blueprint.avro.model import Enum, Fixed, Primitive
 from streamlets.contract.fit import Change, Check, Fit
 from streamlets.contract.path import Path
-from streamlets.contract.values import SHOWN, listed_symbols
+from streamlets.contract.values import DAY, SHOWN, UUID, listed_symbols
 
 _WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
     t.ByteType: (t.IntegerType, t.LongType, t.FloatType, t.DoubleType),
@@ -21,8 +21,6 @@ _WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
     t.FloatType: (t.DoubleType,),
 }
 _DIGITS: dict[type[t.DataType], int] = {t.ByteType: 3, t.ShortType: 5, t.IntegerType: 10, t.LongType: 19}
-_DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
-_UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 
 
 def match_leaf(source: t.DataType, target: t.DataType, schema: Primitive | Enum | Fixed) -> Fit | None:
@@ -52,7 +50,7 @@ def match_leaf(source: t.DataType, target: t.DataType, schema: Primitive | Enum 
             return Fit(cast, _size_check(schema))
         case Primitive() if logical == "uuid" and isinstance(target, t.StringType):
             return Fit(cast, _uuid_check)
-        case Primitive() if logical in _DAY:
+        case Primitive() if logical in DAY:
             return Fit(cast, _time_check(logical))
         case Primitive() if logical == "timestamp-millis":
             return Fit(_truncate)
@@ -107,12 +105,12 @@ def _size_check(fixed: Fixed) -> Check:
 
 
 def _uuid_check(column: Column, path: Path) -> Column:
-    return F.when(~column.rlike(_UUID), path.say("'", F.substring(column, 1, SHOWN), "' is not a UUID"))
+    return F.when(~column.rlike(f"^{UUID}\\z"), path.say("'", F.substring(column, 1, SHOWN), "' is not a UUID"))
 
 
 def _time_check(logical: str) -> Check:
     def check(column: Column, path: Path) -> Column:
-        return F.when(~column.between(0, _DAY[logical] - 1), path.say(column, f" is out of range for {logical}"))
+        return F.when(~column.between(0, DAY[logical] - 1), path.say(column, f" is out of range for {logical}"))
 
     return check
 

@@ -15,6 +15,12 @@ from blueprint.spelling import suggestion
 from streamlets.contract.decimals import EXACT
 from streamlets.contract.defaults import default_value
 
+DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
+"""The number after the last one of a time of day, by logical type."""
+
+UUID = "[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+"""The pattern of a UUID, for Python and Java."""
+
 _RANGES = {"int": 31, "long": 63}
 _UTC = datetime.UTC
 SHOWN = 40

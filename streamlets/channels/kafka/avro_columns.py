@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blueprint.avro.model import Contract
+from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union
 from blueprint.avro.resolution.planner import IncompatibleError, resolve_plan
-from blueprint.avro.sources.reading import FromField, Promote
+from blueprint.avro.spark_types import leaf_name, member, optional
 from streamlets.channels.unreadable import UnreadableRecordsError
 
 if TYPE_CHECKING:
@@ -23,6 +25,18 @@ _LOGICAL = (
     "local-timestamp-micros",
 )
 """The logical types that spark-avro converts to the same columns as Streamlets."""
+
+_END = bytes.fromhex("e1d05c7f92b84a3d8f6627c4150baf9e")
+"""What follows a message when it is decoded. No part of it is both its beginning and its end, so that further bytes
+after a record never make it an end."""
+
+_TIMES = {
+    "date": ("0001-01-01", "9999-12-31"),
+    "timestamp-millis": ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"),
+    "timestamp-micros": ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"),
+    "local-timestamp-millis": ("0001-01-01T00:00:00", "9999-12-31T23:59:59.999999"),
+    "local-timestamp-micros": ("0001-01-01T00:00:00", "9999-12-31T23:59:59.999999"),
+}
 
 
 def require_readable(topic: str, writer: Contract, reader: Contract) -> None:
@@ -42,45 +56,74 @@ def require_readable(topic: str, writer: Contract, reader: Contract) -> None:
         ) from error
 
 
-def readable(writer: Contract, reader: Contract) -> bool:
-    """Return whether a reader's schema can read a writer's records."""
-    try:
-        resolve_plan(writer, reader)
-    except IncompatibleError:
-        return False
-    return True
-
-
 def avro_record(data: Column, writer: Contract, reader: Contract) -> Column:
-    """Return a struct whose field `ok` is the record, null if the bytes are not a record.
+    """Return a struct whose field `ok` is the record, null if the bytes are not exactly one record.
 
-    Spark returns a record with nulls for broken bytes. The struct around it, which has the same encoding, tells them
-    from a record whose fields are null.
+    Spark returns a record with nulls for broken bytes, and ignores bytes after a record. So the bytes get an end, and
+    are decoded as a record and that end.
     """
+    from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    return from_avro(data, _wrapped(writer), {"avroSchema": _wrapped(reader), "mode": "PERMISSIVE"})
+    whole = from_avro(
+        F.concat(data, F.lit(_END)), _wrapped(writer), {"avroSchema": _wrapped(reader), "mode": "PERMISSIVE"}
+    )
+
+    def checked(message: Column) -> Column:
+        record = message["ok"]
+        sound = message["end"].eqNullSafe(F.lit(_END))
+        if (valid := _valid(record, reader.record, reader)) is not None:
+            sound = sound & valid
+        return F.struct(F.when(sound, record).alias("ok"))
+
+    # The message is the variable of a function, or Spark would decode it for each part of the condition.
+    return F.get(F.transform(F.array(whole), checked), F.lit(0))
 
 
-def texts_from_bytes(writer: Contract, reader: Contract) -> list[str]:
-    """Return the string fields of a reader that are bytes of the writer, and may not be UTF-8. Avro's Java library
-    replaces invalid bytes; spark-avro does not.
+def _valid(value: Column, schema: Schema, contract: Contract) -> Column | None:
+    """Return whether the strings of a value are UTF-8, and its dates and times in the years 1 to 9999, which Spark does
+    not check; None if it has none."""
+    from pyspark.sql import functions as F
 
-    Arguments:
-        writer: the contract of the writer, which the reader can read.
-        reader: the contract of the reader.
-    """
-    plan = resolve_plan(writer, reader)
-    return [
-        field.name
-        for field in plan.fields
-        if isinstance(field, FromField) and isinstance(field.plan, Promote) and field.plan.writer.type == "bytes"
-    ]
+    held, _ = optional(schema, contract)
+    parts: list[Column | None] = []
+    match held:
+        case Record(fields=fields):
+            parts = [_valid(value[field.name], field.schema, contract) for field in fields]
+        case Union(branches=branches):
+            parts = [_valid(value[member(number)], branch, contract) for number, branch in enumerate(branches)]
+        case Array(items=items):
+            parts = [_each(value, items, contract)]
+        case Map(values=values):
+            parts = [F.forall(F.map_keys(value), F.is_valid_utf8), _each(F.map_values(value), values, contract)]
+        case Primitive(type="string"):
+            parts = [F.is_valid_utf8(value)]
+        case Primitive(logical=logical) if logical is not None and logical.name in _TIMES:
+            kind = leaf_name(held)
+            parts = [value.between(*(F.lit(time).cast(kind) for time in _TIMES[logical.name]))]
+    checks = [F.coalesce(part, F.lit(True)) for part in parts if part is not None]
+    return functools.reduce(operator.and_, checks) if checks else None
+
+
+def _each(values: Column, schema: Schema, contract: Contract) -> Column | None:
+    from pyspark.sql import functions as F
+
+    if _valid(F.lit(None), schema, contract) is None:
+        return None
+
+    def valid(item: Column) -> Column:
+        check = _valid(item, schema, contract)
+        assert check is not None
+        return check
+
+    return F.forall(values, valid)
 
 
 def _wrapped(contract: Contract) -> str:
     record = _for_spark(json.loads(contract.json))
-    return json.dumps({"type": "record", "name": "streamlets.wire.Message", "fields": [{"name": "ok", "type": record}]})
+    end = {"type": "fixed", "name": "streamlets.wire.End", "size": len(_END)}
+    fields = [{"name": "ok", "type": record}, {"name": "end", "type": end}]
+    return json.dumps({"type": "record", "name": "streamlets.wire.Message", "fields": fields})
 
 
 def _for_spark(schema: Any) -> Any:

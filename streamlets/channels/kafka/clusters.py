@@ -60,7 +60,7 @@ class ClusterState:
             case "plain-avro":
                 return lambda contract: PlainAvro(needed(contract))
             case "json":
-                return lambda contract: JsonText(needed(contract))
+                return lambda contract: JsonText(needed(contract), settings.numeric_times)
             case "bytes":
                 return lambda contract: SingleField(needed(contract))
 

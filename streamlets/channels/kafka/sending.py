@@ -113,6 +113,8 @@ def _value(topic: ClusterTopic, contract: Contract, record: Column) -> Column:
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import to_avro
 
+    from streamlets.contract.conform import WHOLE
+
     match topic.settings.format:
         case "avro":
             return F.concat(F.lit(fingerprint_header(schema_fingerprint(contract))), to_avro(record, contract.json))
@@ -123,7 +125,7 @@ def _value(topic: ClusterTopic, contract: Contract, record: Column) -> Column:
             return to_avro(record, contract.json)
         case "json":
             require_json(contract)
-            return F.to_json(record, {"ignoreNullFields": "false"}).cast("binary")
+            return F.to_json(record, WHOLE).cast("binary")
         case "bytes":
             name, _ = single_field(contract)
             return record[name].cast("binary")

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from blueprint.setting import Scope, Setting
 from blueprint.setting_types import BOOLEAN, DURATION, POSITIVE, STRING, Structure, choice
+from streamlets.contract.wire.json_rules import UNITS
 
 CLUSTER = Setting("cluster", STRING, "The cluster that stores the topic, else `default`.", scope=Scope.TOPIC)
 SERVERS = Setting(
@@ -47,6 +48,11 @@ TOMBSTONES = Setting(
     scope=Scope.TOPIC,
 )  # fmt: skip
 
+NUMERIC_TIMES = Setting(
+    "numeric-times", choice(*UNITS), "For the format `json`: the unit of times that are numbers, or `invalid`.",
+    "milliseconds", scope=Scope.TOPIC,
+)  # fmt: skip
+
 STAGED = Setting(
     "staged", BOOLEAN, "Whether a batch is stored before it is sent, so that a replay repeats it exactly.", "false",
     scope=Scope.OUTLET,
@@ -68,7 +74,7 @@ DEDUPLICATE_WITHIN = Setting(
 
 SETTINGS = (
     CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG,
-    FORMAT, ON_DATA_LOSS, REGISTRY, SUBJECT, TOMBSTONES,
+    FORMAT, ON_DATA_LOSS, REGISTRY, SUBJECT, TOMBSTONES, NUMERIC_TIMES,
     STAGED, DEDUPLICATE_KEYS, DEDUPLICATE_HEADERS, DEDUPLICATE_WATERMARK, DEDUPLICATE_WITHIN,
 )  # fmt: skip
 """The settings of a topic and of its ports."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract
 from streamlets.channels.base import METADATA
-from streamlets.channels.kafka.avro_columns import avro_record, readable, require_readable, texts_from_bytes
+from streamlets.channels.kafka.avro_columns import avro_record, require_readable
 from streamlets.channels.kafka.horizon import Horizon
 from streamlets.channels.unreadable import UNREADABLE_RECORDS, UnreadableRecordsError
 from streamlets.contract.types import spark_schema
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streamlets.channels.kafka.clusters import ClusterTopic
 
 _PARTITION, _OFFSET, _VALUE = "_streamlets_partition", "_streamlets_offset", "_streamlets_value"
-_RECORD, _REASON, _CORRUPT = "_streamlets_record", "_streamlets_reason", "_streamlets_corrupt"
+_RECORD, _REASON, _PARSED = "_streamlets_record", "_streamlets_reason", "_streamlets_parsed"
 _UNDECIDED, _HEADER = "_streamlets_undecided", "_streamlets_header"
 
 _INVALID, _METRIC = "invalid", "streamlets-invalid"
@@ -62,7 +62,7 @@ def read_topic(
 
     reader = session.readStream.format("kafka").options(**_options(topic, inlet))
     messages = (reader.name(name) if name else reader).load().select(*_coordinates(metadata))
-    decoded = _decode(_without_skipped(messages, topic), topic, inlet.contract, horizon)
+    decoded = decode(_without_skipped(messages, topic), topic, inlet.contract, horizon)
     place = (F.lit(f"topic `{topic.name}`, partition "), F.col(_PARTITION), F.lit(", offset "), F.col(_OFFSET))
     # Spark decodes a message again for each filter of the author that it moves before the decoding. It does not move
     # filters before an expression that is not deterministic, as this condition seems to be.
@@ -76,16 +76,8 @@ def read_topic(
     if horizon is not None:
         invalid = F.count(F.when(F.col(_RECORD).isNull(), 1)).alias(_INVALID)
         records = records.observe(_metric(inlet), invalid).where(F.col(_RECORD).isNotNull())
-    writers = topic.state.contracts(topic.name, topic.settings)
-    texts = {
-        name
-        for writer in writers
-        if readable(writer, inlet.contract)
-        for name in texts_from_bytes(writer, inlet.contract)
-    }
-    columns = {field.name: F.col(f"{_RECORD}.`{field.name}`") for field in inlet.contract.record.fields}
-    valid = (F.make_valid_utf8(column).alias(name) if name in texts else column for name, column in columns.items())
-    return records.select(*valid, *kept)
+    columns = (F.col(f"{_RECORD}.`{field.name}`").alias(field.name) for field in inlet.contract.record.fields)
+    return records.select(*columns, *kept)
 
 
 def invalid_count(inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
@@ -129,7 +121,7 @@ def invalid_messages(
     }
     raw = ["partition", "offset", "timestamp", "key", "value", "headers"]
     messages = session.read.format("kafka").options(**options).load().select(*raw, *_coordinates(metadata=False))
-    decoded = _decode(_without_skipped(messages, topic), topic, inlet.contract, horizon)
+    decoded = decode(_without_skipped(messages, topic), topic, inlet.contract, horizon)
     chosen = decoded.where(F.col(f"{_RECORD}.ok").isNull())
     yield from chosen.select(*raw, _reason().alias("reason"), F.col(_HEADER).alias("header")).toLocalIterator()
 
@@ -186,7 +178,7 @@ def _coordinates(metadata: bool) -> list[Column]:
     return columns
 
 
-def _decode(messages: DataFrame, topic: ClusterTopic, reader: Contract, horizon: Horizon | None) -> DataFrame:
+def decode(messages: DataFrame, topic: ClusterTopic, reader: Contract, horizon: Horizon | None) -> DataFrame:
     """Add a struct whose field `ok` is the record, null if a message is not a record, and the reason for that. With a
     horizon, also add whether the schema of the message may have been published since, and the header of an unknown
     one."""
@@ -198,7 +190,7 @@ def _decode(messages: DataFrame, topic: ClusterTopic, reader: Contract, horizon:
     match topic.settings.format:
         case "json":
             messages = messages.withColumns({_UNDECIDED: undecided, _HEADER: header})
-            return _decode_json(messages, reader)
+            return _decode_json(messages, topic, reader)
         case "plain-avro":
             record = avro_record(value, reader, reader)
         case "bytes":
@@ -288,20 +280,14 @@ def _from(offsets: Mapping[int, int]) -> Column:
     return F.col(_OFFSET) >= first
 
 
-def _decode_json(messages: DataFrame, reader: Contract) -> DataFrame:
+def _decode_json(messages: DataFrame, topic: ClusterTopic, reader: Contract) -> DataFrame:
     """Decode JSON objects. Members that the contract does not have are ignored."""
     from pyspark.sql import functions as F
-    from pyspark.sql import types as t
 
-    from streamlets.contract.conform import conformance
+    from streamlets.channels.kafka.json_columns import json_record, parsed_message
 
     require_json(reader)
-    schema = t.StructType([*spark_schema(reader).fields, t.StructField(_CORRUPT, t.StringType())])
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-    parsed = messages.select(*messages.columns, F.from_json(F.col(_VALUE).cast("string"), schema, options).alias("_"))
-    flat = parsed.select(*messages.columns, "_.*")
-    fit = conformance(parsed.select("_.*").drop(_CORRUPT).schema, reader)
-    malformed = F.when(F.col(_CORRUPT).isNotNull(), F.lit("the message is not a JSON object of the schema"))
-    reason = F.coalesce(malformed, fit.reason) if fit.reason is not None else malformed
-    record = F.struct(F.when(F.col(_VALUE).isNotNull() & reason.isNull(), F.struct(*fit.columns)).alias("ok"))
-    return flat.select(*messages.columns, record.alias(_RECORD), reason.alias(_REASON))
+    read = json_record(F.col(_PARSED), reader, topic.settings.numeric_times)
+    record = F.struct(F.when(F.col(_VALUE).isNotNull() & read.reason.isNull(), read.value).alias("ok"))
+    parsed = messages.withColumn(_PARSED, parsed_message(F.col(_VALUE)))
+    return parsed.withColumns({_RECORD: record, _REASON: read.reason}).drop(_PARSED)

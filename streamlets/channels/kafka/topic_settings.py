@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 
 from blueprint.plan import TopicPlan
 from streamlets.channels.kafka.cluster import layout
-from streamlets.channels.kafka.settings import FORMAT, ON_DATA_LOSS, SUBJECT, TOMBSTONES, Format, OnDataLoss, Tombstones
+from streamlets.channels.kafka.settings import (
+    FORMAT,
+    NUMERIC_TIMES,
+    ON_DATA_LOSS,
+    SUBJECT,
+    TOMBSTONES,
+    Format,
+    OnDataLoss,
+    Tombstones,
+)
+from streamlets.contract.wire.json_rules import Unit
 from streamlets.contract.wire.registry import SubjectName
 
 _NOT_CONFIGURATION = ("name", "partitions", "replicas")
@@ -26,6 +36,7 @@ class TopicSettings:
         registry: for the format `confluent`, the settings of the client of the schema registry.
         subject: for the format `confluent`, the strategy that names subjects.
         tombstones: whether a message without a value is an invalid record, or is skipped.
+        numeric_times: for the format `json`, the unit of times that are numbers.
     """
 
     partitions: int | None = None
@@ -36,6 +47,7 @@ class TopicSettings:
     registry: Mapping[str, object] = field(default_factory=dict)
     subject: SubjectName = "topic"
     tombstones: Tombstones = "invalid"
+    numeric_times: Unit = "milliseconds"
 
     @classmethod
     def of(cls, plan: TopicPlan) -> TopicSettings:
@@ -51,6 +63,7 @@ class TopicSettings:
             _group(plan.options.get("schema-registry")),
             SUBJECT.of(plan.options),
             TOMBSTONES.of(plan.options),
+            NUMERIC_TIMES.of(plan.options),
         )
 
 

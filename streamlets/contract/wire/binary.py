@@ -13,11 +13,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.canonical import contract_of
-from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
+from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Logical, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import member, wider_of
 from streamlets.contract.resolve import resolver
 from streamlets.contract.types import arrow_schema, is_null
 from streamlets.contract.wire.errors import UndecodableError
+from streamlets.contract.wire.strict import check_encoding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,22 +75,33 @@ class BinaryCodec:
             value = schemaless_reader(
                 stream, self._schema, None, return_record_name=True, return_record_name_override=True
             )
+            if remaining := len(data) - stream.tell():
+                raise ValueError(f"{remaining} bytes remain after its end")
+            if not self._is_usual(value, data, start):
+                check_encoding(self.contract, data, start)
+            return self._from_avro(value)
         except Exception as error:
             raise UndecodableError(
                 f"the bytes are not a record `{self.contract.record.name}`: {_text(error)}"
             ) from error
-        if remaining := len(data) - stream.tell():
-            raise UndecodableError(
-                f"the bytes are not a record `{self.contract.record.name}`: {remaining} bytes remain after its end"
-            )
-        return value
+
+    def _is_usual(self, value: object, data: bytes, start: int) -> bool:
+        """Return whether the bytes are those that a writer would write. Others may be an encoding that is less usual,
+        or bytes that fastavro takes for one."""
+        from fastavro import schemaless_writer
+
+        out = BytesIO()
+        try:
+            schemaless_writer(out, self._schema, value)
+        except (TypeError, ValueError, OverflowError):
+            return False
+        return out.getvalue() == data[start:]
 
     def rows(self, values: Sequence[object]) -> pa.RecordBatch:
         """Return decoded records in the Arrow schema of the contract."""
         import pyarrow as pa
 
-        stored = [self._from_avro(value) for value in values]
-        return self._logical(pa.RecordBatch.from_pylist(stored, schema=self._stored_schema))
+        return self._logical(pa.RecordBatch.from_pylist(list(values), schema=self._stored_schema))
 
 
 @functools.lru_cache(maxsize=256)
@@ -104,7 +116,7 @@ def binary_codec(contract: Contract) -> BinaryCodec:
     record = _without_logical(contract.record)
     assert isinstance(record, Record)
     stored = contract_of(record)
-    shape = _Shapes(stored).shape(stored.record)
+    shape = _Shapes(contract).shape(contract.record)
     return BinaryCodec(
         contract,
         parse_schema(shape.schema),
@@ -126,7 +138,7 @@ class _Shape:
 
 
 class _Shapes:
-    """Builds the shapes of a contract without logical types.
+    """Builds the shapes of a contract, whose logical types only limit the values that are read.
 
     The branches of a union become records with one field, which have the same encoding. So fastavro reports the branch
     that it has read, and writes the branch that it is given.
@@ -141,8 +153,8 @@ class _Shapes:
         """Return the shape of a part of the contract."""
         held = self._contract.resolve(schema)
         match held:
-            case Primitive(type=name):
-                return _Shape(name)
+            case Primitive(type=name, logical=logical):
+                return _Shape(name, from_avro=_checked(name, logical))
             case Array(items=items):
                 return _array(self.shape(items))
             case Map(values=values):
@@ -161,8 +173,8 @@ class _Shapes:
         match held:
             case Enum(name=name, symbols=symbols):
                 return _Shape({"type": "enum", "name": name, "symbols": list(symbols)})
-            case Fixed(name=name, size=size):
-                return _Shape({"type": "fixed", "name": name, "size": size})
+            case Fixed(name=name, size=size, logical=logical):
+                return _Shape({"type": "fixed", "name": name, "size": size}, from_avro=_checked("fixed", logical))
             case Record(name=name, fields=fields):
                 shapes = {field.name: self.shape(field.schema) for field in fields}
                 parts = [{"name": field, "type": shape.schema} for field, shape in shapes.items()]
@@ -186,7 +198,7 @@ class _Shapes:
         )
         schema = ["null" if is_null(branch) else next(records) for branch in union.branches]
         if wider_of(rest):  # both branches share a column of the wider type
-            wider = names[rest[1] in (Primitive("long"), Primitive("double"))]
+            wider = names[isinstance(rest[1], Primitive) and rest[1].type in ("long", "double")]
             return _Shape(
                 schema,
                 _unless_null(lambda value: (wider, {"value": value})),
@@ -240,6 +252,43 @@ def _fields(changes: Mapping[str, Change | None]) -> Change | None:
     if not needed:
         return None
     return lambda record: record | {name: change(record[name]) for name, change in needed.items()}
+
+
+def _checked(kind: str, logical: Logical | None) -> Change | None:
+    """Return the function that refuses values that a type or Spark does not have; None if there are none."""
+    if logical is not None and logical.name == "decimal":
+        beyond = 10 ** (logical.precision or 0)
+
+        def decimal(data: bytes) -> bytes:
+            if not data or abs(int.from_bytes(data, "big", signed=True)) >= beyond:
+                raise ValueError(f"the bytes {data.hex()} do not fit decimal({logical.precision},{logical.scale or 0})")
+            return data
+
+        return decimal
+    name = logical.name if logical is not None else kind
+    first, last = _RANGES.get(name, _RANGES.get(kind, (0, 0)))
+    if first == last:
+        return None
+
+    def number(value: int) -> int:
+        if not first <= value <= last:
+            raise ValueError(f"{value} is out of range for `{name}`")
+        return value
+
+    return number
+
+
+_MILLIS = (-62_135_596_800_000, 253_402_300_799_999)
+_MICROS = (_MILLIS[0] * 1000, _MILLIS[1] * 1000 + 999)
+_RANGES = {
+    "int": (-(2**31), 2**31 - 1),
+    "date": (-719_162, 2_932_896),
+    "timestamp-millis": _MILLIS,
+    "timestamp-micros": _MICROS,
+    "local-timestamp-millis": _MILLIS,
+    "local-timestamp-micros": _MICROS,
+}
+"""The numbers that are allowed, by type; dates and times are in the years 1 to 9999."""
 
 
 def _unless_null(change: Change | None) -> Change | None:

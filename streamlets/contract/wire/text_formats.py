@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import optional
 from streamlets.contract.types import arrow_schema
-from streamlets.contract.values import JsonValues, RecordError
+from streamlets.contract.values import RecordError
 from streamlets.contract.wire.errors import UndecodableError
 from streamlets.contract.wire.format import Decoded
+from streamlets.contract.wire.json_rules import Unit
+from streamlets.contract.wire.json_values import MessageValues, parse_message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,13 +74,15 @@ def single_field(contract: Contract) -> tuple[str, str]:
 class JsonText:
     """A message is a JSON object, whose members are the fields of its record.
 
-    Bytes are in base64, times in ISO 8601. Members that the contract does not have are ignored.
+    Bytes are in base64, times in ISO 8601 or numbers. Members that the contract does not have are ignored.
 
     Arguments:
         contract: the contract of all messages.
+        unit: the unit of times that are numbers.
     """
 
     contract: Contract
+    unit: Unit = "milliseconds"
 
     def encode(self, rows: pa.RecordBatch, contract: Contract) -> list[bytes]:
         """Return a message for each record; see `WireFormat.encode`."""
@@ -86,17 +91,10 @@ class JsonText:
 
     def decode(self, message: bytes) -> Decoded:
         """Return the record of a message; see `WireFormat.decode`."""
-        try:
-            data = json.loads(message, parse_float=Decimal)
-        except ValueError as error:
-            raise UndecodableError(f"the message is not JSON: {error}") from None
-        except RecursionError:
-            raise UndecodableError("the message is not JSON that can be read: it is nested too deeply") from None
-        if not isinstance(data, dict):
-            raise UndecodableError(f"the message must be a JSON object, found `{_dump(data):.40}`")
         record = self.contract.record
         try:
-            return Decoded(self.contract, JsonValues(self.contract, extra=True).record(data, record))
+            values = MessageValues(self.contract, extra=True, unit=self.unit)
+            return Decoded(self.contract, values.record(parse_message(message), record))
         except RecordError as error:
             raise UndecodableError(f"the message, {error}") from None
 
@@ -133,7 +131,7 @@ def _rows(contract: Contract, values: Sequence[object]) -> pa.RecordBatch:
 
 
 def _dump(data: object) -> str:
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, default=_text)
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_text)
 
 
 def _text(value: object) -> str | float:
@@ -159,4 +157,6 @@ def _plain(value: Any, schema: Schema, contract: Contract) -> Any:
             return [_plain(item, items, contract) for item in value]
         case Map(values=values):
             return {key: _plain(inner, values, contract) for key, inner in value}
+        case Primitive(type="float" | "double") if not math.isfinite(value):
+            return str(value).replace("inf", "Infinity").replace("nan", "NaN")
     return value
