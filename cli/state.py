@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,14 +189,26 @@ def topics_of(state: StateDirectory, path: Path | None = None) -> tuple[TopicRes
 
 
 def named_topic(name: str, state: StateDirectory, path: Path | None = None) -> TopicResource:
-    """Return the application's topic with a name; see `topics_of` for the arguments.
+    """Return the application's topic with a name, or with an id in the blueprint; see `topics_of` for the arguments.
 
     Raises:
         click.UsageError: it does not exist.
     """
     from blueprint.spelling import suggestion
 
-    topics = {topic.plan.name: topic for topic in topics_of(state, path)}
-    if name not in topics:
-        raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, topics)}")
-    return topics[name]
+    topics = topics_of(state, path)
+    matching = having_name(name, topics)
+    if not matching:
+        raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, names_of(topics))}")
+    return matching[0]
+
+
+def having_name(name: str, topics: Iterable[TopicResource]) -> list[TopicResource]:
+    """Return the topics whose name on their channel is given, or else those with that id in the blueprint."""
+    known = list(topics)
+    return [topic for topic in known if topic.plan.name == name] or [topic for topic in known if topic.plan.id == name]
+
+
+def names_of(topics: Iterable[TopicResource]) -> list[str]:
+    """Return the names and the ids of topics."""
+    return sorted({name for topic in topics for name in (topic.plan.name, topic.plan.id)})

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.options import format_option, path_argument
-from cli.state import state_directories, state_options, topics_of
+from cli.output.errors import fail
+from cli.state import having_name, names_of, state_directories, state_options, topics_of
 
 if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
@@ -42,16 +43,26 @@ def tail(
 ) -> None:
     """Show the last records of TOPIC as they were written.
 
+    TOPIC is the topic's id in the blueprint, or its name on its channel. Messages that are not records are reported.
+
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
-    resource = _topic(topic, path, state_directories(path, state_dir, application))
+    from streamlets.channels.base import ChannelUnavailableError, TopicLostError, TopicWriteError
+    from streamlets.contract.wire.registry import RegistryError
+
     show = _print_lines if form == "jsonl" else _print_table
-    new_rows = _new_rows(resource) if follow else iter(())
-    next(new_rows, None)  # Note the end of the topic before the last records are read, so that none is missed.
-    show([row for batch in resource.last(count) for row in batch.to_pylist()])
-    with suppress(KeyboardInterrupt):
-        for rows in new_rows:
-            show(rows)
+    try:
+        resource = _topic(topic, path, state_directories(path, state_dir, application))
+        new_rows = _new_rows(resource) if follow else iter(())
+        next(new_rows, None)  # Note the end of the topic before the last records are read, so that none is missed.
+        show([row for batch in resource.last(count) for row in batch.to_pylist()])
+        with suppress(KeyboardInterrupt):
+            for rows in new_rows:
+                show(rows)
+    except RegistryError as error:
+        fail(str(error), "check `schema-registry` of the topic, and whether the registry answers")
+    except (ChannelUnavailableError, TopicLostError, TopicWriteError) as error:
+        fail(str(error), getattr(error, "help", ""))
 
 
 def _topic(name: str, path: Path, states: Sequence[StateDirectory]) -> TopicResource:
@@ -62,15 +73,30 @@ def _topic(name: str, path: Path, states: Sequence[StateDirectory]) -> TopicReso
     """
     from blueprint.spelling import suggestion
 
-    topics = [(state.application, topic) for state in states for topic in topics_of(state, path)]
-    matching = [(application, topic) for application, topic in topics if topic.plan.name == name]
+    topics = [(state, topics_of(state, path)) for state in states]
+    matching = [(state, topic) for state, known in topics for topic in having_name(name, known)]
     if len(matching) == 1:
-        return matching[0][1]
+        return _shown(*matching[0])
     if matching:
-        applications = ", ".join(application for application, _ in matching)
+        applications = ", ".join(state.application for state, _ in matching)
         raise click.UsageError(f"{applications} have a topic `{name}` each; choose one with --application")
-    names = sorted({topic.plan.name for _, topic in topics})
+    names = names_of(topic for _, known in topics for topic in known)
     raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, names)}")
+
+
+def _shown(state: StateDirectory, topic: TopicResource) -> TopicResource:
+    """Return a topic so that its records can be shown: messages of others that are not records are reported."""
+    from streamlets.channels.base import ShowsMessages
+    from streamlets.runner.deployment import schema_of
+
+    if not isinstance(topic, ShowsMessages):
+        return topic
+    try:
+        return topic.shown_with(
+            schema_of(state, topic.plan.id), lambda text: click.echo(f"not a record: {text}", err=True)
+        )
+    except ValueError as error:
+        fail(str(error), "start the application once: its inlets and outlets have the schema of the messages")
 
 
 def _new_rows(topic: TopicResource) -> Iterator[list[dict[str, Any]]]:

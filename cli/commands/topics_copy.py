@@ -63,7 +63,8 @@ def copy(
     With --readers, the checkpoints of the application's queries get their positions in the copy, with all their state.
     Then the application continues on the other channel where it ended on the first.
 
-    TOPIC is the id of the topic in the blueprint, PATH the blueprint or its directory (default: the working directory).
+    TOPIC is the id of the topic in the blueprint or its name on its channel, PATH the blueprint or its directory
+    (default: the working directory).
     The exit code is 1 if the topic cannot be copied.
     """
     from streamlets.channels.base import ChannelUnavailableError, TopicLostError, TopicWriteError, WriterFencedError
@@ -75,6 +76,7 @@ def copy(
     app = application_of(arguments, conf)
     root = state_dir or app.directory / STATE_DIRECTORY
     app = with_running_settings(app, StateDirectory(root, app.name or ""))
+    topic = _id(app, topic)
     target_plan = _plan(app, topic, target)
     state = require_own(StateDirectory(root, target_plan.name))
     first, second = _resource(_plan(app, topic, source), topic, state), _resource(target_plan, topic, state)
@@ -105,6 +107,13 @@ def copy(
     _report(topic, first.plan, second.plan, done.copied, [relocation.reader for relocation in moved], form)
 
 
+def _id(app: Application, topic: str) -> str:
+    """Return the id of the topic with an id or a name on its channel; what is given if there is none."""
+    plan = app.verify().plan
+    known = plan.topics if plan is not None and topic not in {entry.id for entry in plan.topics} else ()
+    return next((entry.id for entry in known if entry.name == topic), topic)
+
+
 def _plan(app: Application, topic: str, channel: str | None) -> ApplicationPlan:
     """Return the application with a topic on a channel; None for that of the blueprint.
 
@@ -118,7 +127,7 @@ def _plan(app: Application, topic: str, channel: str | None) -> ApplicationPlan:
     moved = (f'flow.topics."{topic}".channel={channel}',) if channel is not None else ()
     plan = app.verify().plan
     if plan is not None and topic not in {entry.id for entry in plan.topics}:
-        known = suggestion(topic, [entry.id for entry in plan.topics])
+        known = suggestion(topic, [name for entry in plan.topics for name in (entry.id, entry.name)])
         raise click.UsageError(f"the blueprint has no topic `{topic}`; {known}")
     verification = Application(app.blueprint, app.conf, (*app.settings, *moved)).verify()
     if verification.plan is None:

@@ -181,9 +181,15 @@ class TopicSummary:
 class ChannelUnavailableError(OSError):
     """What stores the topics of a channel does not answer, or refuses a request. A repetition may succeed."""
 
+    help = ""
+    """What to do, in the imperative."""
+
 
 class TopicLostError(Exception):
     """The topic does not exist, or it was deleted and created again after the reader's position was recorded."""
+
+    help = ""
+    """What to do, in the imperative."""
 
 
 class TopicDamagedError(DamagedFileError):
@@ -262,6 +268,22 @@ class InvalidRecord:
     coordinates: str
     content: str
     reason: str
+
+
+@runtime_checkable
+class ShowsMessages(Protocol):
+    """A topic whose messages other applications may write: some may not be records, or not name their schema."""
+
+    def shown_with(self, schema: Contract | None, invalid: Callable[[str], None]) -> TopicResource:
+        """Return the topic for showing its records as they were written.
+
+        Arguments:
+            schema: the schema of messages that do not name one; None if it is not known.
+            invalid: called with the place of each message that is not a record, and why; it is omitted.
+
+        Raises:
+            ValueError: the messages do not name their schema, and it is not known.
+        """
 
 
 @runtime_checkable

@@ -12,6 +12,7 @@ from streamlets.api.context import TaskConnection, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
 from streamlets.channels.base import METADATA, METADATA_DDL
+from streamlets.channels.kafka.deduplication import TIME, Deduplication, watermarked
 from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
 from streamlets.plans.places import Places
@@ -81,6 +82,8 @@ class EmptyPorts:
         if plan is None:
             raise StreamletError(f"the inlet `{self._plan.ref}.{inlet}` is not connected to a topic")
         self.read_inlets.add(inlet)
+        from pyspark.sql import functions as F
+
         key = (inlet, name, metadata)
         if key not in self._opened:
             schema = spark_schema(plan.contract)
@@ -88,7 +91,11 @@ class EmptyPorts:
                 schema = _with_metadata(schema)
             reader = self._session.readStream.format("parquet").schema(schema)
             reader = reader.name(name) if self._plan.source_evolution else reader
-            self._opened[key] = reader.load(self.directory_of(inlet))
+            rows = reader.load(self.directory_of(inlet))
+            if (deduplication := Deduplication.of(plan.options)) is not None:
+                # Its watermark decides what the logic may do; doubles are not removed, because there are no rows.
+                rows = watermarked(rows, deduplication, F.lit(None).cast("timestamp")).drop(TIME)
+            self._opened[key] = rows
         return self._opened[key]
 
     def write(

@@ -13,6 +13,7 @@ from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.logic import Buildable
 from blueprint.plan import InletPlan, RealTime, Trigger
 from streamlets.api.source_location import SourceLocation
+from streamlets.channels.kafka.deduplication import TIME
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.plans import syntax
 from streamlets.plans.build_errors import spark_message
@@ -147,7 +148,7 @@ def _rejected(query: CheckedQuery, rows: DataFrame, mode: str, reason: str, plac
         at = (place and syntax.mention(mode, place)) or place
         help = ["use " + " or ".join(f'`output_mode="{other}"`' for other in others)]
         if "without watermark" in reason:
-            help.insert(0, "group by a time with a watermark, or by a window of it: add `.withWatermark(...)` before")
+            help.insert(0, _watermark_help(rows))
         also = [Label(operator.span, "the reason is here")] if operator and operator != at else []
         headline = f"{query.description} cannot be written in output mode `{mode}`"
         return finding("output-mode", headline, span_of(at), also=also, causes=(reason,), help=help)
@@ -159,6 +160,21 @@ def _rejected(query: CheckedQuery, rows: DataFrame, mode: str, reason: str, plac
                    causes=(rest,) if rest else (), help=_alternative(reason))  # fmt: skip
 
 
+def _watermark_help(rows: DataFrame) -> str:
+    """Return how a group gets a watermark. A query has one, so that rows with one do not get another."""
+    plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - no public way
+    columns = list(dict.fromkeys(_WATERMARK.findall(plan)))
+    if TIME in columns:
+        return "set `deduplicate.watermark` of the inlet to the column of the window, whose watermark it is then"
+    if columns:
+        listed = " or ".join(f"`{column}`" for column in columns)
+        return f"group by {listed}, which has the watermark of the query, or by a window of it"
+    return "group by a time with a watermark, or by a window of it: add `.withWatermark(...)` before"
+
+
+_WATERMARK = re.compile(r"EventTimeWatermark (?:[0-9a-f-]{36}, )?(\w+)#")
+
+
 def _alternative(reason: str) -> tuple[str, ...]:
     """Return what to do instead of common operations that Spark rejects."""
     for part, help in _ALTERNATIVES.items():
@@ -168,6 +184,8 @@ def _alternative(reason: str) -> tuple[str, ...]:
 
 
 _ALTERNATIVES = {
+    "Redefining watermark": "remove `.withWatermark(...)`: the rows have the watermark of the inlet's "
+    "`deduplicate.watermark`; set that to the column of the window",
     "Sorting is not supported": "sort the records where they are read, or sort each batch in `foreachBatch`",
     "outer join": "give both sides a watermark, and join on the watermarked times or on a range of them",
     "Outer join": "give both sides a watermark, and join on the watermarked times or on a range of them",

@@ -19,6 +19,7 @@ from blueprint.comparison import (
     read_descriptor,
     to_json,
 )
+from blueprint.comparison.codec import DescriptorError
 from blueprint.hocon import shown_name
 from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.base import TopicLostError, TopicResource
@@ -180,3 +181,25 @@ def _written(topic: TopicResource) -> tuple[Contract, ...] | None:
         return topic.contracts()
     except (TopicLostError, OSError):  # nothing has been written yet, or the topic was deleted
         return None
+
+
+def schema_of(state: StateDirectory, topic: str) -> Contract | None:
+    """Return the schema that an inlet, or else an outlet, of the application that last ran has for a topic; None if it
+    has none.
+
+    Arguments:
+        topic: the id of the topic.
+    """
+    text = descriptor_text(state)
+    if text is None:
+        return None
+    try:
+        descriptor = read_descriptor(text, str(state.descriptor_file)).descriptor
+    except DescriptorError:
+        return None
+    for streamlet in descriptor.streamlets.values():
+        for inlet in streamlet.inlets.values():
+            if inlet.topic == topic:
+                return inlet.contract
+    outlets = (outlet for streamlet in descriptor.streamlets.values() for outlet in streamlet.outlets.values())
+    return next((outlet.contract for outlet in outlets if outlet.topic == topic), None)

@@ -214,7 +214,7 @@ def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mappin
         log.failure(UnitId(plan.name, ""), text_of(error))
         raise StateError(
             f"cannot create the topics: {error}",
-            "free disk space, correct the permissions, or check the servers with `flow doctor`",
+            getattr(error, "help", "") or "free disk space, or correct the permissions of the state directory",
         ) from error
 
 

@@ -27,7 +27,7 @@ def channels_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, Chann
 
 def stored_channels(state: StateDirectory) -> dict[str, Channel]:
     """Return the channels of the application that last ran on a state directory, and the default one, by name."""
-    names = {DEFAULT, *(channel for channel, _ in _described_topics(state))}
+    names = {DEFAULT, *(channel for channel, _, _ in _described_topics(state))}
     return {name: CHANNEL_TYPES[name].open(state.topics) for name in sorted(names) if name in CHANNEL_TYPES}
 
 
@@ -45,17 +45,18 @@ def stored_topics(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> tup
     for channel_name, channel in stored_channels(state).items():
         names = channel.topics()
         if names is None:
-            names = tuple(sorted(name for of, name in described if of == channel_name))
-        bare = {name: TopicPlan(name, name, channel_name, False, (), (), {}) for name in names}
+            names = tuple(sorted(name for of, name, _ in described if of == channel_name))
+        ids = {name: id for of, name, id in described if of == channel_name}
+        bare = {name: TopicPlan(ids.get(name, name), name, channel_name, False, (), (), {}) for name in names}
         topics += [channel.topic(planned.get((channel_name, name), plan)) for name, plan in bare.items()]
     return tuple(topics)
 
 
-def _described_topics(state: StateDirectory) -> set[tuple[str, str]]:
-    """Return the channels and names of the topics of the version that last ran."""
+def _described_topics(state: StateDirectory) -> set[tuple[str, str, str]]:
+    """Return the channels, names and ids of the topics of the version that last ran."""
     try:
         topics = json.loads(state.descriptor_file.read_text(encoding="utf-8"))["topics"]
-        return {(topic.get("channel", DEFAULT), topic.get("name", id)) for id, topic in topics.items()}
+        return {(topic.get("channel", DEFAULT), topic.get("name", id), id) for id, topic in topics.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # none has run, or its descriptor is damaged
         return set()
 

@@ -34,6 +34,8 @@ _MOST_CHARACTERS = 2_000
 _REST = "in logs/run.log"
 # Spark's assertion for every query that changed its sources without names; it has no error condition.
 _SOURCES_CHANGED = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
+# Spark's error for a second watermark; it has no error condition, and is raised when the query starts.
+_WATERMARK_REDEFINED = "Redefining watermark is disallowed"
 # Spark's condition only means that the state cannot be loaded; the last cause shows whether a file is damaged.
 _STATE_NOT_LOADED = "[CANNOT_LOAD_STATE_STORE."
 _UNREADABLE = re.compile(
@@ -102,6 +104,8 @@ def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] =
     names = {match["name"] for match in _CLASS.finditer(report)} | set(_CONDITION.findall(report))
     if _SOURCES_CHANGED.search(report):
         names.add("CHECKPOINT_SOURCES_CHANGED")
+    if _WATERMARK_REDEFINED in report:
+        names.add("WATERMARK_REDEFINED")
     if _STATE_NOT_LOADED in report and (damage := _UNREADABLE.search(text)):
         names.add("STATE_FILE_DAMAGED")
         cause = f"a file of its state is damaged: {damage['why']}"

@@ -54,6 +54,11 @@ FATAL = (
     Fatal("AnalysisException|ParseException|IllegalArgumentException", "Spark refuses the plan", building=True),
     Fatal("UNRESOLVED_.*|DATATYPE_MISMATCH.*|MISSING_GROUP_BY.*|.*_NOT_FOUND", "Spark refuses the plan", building=True),
     Fatal("STREAMING_OUTPUT_MODE.*|UNSUPPORTED_STREAMING.*|UNSUPPORTED_OPERATION.*", "Spark refuses the plan"),
+    Fatal(
+        "WATERMARK_REDEFINED",
+        "a query has one watermark; remove `.withWatermark(...)` from the rows of an inlet with `deduplicate`, which "
+        "have that of `deduplicate.watermark`",
+    ),
     Fatal("DATA_SOURCE_NOT_FOUND", "the package of the format is not installed"),
     Fatal("PARTITIONS_.*|COLUMN_NOT_DEFINED_IN_TABLE|(INVALID_)?STREAMING_REAL_TIME_MODE.*", "Spark refuses the plan"),
     Fatal(

@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from streamlets.contract.wire.format import WireFormat
 
 WRITERS = "_streamlets_writers"
-"""The topic with the entries of all writers of a cluster."""
+"""The topic with the entries of all writers of a cluster, unless `internal-prefix` is set."""
+
+
+def transaction_prefix(writers: str) -> str:
+    """Return the beginning of the ids of transactions, which follows that of internal topics.
+
+    Arguments:
+        writers: the topic with the entries of writers.
+    """
+    return writers.removesuffix("_writers").lstrip("_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +172,7 @@ class KafkaAppender:
     def _open(self) -> None:
         """Start a producer, which fences the earlier ones, unless one of them has a higher epoch."""
         self._entry = self._stored()
-        producer = self._cluster.producer(f"streamlets/{self._name}")
+        producer = self._cluster.producer(f"{transaction_prefix(self._writers.topic)}/{self._name}")
         self._call(lambda: producer.init_transactions(TIMEOUT))
         self._producer = producer
         self._entry = self._stored()  # an earlier producer may have committed until it was fenced

@@ -17,7 +17,9 @@ from streamlets.channels.kafka.begun import BegunBatches
 from streamlets.channels.kafka.cluster import connections
 from streamlets.channels.kafka.cluster_client import Cluster
 from streamlets.channels.kafka.clusters import ClusterState
+from streamlets.channels.kafka.internal_names import is_internal, placed
 from streamlets.channels.kafka.remembered import created, remembered
+from streamlets.channels.kafka.settings import INTERNAL_PREFIX
 from streamlets.channels.kafka.staging import StagedBatches
 from streamlets.channels.kafka.topic import KafkaTopic
 
@@ -44,6 +46,7 @@ class KafkaChannel:
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.root = root.absolute() / _DIRECTORY
         self.clock = clock
+        self.application = root.absolute().parent.name
         self._staged = StagedBatches(self.root / "staged")
         self._begun = BegunBatches(self.root / "begun")
         self._clusters: dict[str, ClusterState] = {}
@@ -62,9 +65,18 @@ class KafkaChannel:
                 f"invalid topic name `{plan.name}`: Kafka allows up to 249 letters, digits, and the characters "
                 "`.`, `_` and `-`"
             )
+        internal, plan = is_internal(plan), placed(plan, self.application, self._topics)
         directory = self._topics / plan.name
         plan = remembered(plan, directory)
-        topic = KafkaTopic(plan, self._cluster(plan), directory, self.root / "inlets", self.clock)
+        topic = KafkaTopic(
+            plan,
+            self._cluster(plan),
+            directory,
+            self.root / "inlets",
+            self.clock,
+            application=self.application,
+            internal=internal,
+        )
         self._opened[topic.cluster.name, plan.name] = topic
         return topic
 
@@ -138,7 +150,7 @@ class KafkaChannel:
 
         Secrets are not stored with the settings of a topic, so its clusters have the settings of those of the others.
         """
-        names = {plan.name for plan in plans}
+        names = {placed(plan, self.application, self._topics).name for plan in plans}
         directories = sorted(self._topics.iterdir()) if self._topics.is_dir() else []
         unused = [path for path in directories if path.name not in names and created(path)]
         clusters = next((plan.channel_options for plan in plans), None)
@@ -153,9 +165,10 @@ class KafkaChannel:
 
     def _cluster(self, plan: TopicPlan) -> ClusterState:
         settings = connections(plan.options, plan.channel_options)
-        key = json.dumps([asdict(settings)], sort_keys=True)
+        prefix = str(INTERNAL_PREFIX.of(plan.channel_options))
+        key = json.dumps([asdict(settings), prefix], sort_keys=True)
         if key not in self._clusters:
-            self._clusters[key] = ClusterState(Cluster(settings), self.root / "schemas")
+            self._clusters[key] = ClusterState(Cluster(settings), self.root / "schemas", prefix)
         return self._clusters[key]
 
 

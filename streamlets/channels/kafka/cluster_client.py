@@ -32,7 +32,16 @@ _POLL = 0.01
 
 
 class ClusterError(ChannelUnavailableError):
-    """The cluster does not answer, or it refuses a request."""
+    """The cluster does not answer, or it refuses a request.
+
+    Arguments:
+        message: the request and the cause.
+        help: what to do, in the imperative.
+    """
+
+    def __init__(self, message: str, help: str = "check the servers with `flow doctor`") -> None:
+        super().__init__(message)
+        self.help = help
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +406,11 @@ class Cluster:
         code = cause.code() if isinstance(cause, KafkaError) else None
         local = (KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)  # noqa: SLF001 - see `_part`
         if code in (KafkaError.UNKNOWN_TOPIC_OR_PART, *local):
-            return TopicLostError(f"the topic `{topic}` does not exist on the Kafka cluster {self.name}")
+            lost = TopicLostError(f"the topic `{topic}` does not exist on the Kafka cluster {self.name}")
+            lost.help = (
+                "create the topic, correct its name (`topic.name`), or set `managed = yes` to have a run create it"
+            )
+            return lost
         if code == KafkaError.TOPIC_ALREADY_EXISTS:
             return _TopicExistsError(f"the topic `{topic}` exists on the Kafka cluster {self.name}")
         text = cause.str() if isinstance(cause, KafkaError) else str(error)
@@ -407,7 +420,22 @@ class Cluster:
             return RecordTooLargeError(
                 f"a record is too large for the topic `{topic}`: {text}; no record was published"
             )
-        return ClusterError(f"the Kafka cluster {self.name} refused a request about the topic `{topic}`: {text}")
+        message = f"the Kafka cluster {self.name} refused a request about the topic `{topic}`: {text}"
+        if code in (
+            KafkaError.TOPIC_AUTHORIZATION_FAILED,
+            KafkaError.GROUP_AUTHORIZATION_FAILED,
+            KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ):
+            return ClusterError(message, "ask for the rights that `flow topics acls` lists")
+        if code in (
+            KafkaError.INVALID_CONFIG,
+            KafkaError.INVALID_PARTITIONS,
+            KafkaError.INVALID_REPLICATION_FACTOR,
+            KafkaError.POLICY_VIOLATION,
+        ):
+            return ClusterError(message, f"correct the settings below `topic` of the topic `{topic}`")
+        return ClusterError(message)
 
 
 def ranges(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from blueprint.avro.model import Contract
 from streamlets.channels.base import TopicLostError
-from streamlets.channels.kafka.appender import WRITERS
 from streamlets.channels.kafka.cluster_client import Cluster, ClusterError
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.channels.kafka.schemas import PublishedSchemas
@@ -27,18 +26,20 @@ class ClusterState:
     Arguments:
         cluster: the cluster.
         directory: where schemas are kept.
+        prefix: the beginning of the names of internal topics, and of the ids of transactions without `_`.
     """
 
     cluster: Cluster
     directory: Path
+    prefix: str = "_streamlets"
     schemas: PublishedSchemas = field(init=False)
     writers: CompactedTable = field(init=False)
     _registries: dict[str, SchemaRegistry] = field(default_factory=dict)
     _limits: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.schemas = PublishedSchemas(self.cluster, self.directory)
-        self.writers = CompactedTable(self.cluster, WRITERS)
+        self.schemas = PublishedSchemas(self.cluster, self.directory, f"{self.prefix}_schemas")
+        self.writers = CompactedTable(self.cluster, f"{self.prefix}_writers")
 
     def wire(self, topic: str, settings: TopicSettings) -> Callable[[Contract | None], WireFormat]:
         """Return a function that returns the format of a topic for a writer's or a reader's contract, which is the

@@ -38,6 +38,14 @@ class CompactedTable:
         """
         self._cluster.create(self.topic, 1, -1, _CONFIG)
 
+    def put(self, key: str, value: bytes) -> None:
+        """Store a value.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        self._cluster.send(self.topic, [(key.encode(), value)])
+
     def refreshed(self) -> dict[str, bytes]:
         """Return the values by key as they are now; nothing if the topic does not exist.
 

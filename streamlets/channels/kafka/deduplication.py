@@ -21,11 +21,13 @@ from streamlets.channels.kafka.settings import (
 from streamlets.channels.kafka.staging import BATCH, QUERY, SEQUENCE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from blueprint.quantities import Duration
 
-_KEY, _TIME = "_streamlets_key", "_streamlets_time"
+_KEY = "_streamlets_key"
+TIME = "_streamlets_time"
+"""The column with the time of a message, until the doubles are removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,21 @@ class Deduplication:
         return cls(tuple(keys), DEDUPLICATE_WATERMARK.of(options) or "", DEDUPLICATE_WITHIN.of(options))
 
 
+def watermarked(rows: DataFrame, deduplication: Deduplication, message_time: Column) -> DataFrame:
+    """Return rows with the watermark of a deduplication.
+
+    It is that of the author's column, so that a window of the column has it, too: Spark allows one watermark only.
+
+    Arguments:
+        rows: the rows.
+        deduplication: how doubles are recognized.
+        message_time: the time of the message, for a deduplication without a column.
+    """
+    if not deduplication.watermark:
+        rows = rows.withColumn(TIME, message_time)
+    return rows.withWatermark(f"`{deduplication.watermark or TIME}`", deduplication.within.sql)
+
+
 def deduplicated(rows: DataFrame, deduplication: Deduplication, *, metadata: bool) -> DataFrame:
     """Return each record once.
 
@@ -66,9 +83,9 @@ def deduplicated(rows: DataFrame, deduplication: Deduplication, *, metadata: boo
     place = F.concat_ws("/", f"{METADATA}.position", f"{METADATA}.sequence")
     written = F.concat_ws("/", *(headers[name].cast("string") for name in (QUERY, BATCH, SEQUENCE)))
     key = F.when(headers[SEQUENCE].isNotNull(), written).otherwise(F.concat(F.lit("at "), place))
-    keys = [f"`{name}`" for name in deduplication.keys]
-    time = F.col(f"`{deduplication.watermark}`" if deduplication.watermark else f"{METADATA}.timestamp")
-    added = {_TIME: time} if keys else {_TIME: time, _KEY: key}
-    marked = rows.withColumns(added).withWatermark(_TIME, deduplication.within.sql)
-    once = marked.dropDuplicatesWithinWatermark(list(deduplication.keys) or [_KEY])
-    return once.drop(_TIME, _KEY, *([] if metadata else [METADATA]))
+    keys = deduplication.keys
+    keyed = rows if keys else rows.withColumn(_KEY, key)
+    once = watermarked(keyed, deduplication, F.col(f"{METADATA}.timestamp")).dropDuplicatesWithinWatermark(
+        list(keys) or [_KEY]
+    )
+    return once.drop(TIME, _KEY, *([] if metadata else [METADATA]))

@@ -16,9 +16,19 @@ class Identity:
 
     Arguments:
         path: the file that stores it.
+        application: the name of the application.
     """
 
     path: Path
+    application: str = ""
+
+    @property
+    def writers(self) -> str:
+        """The beginning of the names of the application's writers, so that those of other applications do not fence
+        them; "" for a topic that the application has used before names had one."""
+        data = objects.read(self.path)
+        named = self.application if data is None else json.loads(data).get("application")
+        return f"{named}." if named else ""
 
     def check(self, topic: str, id: str) -> None:
         """Store the id of a topic if there is none; otherwise compare.
@@ -32,8 +42,9 @@ class Identity:
         """
         data = objects.read(self.path)
         if data is None:
+            content = {"topic": topic, "id": id, "application": self.application}
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            objects.put_if_absent(self.path, json.dumps({"topic": topic, "id": id}).encode())
+            objects.put_if_absent(self.path, json.dumps(content).encode())
         elif json.loads(data)["id"] != id:
             raise TopicLostError(
                 f"the topic `{topic}` was deleted and created again; reset the checkpoints of its readers with "

@@ -48,6 +48,7 @@ def read_messages(
     *,
     topic: str,
     metadata: bool = False,
+    invalid: Callable[[str], None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of messages, in their order.
 
@@ -57,9 +58,10 @@ def read_messages(
         reader: the contract to read with; None yields each record with the schema that it was written with.
         topic: the name of the topic, for messages of errors.
         metadata: whether to add the column `_meta`.
+        invalid: called with the text of the error about each message that is not a record, which is omitted.
 
     Raises:
-        MessageError: a message is not a record.
+        MessageError: a message is not a record, and `invalid` is None.
         UnreadableRecordsError: a record was written with a schema that the reader's contract cannot read.
     """
     resolve = _resolvers(reader)
@@ -74,9 +76,13 @@ def read_messages(
         try:
             decoded = _decode(message, wire)
         except WireError as error:
+            failure = MessageError(topic, message.partition(), message.offset(), str(error))
+            if invalid is not None:
+                invalid(str(failure))
+                continue
             if run:
                 yield batch()
-            raise MessageError(topic, message.partition(), message.offset(), str(error)) from error
+            raise failure from error
         if run and (run[0][1].contract is not decoded.contract or len(run) == _AT_ONCE):
             yield batch()
             run = []

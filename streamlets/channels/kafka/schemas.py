@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from streamlets.channels.kafka.cluster_client import Cluster
 
 SCHEMAS = "_streamlets_schemas"
-"""The topic with the schemas of all writers of a cluster."""
+"""The topic with the schemas of all writers of a cluster, unless `internal-prefix` is set."""
 
 
 class SchemaConflictError(ValueError):
@@ -34,12 +34,13 @@ class PublishedSchemas:
     Arguments:
         cluster: the cluster.
         directory: where the schemas are kept, so that they can be published again.
+        topic: the topic with the schemas.
     """
 
-    def __init__(self, cluster: Cluster, directory: Path) -> None:
+    def __init__(self, cluster: Cluster, directory: Path, topic: str = SCHEMAS) -> None:
         self._cluster = cluster
         self._directory = directory
-        self._table = CompactedTable(cluster, SCHEMAS)
+        self._table = CompactedTable(cluster, topic)
         self._known: dict[str, dict[str, Contract]] = {}
 
     def publish(self, topic: str, contracts: Iterable[Contract]) -> None:
@@ -96,7 +97,7 @@ class PublishedSchemas:
         """
         keys = [key for key in self._table.refreshed() if key.rpartition("/")[0] == topic]
         if keys:
-            self._cluster.send(SCHEMAS, [(key.encode(), None) for key in keys])
+            self._cluster.send(self._table.topic, [(key.encode(), None) for key in keys])
         shutil.rmtree(self._directory / topic, ignore_errors=True)
         self._known.pop(topic, None)
 
@@ -110,4 +111,4 @@ class PublishedSchemas:
         return known if known is not None else self.of(topic).get(fingerprint)
 
     def _send(self, values: dict[str, str]) -> None:
-        self._cluster.send(SCHEMAS, [(key.encode(), value.encode()) for key, value in values.items()])
+        self._cluster.send(self._table.topic, [(key.encode(), value.encode()) for key, value in values.items()])

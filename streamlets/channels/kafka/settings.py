@@ -79,9 +79,20 @@ SETTINGS = (
 )  # fmt: skip
 """The settings of a topic and of its ports."""
 
+TOPIC_PREFIX = Setting(
+    "topic-prefix", STRING,
+    "The beginning of the names of topics for dead letters and tasks, else the application's name and `.`.",
+)  # fmt: skip
+INTERNAL_PREFIX = Setting(
+    "internal-prefix", STRING, "The beginning of the names of the topics `..._schemas` and `..._writers`.",
+    "_streamlets",
+)  # fmt: skip
+
 _CLUSTER = "clusters.<name>."
 
 CLUSTER_SETTINGS = (
+    TOPIC_PREFIX,
+    INTERNAL_PREFIX,
     Setting(f"{_CLUSTER}bootstrap.servers", STRING, "The servers of the cluster: `host:port, ...`."),
     Setting(f"{_CLUSTER}topic.partitions", POSITIVE, "The number of partitions of topics that do not set theirs."),
     Setting(f"{_CLUSTER}topic.replicas", POSITIVE, "The number of copies of each partition, unless the topic sets it."),

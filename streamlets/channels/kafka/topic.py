@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import itertools
 import json
@@ -39,6 +40,7 @@ from streamlets.channels.kafka.comparison import CONFIG, PARTITIONS, differences
 from streamlets.channels.kafka.deduplication import Deduplication, deduplicated
 from streamlets.channels.kafka.horizon import StoredHorizon
 from streamlets.channels.kafka.identity import Identity
+from streamlets.channels.kafka.internal_names import claim, is_writer, require_own
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.records import read_messages, stretches
 from streamlets.channels.kafka.remembered import remember
@@ -72,6 +74,8 @@ class KafkaTopic:
         directory: the directory of the topic in the state directory.
         inlets: the directory of what is stored for inlets in the state directory.
         clock: returns the time in seconds since the epoch.
+        application: the name of the application; "" for none.
+        internal: whether the application has the topic for itself.
     """
 
     def __init__(
@@ -81,19 +85,25 @@ class KafkaTopic:
         directory: Path,
         inlets: Path,
         clock: Callable[[], float] = time.time,
+        *,
+        application: str = "",
+        internal: bool = False,
     ) -> None:
         self.plan = plan
+        self._owner = application if internal else ""
         self.stored = ClusterTopic(plan.name, TopicSettings.of(plan), state)
         self.settings = self.stored.settings
         self.state = state
         self.cluster = state.cluster
-        self._identity = Identity(directory / "topic.json")
+        self._identity = Identity(directory / "topic.json", application)
         self._directory = directory
         self._inlets = inlets
         self._clock = clock
         self._missed: dict[str, Missed] = {}
         self._reported: dict[tuple[str, int], int] = {}  # the end of the last loss, by reader and partition
         self._wire = state.wire(plan.name, self.settings)
+        self.schema: Contract | None = None
+        self.invalid_shown: Callable[[str], None] | None = None
 
     @property
     def name(self) -> str:
@@ -109,12 +119,26 @@ class KafkaTopic:
             SchemaConflictError: messages of two writers could not be told apart.
             ClusterError: the cluster does not answer, or does not allow it.
         """
+        self.require_own(claiming=True)
         if self.plan.managed:
             settings = self.settings
             self.cluster.create(self.name, settings.partitions or -1, settings.replicas or -1, settings.config)
         self.require()
         remember(self.plan, self._directory)
         self.publish(contracts)
+
+    def require_own(self, *, claiming: bool = False) -> None:
+        """Raise an error if another application has the topic for itself.
+
+        Arguments:
+            claiming: whether to take it for this application if none has.
+
+        Raises:
+            ForeignTopicError: another application has it.
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        if self._owner:
+            (claim if claiming else require_own)(self.state.writers, self.name, self._owner)
 
     def publish(self, contracts: Iterable[Contract]) -> None:
         """Publish the schemas of writers, if messages name them by fingerprints.
@@ -134,6 +158,7 @@ class KafkaTopic:
             ClusterError: the cluster does not answer, or does not allow it.
         """
         self._identity.check(self.name, self.cluster.existing(self.name).id)
+        self.require_own()
 
     def exists(self) -> bool:
         """Return whether the topic exists on the cluster; see `ComparableTopic.exists`."""
@@ -325,7 +350,7 @@ class KafkaTopic:
             self.name,
             contract,
             self._wire(contract),
-            writer=writer,
+            writer=f"{self._identity.writers}{writer}",
             epoch=epoch,
             partition_by=partition_by,
             partition=partition,
@@ -341,6 +366,7 @@ class KafkaTopic:
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Yield records in the order of their timestamps, without Spark; see `TopicResource.scan`."""
+        self.require_own()
         start = self._offsets(after).partitions if after is not None else self.cluster.earliest(self.name)
         end = self._offsets(until).partitions if until is not None else self.cluster.latest(self.name)
         return self._read(self._messages(ranges(start, end)), reader, metadata=metadata)
@@ -469,7 +495,15 @@ class KafkaTopic:
 
     def last(self, count: int) -> Iterator[pa.RecordBatch]:
         """Yield the last records; see `TopicResource.last`."""
+        self.require_own()
         return self._read(self._newest(count), None)
+
+    def shown_with(self, schema: Contract | None, invalid: Callable[[str], None]) -> KafkaTopic:
+        """Return the topic for showing its records; see `ShowsMessages.shown_with`."""
+        self._wire(schema)  # raises if the messages do not name their schema, and it is not known
+        shown = copy.copy(self)
+        shown.schema, shown.invalid_shown = schema, invalid
+        return shown
 
     @property
     def replays(self) -> Replays:
@@ -488,7 +522,9 @@ class KafkaTopic:
     def _read(
         self, messages: Iterable[Message], reader: Contract | None, *, metadata: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        return read_messages(messages, self._wire(reader), reader, topic=self.name, metadata=metadata)
+        wire = self._wire(reader or self.schema)
+        invalid = self.invalid_shown if reader is None else None
+        return read_messages(messages, wire, reader, topic=self.name, metadata=metadata, invalid=invalid)
 
     def _messages(self, parts: Mapping[int, tuple[int, int]]) -> Iterator[Message]:
         """Yield the messages of ranges of offsets, without tombstones that are to be skipped."""
@@ -526,7 +562,7 @@ class KafkaTopic:
 
     def _has_marks(self) -> bool:
         """Return whether the topic may have marks of transactions, because it was written without Spark."""
-        return any(key.rpartition("/")[0] == self.name for key in self.state.writers.refreshed())
+        return any(is_writer(key, self.name) for key in self.state.writers.refreshed())
 
     def _count(self, parts: Mapping[int, tuple[int, int]]) -> int:
         records = _records(parts)

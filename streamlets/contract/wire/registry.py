@@ -18,9 +18,9 @@ SubjectName = Literal["topic", "record", "topic-record"]
 """The strategies that name the subject of a schema, as other clients of the registry do: TopicNameStrategy,
 RecordNameStrategy, TopicRecordNameStrategy."""
 
-TIMEOUT = 30
-"""Seconds after which a request fails without an answer, unless the settings have a `timeout`; by default the client
-would wait for ever, and with it the streamlet."""
+LIMITS = {"timeout": 9, "max.retries": 2, "retries.wait.ms": 500, "retries.max.wait.ms": 1000}
+"""The client's settings for requests without an answer, unless the settings have others: three attempts fail within 30
+seconds. By default the client would wait for ever, and with it the streamlet."""
 
 
 class RegistryError(OSError):
@@ -155,7 +155,7 @@ class SchemaRegistry:
                 ) from None
 
             try:
-                self._client = SchemaRegistryClient({"timeout": TIMEOUT, **self.settings})
+                self._client = SchemaRegistryClient({**LIMITS, **self.settings})
             except (TypeError, ValueError) as error:
                 raise RegistryError(f"invalid settings of the schema registry: {error}") from None
         return self._client

@@ -102,7 +102,7 @@ class SourceTasks:
         self._file: Path = progress_file(state.directory, streamlet)
         self._topic, self._letters = None, list[TopicResource]()
         for topic in topics:
-            if topic.plan.name == task_topic(streamlet):
+            if topic.plan.id == task_topic(streamlet):
                 self._topic = topic
             elif holds_dead_letters(topic):
                 self._letters.append(topic)

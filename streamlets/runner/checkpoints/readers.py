@@ -28,7 +28,7 @@ def readers_of(topic: TopicResource, checkpoints: Sequence[Checkpoint], inlets: 
             if checkpoint.damage:
                 readers.append(Reader(checkpoint.name, None))  # it may be a reader: keep all records until the repair
             continue
-        if topic.plan.name == task_topic(checkpoint.streamlet):
+        if topic.plan.id == task_topic(checkpoint.streamlet):
             started.add(checkpoint.streamlet)
             readers += _task_reader(topic, checkpoint)
             continue
@@ -43,8 +43,8 @@ def readers_of(topic: TopicResource, checkpoints: Sequence[Checkpoint], inlets: 
         for inlet in inlets
         if inlet.starting == "earliest" and inlet.streamlet not in started
     ]
-    source = topic.plan.name.removeprefix(task_topic(""))
-    if topic.plan.name == task_topic(source) and source not in started and _has_tasks(topic):
+    source = topic.plan.id.removeprefix(task_topic(""))
+    if topic.plan.id == task_topic(source) and source not in started and _has_tasks(topic):
         readers.append(Reader(f"{source}.tasks", None))  # a batch source that has read nothing yet
     return readers
 

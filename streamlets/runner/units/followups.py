@@ -105,6 +105,7 @@ class FollowUps:
         self._done: dict[str, dict[str, Position | None]] = {}
         self._sources: dict[tuple[str, str], str] = {}
         self._warned: set[tuple[str, str, str]] = set()
+        self._unwritten: dict[tuple[str, str], str] = {}
         self._waiting: list[_Read] = []
         self._changed = threading.Condition()
         self._working = False
@@ -152,6 +153,10 @@ class FollowUps:
                 reads.append(_Read(query, id, inlet, start, end, invalid, records, letters_only=number > 0))
         self._add(reads)
 
+    def unwritten(self, query: str) -> str:
+        """Return why dead letters of a query are not written; "" if all are."""
+        return "; ".join(text for (of, _), text in sorted(self._unwritten.items()) if of == query)
+
     def finish(self) -> None:
         """Wait until all batches are followed up."""
         with self._changed:
@@ -190,12 +195,16 @@ class FollowUps:
         try:
             work(read)
         except Exception as error:  # noqa: BLE001 - Spark's, Kafka's and those of the file system; see the module
+            text = f"{what.format(read.inlet.name)}: {_first_line(error)}"
+            if what == _LETTERS:
+                self._unwritten[read.query, read.inlet.name] = text
             if key not in self._warned:
                 self._warned.add(key)
-                text = f"{what.format(read.inlet.name)}: {_first_line(error)}"
                 self._report(UnitWarned(time.time(), UnitId(self._plan.ref, read.query), text))
         else:
             self._warned.discard(key)
+            if what == _LETTERS:
+                self._unwritten.pop((read.query, read.inlet.name), None)
 
     def _report_skipped(self, read: _Read) -> None:
         """Report records that a batch has skipped."""

@@ -187,6 +187,8 @@ class _SparkUnit:
         if text is not None:
             self._log(self.id, text)
             failure = failure_of_text(text, building=False)
+        elif self._site.bounded and not self._stopping and (unwritten := self._site.followups.unwritten(started.name)):
+            failure = Failure(unwritten)  # its next start writes them; the run must not end as if all were done
         self._query_over(run, failure)
 
     def _query_over(self, run: int, failure: Failure | None) -> None:

@@ -135,6 +135,44 @@ def add_timed(topic: TopicResource, number: int, hours: Iterable[tuple[int, int]
     append(topic, [pa.RecordBatch.from_pylist(rows, schema=arrow_schema(TIMED))], TIMED, number)
 
 
+@pytest.mark.parametrize("options", [{"deduplicate.keys": ["id"]}, {"deduplicate.by-headers": True}], ids=str)
+def test_a_window_follows_a_deduplication(kafka: QueryBench, options: dict[str, object]) -> None:
+    """The watermark of the inlet is that of its column, so a window of the column has it, and is written when the
+    watermark has passed."""
+    from pyspark.sql import functions as F
+
+    counted = contract(("id", "long"))
+
+    def run() -> None:
+        by_time = {**options, "deduplicate.watermark": "at", "deduplicate.within": HOUR}
+        rows = kafka.read(inlet("out", TIMED, options=by_time))
+        windows = rows.groupBy(F.window("at", "1 hour")).agg(F.count("*").alias("id"))
+        kafka.run(kafka.write(windows.select("id"), outlet("result", counted), query="reader"))
+
+    add_timed(kafka.topic("out"), 0, [(1, 10), (2, 10), (3, 11)])
+    run()
+    add_timed(kafka.topic("out"), 1, [(4, 15)])
+    run()
+    kafka.topic("out")
+    add_timed(kafka.topic("out"), 2, [(5, 16)])
+    run()
+    assert sorted(ids_of(kafka.topic("result").scan())) == [1, 2]
+
+
+def test_a_second_watermark_fails_for_good(kafka: QueryBench) -> None:
+    """Spark's error has no condition, and a restart does not fix it."""
+    from pyspark.sql import functions as F
+
+    from streamlets.spark.failure import failure_of
+
+    add_timed(kafka.topic("out"), 0, [(1, 10)])
+    rows = kafka.read(inlet("out", TIMED, options={"deduplicate.keys": ["id"], "deduplicate.watermark": "at"}))
+    windows = rows.withWatermark("at", "1 hour").groupBy(F.window("at", "1 hour")).agg(F.count("*").alias("id"))
+    with pytest.raises(Exception, match="Redefining watermark") as raised:
+        kafka.run(kafka.write(windows.select("id"), outlet("result", contract(("id", "long"))), query="reader"))
+    assert "one watermark" in failure_of(raised.value, building=False).fatal
+
+
 def late_after(bench: QueryBench, within: Duration) -> list[int]:
     """Process all available data with a delay; return the late records of each batch that dropped some."""
     options = {"deduplicate.keys": ["id"], "deduplicate.watermark": "at", "deduplicate.within": within}

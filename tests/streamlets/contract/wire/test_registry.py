@@ -129,7 +129,7 @@ def test_known_schemas_need_no_registry(registry: RegistryStandIn) -> None:
 
 def test_a_registry_that_hangs_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The client has no limit of its own. That of the settings has precedence."""
-    monkeypatch.setattr(registry_module, "TIMEOUT", 0.1)
+    monkeypatch.setattr(registry_module, "LIMITS", {"timeout": 0.1, "max.retries": 1, "retries.wait.ms": 1})
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(RegistryError, match=f"^the schema registry {url} cannot be read"):

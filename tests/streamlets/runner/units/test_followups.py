@@ -273,6 +273,22 @@ def test_a_failure_is_one_warning_and_tried_again(bench: Bench) -> None:
     assert bench.offsets() == [2, 3]
 
 
+def test_dead_letters_that_are_not_written_are_known(bench: Bench) -> None:
+    """A bounded run must not end as if all were done; the next start writes them."""
+    followups = bench.open()
+    followups.starting("q", bench.checkpoint(None))
+    bench.topic.error = OSError("no space")
+    followups.batch("q", report(None, 5, 2))
+    followups.finish()
+    assert "no space" in followups.unwritten("q")
+    assert followups.unwritten("other") == ""
+    bench.topic.error = None
+    followups.starting("q", bench.checkpoint(5))
+    followups.finish()
+    assert followups.unwritten("q") == ""
+    assert bench.offsets() == [2, 3]
+
+
 def test_two_inlets_of_a_topic(bench: Bench) -> None:
     """The invalid records of the second one are dead letters, too. The position is that of the first: which of both a
     source belongs to is not known."""
