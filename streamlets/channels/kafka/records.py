@@ -61,7 +61,7 @@ def read_messages(
         invalid: called with the text of the error about each message that is not a record, which is omitted.
 
     Raises:
-        MessageError: a message is not a record, and `invalid` is None.
+        MessageError: a message is not a record, and there is no `invalid`.
         UnreadableRecordsError: a record was written with a schema that the reader's contract cannot read.
     """
     resolve = _resolvers(reader)

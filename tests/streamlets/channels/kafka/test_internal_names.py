@@ -92,7 +92,7 @@ def test_an_internal_topic_of_another_application_is_refused(kafka_broker: str, 
 
 @pytest.mark.spark
 def test_writers_of_two_applications_do_not_fence_each_other(kafka_broker: str, tmp_path: Path) -> None:
-    """Spouts of one name in two applications write all their records to a topic that both have."""
+    """Spouts with the same name in two applications write all their records to a topic that both have."""
     id = uuid.uuid4().hex
     for number, name in enumerate(("shop", "depot")):
         topic = Application(tmp_path, name, kafka_broker).topic(id)
