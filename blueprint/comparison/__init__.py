@@ -7,6 +7,7 @@ from blueprint.comparison.describing import describe_plan
 from blueprint.comparison.descriptor import (
     ApplicationDescriptor,
     DescribedInlet,
+    DescribedLogic,
     DescribedOperator,
     DescribedOutlet,
     DescribedQuery,
@@ -22,6 +23,7 @@ __all__ = [
     "ChangeClass",
     "Described",
     "DescribedInlet",
+    "DescribedLogic",
     "DescribedOperator",
     "DescribedOutlet",
     "DescribedQuery",

@@ -11,9 +11,11 @@ class ChangeClass(enum.Enum):
     """What a change requires, from the mildest to the strongest. Allowing a class allows the milder ones."""
 
     SAFE = "safe"
+    NEW_RECORDS = "new-records"
     READERS_FIRST = "readers-first"
     WRITERS_FIRST = "writers-first"
     DRAIN = "drain"
+    UNKNOWN = "unknown"
     STATE_LOSS = "state-loss"
     BREAKING = "breaking"
 
@@ -32,9 +34,11 @@ _ORDER = tuple(ChangeClass)
 
 _WORDS = {
     ChangeClass.SAFE: "safe at any time",
+    ChangeClass.NEW_RECORDS: "applies to new records only",
     ChangeClass.READERS_FIRST: "safe once the readers are upgraded",
     ChangeClass.WRITERS_FIRST: "safe once the writers are upgraded",
     ChangeClass.DRAIN: "requires a drain first",
+    ChangeClass.UNKNOWN: "cannot be compared",
     ChangeClass.STATE_LOSS: "loses a checkpoint or its state",
     ChangeClass.BREAKING: "breaks readers of records already in a topic",
 }

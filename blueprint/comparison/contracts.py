@@ -10,7 +10,7 @@ from blueprint.comparison.descriptor import ApplicationDescriptor
 from blueprint.comparison.inlets import history, outside
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import UNKNOWN_STATE, keeping_state, names, reading, stateful
-from blueprint.comparison.schemas import Unread, differences, retyped, risks, same_records, unread
+from blueprint.comparison.schemas import Unread, differences, renamed, retyped, risks, same_records, unread
 from blueprint.spelling import listing
 
 
@@ -48,6 +48,7 @@ def _read(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Ch
     lost, state = _state_touched(pairing, before, retyped(old.contract, new.contract))
     unreadable = unread(present, new.contract)
     doubts = [risk for risk in risks(present, new.contract) if risk not in risks(present, old.contract)]
+    emptied = renamed(present, old.contract, new.contract)
     required = unread((old.contract,), new.contract) if outside(pairing.old, old.topic) else []
     causes, help = [], [text for schema in unreadable for text in schema.changes]
     if unreadable:
@@ -59,11 +60,21 @@ def _read(pairing: Pairing, before: tuple[str, str], now: tuple[str, str]) -> Ch
         help.append(_PROCESS_FIRST)
     else:
         needs = next((needs for needs, holds in (
-            (ChangeClass.STATE_LOSS, lost), (ChangeClass.DRAIN, doubts), (ChangeClass.WRITERS_FIRST, required)
+            (ChangeClass.STATE_LOSS, lost), (ChangeClass.DRAIN, doubts or emptied),
+            (ChangeClass.WRITERS_FIRST, required),
         ) if holds), ChangeClass.SAFE)  # fmt: skip
     causes += state
     if doubts:
         causes += [f"records already in `{new.topic}` may be misinterpreted", *doubts]
+    if emptied:
+        causes += [
+            f"{listing(before)} of records already in `{new.topic}` will not be read, and {listing(now)} will have the "
+            "default of the new schema instead"
+            for before, now in emptied
+        ]
+        aliases = [f'give `{now}` an alias: `"aliases": ["{before}"]`' for befores, nows in emptied
+                   for before, now in zip(befores, nows, strict=False)]  # fmt: skip
+        help += [*aliases, "or process those records first, with the old blueprint: `flow run --available-now`"]
     if required:
         causes += [f"other applications write `{new.topic}`, and must be upgraded first", *required[0].causes]
     if needs is ChangeClass.SAFE:

@@ -64,6 +64,36 @@ class DescribedOperator:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorLogic:
+    """What determines the content of the state of an operator.
+
+    Arguments:
+        name: its name in Spark, or `watermark`.
+        parts: its keys, aggregate functions and other parts in their order, each as its role (`key`, `value`) and its
+            text, in which columns are followed to the sources (`source.column`).
+    """
+
+    name: str = field(metadata=key("operator"))
+    parts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedLogic:
+    """What determines the content of the state of a query, and which records are in it.
+
+    Arguments:
+        operators: the stateful operators and watermarks, from the sources upwards.
+        rules: everything else that decides which records are in state, and how results are made of it: filters, joins
+            with tables, delays of watermarks, the output mode, result columns.
+        settings: the effective Spark settings that change what expressions mean.
+    """
+
+    operators: tuple[OperatorLogic, ...] = ()
+    rules: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class DescribedQuery:
     """A query as described by its checkpoint.
 
@@ -74,6 +104,7 @@ class DescribedQuery:
         windows: the time windows by which its rows are grouped, as `window <length> <slide> <start>` in microseconds or
             `gap <time>`; None when not known.
         aliases: the other names of a column in the query, by its name in `state`.
+        logic: what determines the content of its state; None when not known, or without state.
     """
 
     sources: tuple[str, ...] | None = None
@@ -81,6 +112,7 @@ class DescribedQuery:
     state: tuple[DescribedOperator, ...] | None = field(default=None, compare=False, metadata=key(sparse=True))
     windows: tuple[str, ...] | None = field(default=None, compare=False, metadata=key(sparse=True))
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False, metadata=key(sparse=True))
+    logic: DescribedLogic | None = field(default=None, compare=False, metadata=key(sparse=True))
 
     def __post_init__(self) -> None:
         """Sort the operators: a plan does not have the order in which Spark numbers them."""

@@ -26,11 +26,13 @@ class Against:
         described: the older descriptor, or the finding why its file has none.
         file: the name of its file, as in `Span.file`.
         allowed: the strongest class of change that is allowed; changes beyond it are errors.
+        compares_later: whether unknown changes are allowed, because each query is compared when it starts.
     """
 
     described: Described | Diagnostic
     file: str
     allowed: ChangeClass = ChangeClass.SAFE
+    compares_later: bool = False
 
     def changes(self, plan: ApplicationPlan, queries: Queries) -> tuple[Change, ...]:
         """Return every change of an application, the strongest first.
@@ -69,13 +71,13 @@ def _finding(change: Change, described: Described, against: Against, draft: Draf
         also=[*also, *_declared(draft, change, queries)],
         causes=change.causes,
         help=change.help,
-        severity=_severity(change.needs, against.allowed),
+        severity=_severity(change.needs, against),
     )
     return replace(diagnostic, change_class=change.needs.value)
 
 
-def _severity(needs: ChangeClass, allowed: ChangeClass) -> Severity:
-    if needs.rank > allowed.rank:
+def _severity(needs: ChangeClass, against: Against) -> Severity:
+    if needs.rank > against.allowed.rank and not (against.compares_later and needs is ChangeClass.UNKNOWN):
         return Severity.ERROR
     return Severity.NOTE if needs is ChangeClass.SAFE else Severity.WARNING
 

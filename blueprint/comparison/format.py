@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from blueprint.comparison.codec import Contracts, DescriptorError, Record, invalid
 from blueprint.comparison.describing import retry_json
-from blueprint.comparison.descriptor import ApplicationDescriptor
+from blueprint.comparison.descriptor import ApplicationDescriptor, DescribedLogic
 from blueprint.hocon import ObjectValue, Scalar, Value, parse_json, plain
 from blueprint.hocon.values import Json
 from blueprint.plan import Retry
@@ -21,6 +21,7 @@ VERSION = 1
 
 
 _APPLICATION = Record(ApplicationDescriptor)
+_LOGIC = Record(DescribedLogic)
 
 
 def to_json(descriptor: ApplicationDescriptor) -> str:
@@ -28,6 +29,23 @@ def to_json(descriptor: ApplicationDescriptor) -> str:
     data: dict[str, Any] = {"version": VERSION, **cast("dict[str, Any]", _APPLICATION.write(descriptor))}
     data["topics"] = {id: _with_ports(id, topic, descriptor) for id, topic in data["topics"].items()}
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def logic_to_json(logic: DescribedLogic) -> str:
+    """Return the logic of a query as JSON, with a line end at the end."""
+    return json.dumps(_LOGIC.write(logic), ensure_ascii=False, indent=2) + "\n"
+
+
+def read_logic(text: str, file: str) -> DescribedLogic:
+    """Read the logic of a query as `logic_to_json` writes it.
+
+    Raises:
+        DescriptorError: the text is not JSON, or does not have the form.
+    """
+    root, problems = parse_json(text, file)
+    if root is None or problems:
+        raise DescriptorError(problems[0])
+    return _LOGIC.read(root, "logic", {})
 
 
 def _with_ports(id: str, topic: dict[str, Json], descriptor: ApplicationDescriptor) -> dict[str, Json]:

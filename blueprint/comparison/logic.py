@@ -13,8 +13,9 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedQuery, DescribedStreamlet
 from blueprint.comparison.inlets import starting_words
 from blueprint.comparison.pairing import Pairing
-from blueprint.comparison.queries import PROCESS_FIRST, source_of, stateful
+from blueprint.comparison.queries import PROCESS_FIRST, moved, source_of, stateful
 from blueprint.comparison.state import differences
+from blueprint.comparison.state_logic import logic_differences
 from blueprint.comparison.stateful_operators import operator_phrases
 from blueprint.spelling import listing
 
@@ -22,7 +23,8 @@ from blueprint.spelling import listing
 def queries(pairing: Pairing) -> Iterator[Change]:
     """Yield the changes of the queries of streamlets that are in both descriptors under the same name."""
     for ref, old, new in pairing.kept:
-        if old.queries is None or new.queries is None or (old.class_name != new.class_name and stateful(old)):
+        replaced = old.class_name != new.class_name and not moved(old, new)
+        if old.queries is None or new.queries is None or (replaced and stateful(old)):
             continue
         yield from _Logic(ref, old, new, pairing.inlets[ref], pairing.outlets[ref]).changes(old.queries, new.queries)
 
@@ -47,13 +49,18 @@ class _Logic:
         for name, query in added.items():
             yield self._added(name, query)
         for name in sorted(set(old) & set(new)):
-            reasons = tuple(differences(old[name], new[name]))
             if old[name].operators != new[name].operators:
                 yield self._state(name, old[name], new[name])
-            elif reasons:
+                continue
+            logic = logic_differences(old[name], new[name])
+            if reasons := (*differences(old[name], new[name]), *logic.lost):
                 yield self._columns(name, reasons)
-            else:
-                yield from self._sources(name, old[name], new[name])
+                continue
+            yield from self._sources(name, old[name], new[name])
+            if logic.later:
+                yield self._later(name, logic.later)
+            if logic.unknown:
+                yield self._unknown(name, logic.unknown)
 
     def _removed_and_added(
         self, old: Mapping[str, DescribedQuery], new: Mapping[str, DescribedQuery]
@@ -117,7 +124,28 @@ class _Logic:
             "change-query-state", ChangeClass.STATE_LOSS, f"the query `{self.ref}.{name}` has different state",
             name, name,
             (*reasons, "Spark rejects such state, or misinterprets it"),
-            (_ADD_QUERY, f"or start it with a new checkpoint: `flow checkpoints reset {self.ref}.{name}`"),
+            (_ADD_QUERY, f"or start it with a new checkpoint: `flow checkpoints reset {self.ref}.{name}`",
+             "or restore the code, and finish with the old version"),
+        )  # fmt: skip
+
+    def _later(self, name: str, reasons: Iterable[str]) -> Change:
+        query = f"{self.ref}.{name}"
+        return self._change(
+            "change-query-logic", ChangeClass.NEW_RECORDS,
+            f"the query `{query}` treats new records differently from those in its state", name, name,
+            (*reasons, "earlier records are in its state by the old rule, and results combine both"),
+            ("to continue, allow the change with `--allow new-records`",
+             f"for results by the new rule only, start with a new checkpoint: `flow checkpoints reset {query}`",
+             "or add it under another name"),
+        )  # fmt: skip
+
+    def _unknown(self, name: str, reasons: Iterable[str]) -> Change:
+        query = f"{self.ref}.{name}"
+        return self._change(
+            "change-query-logic", ChangeClass.UNKNOWN,
+            f"the query `{query}` keeps state, and its logic cannot be compared", name, name, reasons,
+            ("if its keys, aggregates, filters and functions are the same, continue with `--allow unknown`",
+             f"or start it with a new checkpoint: `flow checkpoints reset {query}`"),
         )  # fmt: skip
 
     def _sources(self, name: str, before: DescribedQuery, now: DescribedQuery) -> Iterator[Change]:

@@ -17,6 +17,12 @@ def stateful(streamlet: DescribedStreamlet) -> bool | None:
     return False if streamlet.class_name in STATELESS_CLASSES else streamlet.stateful
 
 
+def moved(old: DescribedStreamlet, new: DescribedStreamlet) -> bool:
+    """Return whether the class of a streamlet is only in another module, with the same name and ports."""
+    same = old.class_name.rpartition(".")[2] == new.class_name.rpartition(".")[2]
+    return same and set(old.inlets) == set(new.inlets) and set(old.outlets) == set(new.outlets)
+
+
 def queries_of(ref: str, streamlet: DescribedStreamlet) -> tuple[str, ...]:
     """Return all queries of a streamlet as `streamlet.query`; only the streamlet when they are not known."""
     return _named(ref, streamlet, lambda name, query: True)

@@ -78,6 +78,31 @@ def retyped(old: Contract, new: Contract) -> list[str]:
     return [name for name in now if name in before and now[name] != before[name]]
 
 
+def renamed(writers: Iterable[Contract], old: Contract, new: Contract) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the fields that a reader drops, and those of the same type that it has instead, which seem to be the same.
+
+    Records of the writers have the dropped fields, which the reader has read, and lack the new ones.
+
+    Arguments:
+        writers: the schemas of records that are in the topic.
+        old: the reader before.
+        new: the reader now; a field that has the old name as an alias is read from it.
+    """
+    names = {field.name for writer in writers for field in writer.record.fields}
+    aliases = {alias for field in new.record.fields for alias in field.aliases}
+    before, now = _spark_types(old), _spark_types(new)
+    dropped = [name for name in before if name in names and name not in now and name not in aliases]
+    fields = [field for field in new.record.fields if field.name not in before and field.name not in names]
+    added = [field.name for field in fields if not names.intersection(field.aliases)]
+    pairs = []
+    for kind in dict.fromkeys(json.dumps(before[name]) for name in dropped):
+        gone = tuple(name for name in dropped if json.dumps(before[name]) == kind)
+        came = tuple(name for name in added if json.dumps(now[name]) == kind)
+        if came:
+            pairs.append((gone, came))
+    return pairs
+
+
 def _spark_types(contract: Contract) -> dict[str, Any]:
     return {field["name"]: _without_nulls(field["type"]) for field in spark_json(contract)["fields"]}
 

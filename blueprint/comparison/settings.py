@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedStreamlet
+from blueprint.comparison.meaning import changes_meaning
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import keeping_state, names, queries_of, stateful
 from blueprint.comparison.state import determines
@@ -39,6 +40,9 @@ stored values, not those of the session."""
 
 _DISCOVERY, _TASK_VERSION = "discovery", "task-version"
 """The parameters of batch sources whose changes are classed by themselves."""
+
+_ONLY_WITH_PLANS = "what it changes in queries and their state is only compared with `--plans`"
+_COMPARE_WITH_PLANS = "add `--plans`, which compares the logic; `flow run` compares it when each query starts"
 
 _Values = Mapping[str, Json]
 
@@ -74,20 +78,23 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
             kept = names(keeping_state(ref, old))
             verb = "was" if stateful(old) else "may have been"
             causes.append(f"the state of {kept} {verb} computed with the old value")
+        needs = ChangeClass.SAFE
+        if new.queries is None and _may_keep(old, statements=_has_lines(was) or _has_lines(now)):
+            needs = ChangeClass.UNKNOWN
         headline = f"the parameter `{key}` of `{ref}` is {_value(now)}, was {_value(was)}"
         if _has_lines(was) or _has_lines(now):
             headline = f"the parameter `{key}` of `{ref}` has a different text"
-            if new.queries is None:
-                causes.append("what it changes in queries and their state is only compared with `--plans`")
+        if needs is ChangeClass.UNKNOWN:
+            causes.append(_ONLY_WITH_PLANS)
         lost = _of_windows(ref, was, old, new)
         if lost:
             causes = [
                 f"{_value(was)} is the length of a window of {names(lost)}: its state would mix windows of both lengths"
             ]
         yield Change(
-            "change-parameter", ChangeClass.STATE_LOSS if lost else ChangeClass.SAFE,
-            headline, path, path, lost, tuple(causes),
-            ("compare with `--plans`, which knows the windows of the new version",) if lost else (),
+            "change-parameter", ChangeClass.STATE_LOSS if lost else needs, headline, path, path, lost, tuple(causes),
+            ("compare with `--plans`, which knows the windows of the new version",) if lost
+            else (_COMPARE_WITH_PLANS,) if needs is ChangeClass.UNKNOWN else (),
         )  # fmt: skip
 
 
@@ -163,10 +170,32 @@ def _spark(pairing: Pairing, ref: str | None, old: _Values, new: _Values, path: 
                     f"it does not affect {names(kept)}: a checkpoint keeps the value with which it was created"
                 )
                 help.append("reset the checkpoint for the setting to take effect")
+        kept = _of_unknown_meaning(pairing, ref, key)
+        if kept:
+            causes.append(f"it changes what expressions mean, and {names(kept)} may have their results in state")
+            causes.append(_ONLY_WITH_PLANS)
+            help.append(_COMPARE_WITH_PLANS)
         yield Change(
-            "change-spark-setting", ChangeClass.SAFE, f"`{key}` of {whose} is {_value(now)}, was {_value(was)}",
+            "change-spark-setting", ChangeClass.UNKNOWN if kept else ChangeClass.SAFE,
+            f"`{key}` of {whose} is {_value(now)}, was {_value(was)}",
             (*path, key), (*path, key), (), tuple(causes), tuple(help),
         )  # fmt: skip
+
+
+def _of_unknown_meaning(pairing: Pairing, ref: str | None, key: str) -> list[str]:
+    """Return the queries with results in state of which it is not known whether a setting changes their meaning."""
+    return [
+        query
+        for name, old, new in pairing.kept
+        if changes_meaning(key) and ref in (None, name) and new.queries is None and _may_keep(old)
+        for query in keeping_state(name, old)
+    ]
+
+
+def _may_keep(streamlet: DescribedStreamlet, *, statements: bool = False) -> bool:
+    """Return whether a streamlet keeps state or may do so. One without inlets rarely does, but its statements may."""
+    keeps = stateful(streamlet)
+    return bool(streamlet.inlets) or statements if keeps is None else keeps
 
 
 def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:

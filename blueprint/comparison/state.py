@@ -1,8 +1,8 @@
 """Compare the state of queries: operators in their order, columns of keys and values, windows.
 
-Spark accepts state if the columns of its keys and values have the same types in the same order, phraseever their names.
+Spark accepts state if the columns of its keys and values have the same types in the same order, whatever their names.
 It then takes a key for another of the same type, a maximum for a minimum, and one window for another. Therefore names
-and windows are compared here, too.
+and windows are compared here, too. `state_logic.py` compares what the columns are made of, where that is known.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def differences(old: DescribedQuery, new: DescribedQuery) -> Iterator[str]:
             yield f"its operators, in Spark's order, were {_order(before)}, and are now {_order(now)}"
             return
         for older, newer in zip(old.state, new.state, strict=True):
-            yield from _operator(older, newer, {**_both_ways(old.aliases), **_both_ways(new.aliases)})
+            aliases = {**_both_ways(old.aliases), **_both_ways(new.aliases)}
+            yield from _operator(older, newer, aliases, named=old.logic is None or new.logic is None)
     if old.windows is not None and new.windows is not None and old.windows != new.windows:
         yield (
             f"it grouped by {window_phrases(old.windows)}, and now groups by {window_phrases(new.windows)}: its state "
@@ -50,7 +51,14 @@ def determines(value: object, query: DescribedQuery) -> bool:
     return microseconds > 0 and any(microseconds in _lengths(window) for window in query.windows or ())
 
 
-def _operator(old: DescribedOperator, new: DescribedOperator, aliases: Mapping[str, set[str]]) -> Iterator[str]:
+def _operator(
+    old: DescribedOperator, new: DescribedOperator, aliases: Mapping[str, set[str]], *, named: bool
+) -> Iterator[str]:
+    """Yield the differences of the columns of an operator.
+
+    Arguments:
+        named: whether names are compared, too, because it is not known what the columns are made of.
+    """
     phrase = stateful_operator(new.name).phrase
     if old.stores is None or new.stores is None:
         return
@@ -58,19 +66,20 @@ def _operator(old: DescribedOperator, new: DescribedOperator, aliases: Mapping[s
         yield f"{phrase} had the stores {', '.join(sorted(old.stores))}, and now has {', '.join(sorted(new.stores))}"
         return
     for name in sorted(new.stores):
-        yield from _store(phrase, new.name, old.stores[name], new.stores[name], aliases)
+        yield from _store(phrase, new.name, old.stores[name], new.stores[name], aliases, named=named)
 
 
 def _store(
-    phrase: str, operator: str, old: DescribedStore, new: DescribedStore, aliases: Mapping[str, set[str]]
-) -> Iterator[str]:
+    phrase: str, operator: str, old: DescribedStore, new: DescribedStore, aliases: Mapping[str, set[str]], *,
+    named: bool,
+) -> Iterator[str]:  # fmt: skip
     if not _alike(old.key, new.key):
         yield f"the keys of {phrase} were {_text(old.key)}, and are now {_text(new.key)}"
-    else:
+    elif named:
         for (before, _), (now, _) in zip(old.key, new.key, strict=True):
             if before != now and before not in aliases.get(now, ()):
                 yield f"the keys of {phrase} had the column `{before}`, and now have `{now}` in its place"
-    renamed = [name for name, _ in old.value] != [name for name, _ in new.value]
+    renamed = named and [name for name, _ in old.value] != [name for name, _ in new.value]
     if not _alike(old.value, new.value) or (renamed and operator not in _NAMED_BY_AUTHORS):
         yield f"the values of {phrase} were {_text(old.value)}, and are now {_text(new.value)}"
 

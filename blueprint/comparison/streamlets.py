@@ -12,6 +12,7 @@ from blueprint.comparison.queries import (
     PROCESS_FIRST,
     UNKNOWN_STATE,
     keeping_state,
+    moved,
     names,
     queries_of,
     state_words,
@@ -117,10 +118,9 @@ def _renamed(before: str, now: str, old: DescribedStreamlet, new: DescribedStrea
 
 
 def _class(before: str, now: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
-    moved = old.class_name.rpartition(".")[2] == new.class_name.rpartition(".")[2]
     headline = f"the class of `{now}` is `{new.class_name}`, was `{old.class_name}`"
     path, was = ("streamlets", now, "class"), ("streamlets", before, "class")
-    if moved and set(old.inlets) == set(new.inlets) and set(old.outlets) == set(new.outlets):
+    if moved(old, new):
         cause = "only the module differs and the ports are the same, so it is regarded as the same class"
         return Change("change-class", ChangeClass.SAFE, headline, path, was, (), (cause,))
     if stateful(old) is False:

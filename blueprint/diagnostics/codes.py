@@ -218,6 +218,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "change-query-removed": Code(_ERROR, "a query of the logic was removed"),
         "change-query-renamed": Code(_ERROR, "a query seems to have been renamed"),
         "change-query-sources": Code(_ERROR, "a query reads different sources"),
+        "change-query-logic": Code(_ERROR, "a query treats new records differently, or its logic cannot be compared"),
         "change-query-state": Code(_ERROR, "a query has different stateful operators"),
         "change-source-evolution": Code(_ERROR, "the sources of a streamlet gain or lose their names in checkpoints"),
         "change-parameter": Code(_NOTE, "a config parameter has a different value"),

@@ -249,6 +249,11 @@ def secrets_of(plan: ApplicationPlan) -> Secrets:
     return Secrets(text for group in groups for key, value in group.items() for text in _secret_texts(key, value))
 
 
+def parameter_secrets(parameters: Mapping[str, object]) -> Secrets:
+    """Return the secrets of the parameters of a streamlet."""
+    return Secrets(text for key, value in parameters.items() for text in _secret_texts(key, value))
+
+
 def _secret_scalars(value: Value, name: str = "", above: str = "", *, inside: bool = False) -> Iterator[Scalar]:
     """Yield all single values at and below secret paths.
 

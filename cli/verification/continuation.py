@@ -85,7 +85,7 @@ class Continuation:
         if descriptor is None:
             reason = f"`{shown_name(state.directory)}` has no descriptor of the version that created its state"
             return self._incomparable(state, reason, allowed)
-        return Against(descriptor, shown_name(state.descriptor_file), allowed)
+        return Against(descriptor, shown_name(state.descriptor_file), allowed, compares_later=self._allow is None)
 
     def _await_servers(self, plan: ApplicationPlan) -> None:
         """Wait until the servers of the topics answer: the comparison asks them which schemas their records have.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from blueprint.comparison.findings import Against
     from streamlets.runner.state_directory.directory import StateDirectory
 
-CLASSES = ("safe", "readers-first", "writers-first", "drain", "state-loss", "breaking")
+CLASSES = ("safe", "new-records", "readers-first", "writers-first", "drain", "unknown", "state-loss", "breaking")
 """The classes of changes, which are the choices of `--allow`, from harmless to breaking."""
 
 

@@ -35,6 +35,7 @@ from streamlets.plans.watch import Observations, Watch
 from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project.modules import Project
 from streamlets.spark.plan_queries import described
+from streamlets.spark.query_logic import logic_of
 from streamlets.spark.session import abandon_call, answers
 from streamlets.spark.stream_writer import facts, rows_of
 
@@ -191,6 +192,8 @@ class StreamletCheck:
     def _built(self, query: CheckedQuery) -> BuiltQuery:
         mode = query.facts.mode
         description = described(query.plan, mode, named=self._plan.source_evolution)
+        if description.operators:
+            description = replace(description, logic=logic_of(rows_of(query.writer), mode, self._plan))
         if self._streamlet.state and description.operators:
             inlets = tuple(Path(self._ports.directory_of(inlet)) for inlet in sorted(self._ports.read_inlets))
             checkpoint = Path(self._context.checkpoint_dir(f"{query.name}.sample"))

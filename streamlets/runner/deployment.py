@@ -24,7 +24,7 @@ from blueprint.hocon import shown_name
 from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.base import TopicLostError, TopicResource
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in, latest
-from streamlets.runner.checkpoints.state_columns import state_of, windows_of
+from streamlets.runner.checkpoints.state_columns import recorded_logic, state_of, windows_of
 from streamlets.runner.events.status_file import read_status
 from streamlets.runner.state_directory.directory import StateDirectory, StateError
 from streamlets.runner.topics import stored_topics
@@ -160,7 +160,8 @@ def _queries_with_checkpoint(directory: Path) -> dict[str, DescribedQuery]:
 def _query(checkpoint: Path) -> DescribedQuery:
     state = state_of(checkpoint)
     operators = tuple(operator.name for operator in state)
-    return DescribedQuery(_sources(checkpoint), operators, state, windows_of(checkpoint))
+    logic = recorded_logic(checkpoint) if operators else None
+    return DescribedQuery(_sources(checkpoint), operators, state, windows_of(checkpoint), logic=logic)
 
 
 def _sources(checkpoint: Path) -> tuple[str, ...] | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from blueprint.comparison.descriptor import DescribedLogic
 from blueprint.comparison.state import window_phrases
+from blueprint.comparison.state_logic import NOT_RECORDED, LogicDifferences, compare_logic
 from blueprint.comparison.stateful_operators import STATEFUL_OPERATORS, stateful_operator
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.errors import StreamletError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint
-from streamlets.runner.checkpoints.state_columns import windows_of, write_windows
+from streamlets.runner.checkpoints.state_columns import record_logic, recorded_logic, windows_of, write_windows
 from streamlets.spark.plan_windows import windows
 
 if TYPE_CHECKING:
@@ -58,8 +60,41 @@ def store_windows(checkpoint: Checkpoint, plan: PlanNode) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    if (checkpoint.committed is None or windows_of(checkpoint.directory) is None) and _wanted_kinds(plan) != set():
+    if (checkpoint.committed is None or windows_of(checkpoint.directory) is None) and keeps_state(plan):
         write_windows(checkpoint.directory, windows(plan))
+
+
+def require_same_logic(checkpoint: Checkpoint, logic: DescribedLogic) -> str:
+    """Require that a query would not mix two meanings in the state of its checkpoint, and store its logic there.
+
+    Arguments:
+        logic: what determines the content of its state.
+
+    Returns:
+        What differs for new records only or cannot be compared, as a sentence; "" for nothing.
+
+    Raises:
+        CheckpointMisfitError: keys, aggregates or other parts of the state have another meaning.
+        OSError: the logic cannot be stored.
+    """
+    recorded, warning = recorded_logic(checkpoint.directory), ""
+    if checkpoint.committed is not None:
+        found = compare_logic(recorded, logic) if recorded is not None else LogicDifferences(unknown=(NOT_RECORDED,))
+        if found.lost:
+            raise _misfit(checkpoint, "; ".join(found.lost))
+        sentences = (
+            ("new records are treated differently from those in its state", found.later),
+            ("its logic cannot be compared with that of its state", found.unknown),
+        )
+        warning = ". ".join(f"{sentence}: {'; '.join(reasons)}" for sentence, reasons in sentences if reasons)
+    if recorded != logic:
+        record_logic(checkpoint.directory, logic)
+    return warning
+
+
+def keeps_state(plan: PlanNode) -> bool:
+    """Return whether a query keeps state, or may do so, by its analyzed plan."""
+    return _wanted_kinds(plan) != set()
 
 
 def _stored_kinds(checkpoint: Checkpoint) -> set[str] | None:

@@ -1,5 +1,5 @@
-"""The schema of a query's state in its checkpoint: columns of keys and values as Spark stored them, and windows, which
-Spark does not store."""
+"""The schema of a query's state in its checkpoint: columns of keys and values as Spark stored them, and what Spark does
+not store: windows, and the logic that determines the content of the state."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from blueprint.comparison.descriptor import Columns, DescribedOperator, DescribedStore, Type
+from blueprint.comparison.descriptor import Columns, DescribedLogic, DescribedOperator, DescribedStore, Type
+from blueprint.comparison.format import logic_to_json, read_logic
 from blueprint.hocon.values import Json
 from streamlets.runner.checkpoints.state_rows import operators
 from streamlets.storage.files import write_atomically
 
 _DEFAULT = "default"
 _WINDOWS = "windows.json"
+_LOGIC = "logic.json"
 
 
 def state_of(checkpoint: Path) -> tuple[DescribedOperator, ...]:
@@ -42,6 +44,24 @@ def write_windows(checkpoint: Path, windows: tuple[str, ...]) -> None:
     """
     checkpoint.mkdir(parents=True, exist_ok=True)
     write_atomically(checkpoint / _WINDOWS, json.dumps(windows) + "\n")
+
+
+def recorded_logic(checkpoint: Path) -> DescribedLogic | None:
+    """Return what determines the content of a checkpoint's state; None when it is unknown."""
+    try:
+        return read_logic((checkpoint / _LOGIC).read_text(encoding="utf-8"), _LOGIC)
+    except (OSError, ValueError):  # a damaged file is like none: the logic is unknown
+        return None
+
+
+def record_logic(checkpoint: Path, logic: DescribedLogic) -> None:
+    """Store what determines the content of a query's state in its checkpoint, whose directory is created if necessary.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    write_atomically(checkpoint / _LOGIC, logic_to_json(logic))
 
 
 def _stores(operator: Path) -> dict[str, DescribedStore] | None:

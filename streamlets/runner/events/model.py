@@ -294,7 +294,7 @@ class CheckpointRepaired:
 
 @dataclass(frozen=True, slots=True)
 class UnitWarned:
-    """A unit works, but something that follows its work does not succeed; `what` is what, and why."""
+    """A unit works, but not quite as expected: `what` is the difference, or the step after its work that fails."""
 
     time: float
     unit: UnitId

@@ -21,9 +21,14 @@ from streamlets.channels.base import Channel, DropsLateRecords, FindsInvalidReco
 from streamlets.channels.real_time import RealTimeChannel
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
-from streamlets.runner.checkpoints.compatibility import require_compatible, store_windows
+from streamlets.runner.checkpoints.compatibility import (
+    keeps_state,
+    require_compatible,
+    require_same_logic,
+    store_windows,
+)
 from streamlets.runner.checkpoints.repair import repair, require_complete
-from streamlets.runner.events.model import CheckpointRepaired, RecordsLate, UnitId
+from streamlets.runner.events.model import CheckpointRepaired, RecordsLate, UnitId, UnitWarned
 from streamlets.runner.state_directory.checkpoint_links import link_checkpoint
 from streamlets.runner.supervision.facts import Fact, Seen
 from streamlets.runner.units.binding import TopicBinding, context_of
@@ -35,6 +40,7 @@ from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.runner.units.task_slots import TaskSlots
 from streamlets.spark.failure import Failure
 from streamlets.spark.plan_tree import plan_tree
+from streamlets.spark.query_logic import logic_of
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from streamlets.spark.session import Spark
 from streamlets.spark.stream_writer import NOT_CONTINUOUS, facts, rows_of, runs_continuously
@@ -211,6 +217,12 @@ class Site:
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
         with suppress(OSError):  # on a full disk Spark fails, too
             store_windows(checkpoint, plan)
+            if keeps_state(plan):
+                rows = rows_of(write.writer)
+                logic = logic_of(rows, facts(write.writer).mode, self.plan)
+                if warning := require_same_logic(checkpoint, logic):
+                    unit = UnitId(self.plan.ref, write.query)
+                    self._site.report(Seen(UnitWarned(time.time(), unit, warning)))
         require_records(self.plan, checkpoint, self._site.topics, lambda missed: self._site.report(Seen(missed)))
         self.followups.starting(write.query, checkpoint)
 

@@ -144,7 +144,7 @@ def test_a_parameter_is_safe_unless_it_determines_a_window() -> None:
     (change,) = compare(old, mean(old, None, parameters=longer))
     assert (change.code, change.needs, change.queries) == ("change-parameter", ChangeClass.STATE_LOSS, ("mean.out",))
     (change,) = compare(old, mean(old, None, parameters=later))
-    assert change.needs is ChangeClass.SAFE
+    assert change.needs is ChangeClass.UNKNOWN
     (change,) = compare(old, mean(old, windowed, parameters=longer))
     assert change.needs is ChangeClass.SAFE
     changes = compare(old, mean(old, replace(windowed, windows=("window 120000000 120000000 0",)), parameters=longer))

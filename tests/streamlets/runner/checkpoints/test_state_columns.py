@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.comparison import DescribedOperator, DescribedStore
+from blueprint.comparison import DescribedLogic, DescribedOperator, DescribedStore
+from blueprint.comparison.descriptor import OperatorLogic
 from streamlets.runner.checkpoints.checkpoint import read_checkpoint
-from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, require_compatible, store_windows
-from streamlets.runner.checkpoints.state_columns import state_of, windows_of, write_windows
+from streamlets.runner.checkpoints.compatibility import (
+    CheckpointMisfitError,
+    require_compatible,
+    require_same_logic,
+    store_windows,
+)
+from streamlets.runner.checkpoints.state_columns import recorded_logic, state_of, windows_of, write_windows
 from streamlets.spark.plan_tree import parse_tree
 from tests.streamlets.runner.checkpoints.test_compatibility import AGGREGATE, PLAIN, checkpoint
 
@@ -113,3 +119,30 @@ def test_windows_of_an_older_checkpoint_are_unknown(tmp_path: Path) -> None:
     plain = checkpoint(tmp_path / "plain")
     store_windows(plain, parse_tree(PLAIN))
     assert windows_of(plain.directory) is None
+
+
+def test_logic_is_recorded_when_a_query_starts_and_compared(tmp_path: Path) -> None:
+    """Another key is refused; another filter and logic that was not recorded are warnings, and are recorded then."""
+
+    def logic(key: str, rule: str = "filter a") -> DescribedLogic:
+        return DescribedLogic((OperatorLogic("stateStoreSave", (("key", key),)),), (rule,))
+
+    fresh = checkpoint(tmp_path, "stateStoreSave", committed=-1)
+    assert require_same_logic(fresh, logic("in.k")) == ""
+    started = checkpoint(tmp_path / "started", "stateStoreSave")
+    assert "cannot be compared" in require_same_logic(started, logic("in.k"))
+    assert require_same_logic(started, logic("in.k")) == ""
+    with pytest.raises(CheckpointMisfitError, match=r"key of an aggregation was `in\.k`, and is now `in\.g`"):
+        require_same_logic(started, logic("in.g"))
+    assert "`filter a` is now `filter b`" in require_same_logic(started, logic("in.k", "filter b"))
+    assert recorded_logic(started.directory) == logic("in.k", "filter b")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"operators": [{"operator": 1}]}', '{"rules": "a"}', "\0"])
+def test_damaged_logic_is_unknown(tmp_path: Path, text: str) -> None:
+    """A cut or foreign file is like none, and not an error."""
+    started = checkpoint(tmp_path, "stateStoreSave")
+    (started.directory / "logic.json").write_text(text)
+    assert recorded_logic(started.directory) is None
+    assert "cannot be compared" in require_same_logic(started, DescribedLogic())
+    assert recorded_logic(started.directory) == DescribedLogic()
