@@ -155,10 +155,10 @@ def storm(units: int, factor: float, seed: int) -> Result:
 
 
 def main() -> None:
-    """Print the measurements of a storm without, and of one with a random factor."""
+    """Print the measurements of a storm with the jitter of units that failed together, and with a larger one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--units", type=int, default=200)
-    parser.add_argument("--factors", type=float, nargs="+", default=[0.0, 0.2])
+    parser.add_argument("--factors", type=float, nargs="+", default=[0.0, 1.0])
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     worst = 0.0

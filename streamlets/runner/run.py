@@ -335,7 +335,7 @@ class _Supervision:
                 self.status.write(time.time())
                 supervisor.check()
                 if seconds := clock_check.seconds():  # a query would wait that much longer for its trigger
-                    supervisor.restart_running(f"the clock was set back by {seconds:.0f} s")
+                    supervisor.clock_set_back(seconds)
         return reason
 
     def _repeated(self, fact: Fact) -> bool:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
+# A source's process did not connect to Java within the ten seconds that Spark waits.
+_NOT_CONNECTED = re.compile(r".*(?:Python worker failed to connect back|waiting for the Python worker to connect back)")
+
 _EXPLANATIONS = (
+    (
+        _NOT_CONNECTED,
+        "the machine is overloaded: a Python process of Spark did not start within 10 seconds; reduce the load, or give "
+        "the application more cores (without `SPARK_HOME` in the environment, Streamlets needs less time to start them)",
+    ),
     (
         re.compile(r"UnknownTopicOrPartitionException: "),
         "a Kafka topic of the query was deleted, or its broker has just started",
@@ -29,6 +37,15 @@ _EXPLANATIONS = (
         "the Kafka user is not allowed to do this",
     ),
 )
+
+
+_DISTURBANCES = (_NOT_CONNECTED,)
+
+
+def is_disturbance(cause: str) -> bool:
+    """Return whether a cause is a state of the machine, and neither the code nor the data of the streamlet."""
+    first = cause.partition("\n")[0]
+    return any(pattern.match(first) for pattern in _DISTURBANCES)
 
 
 def explained(cause: str) -> str:

@@ -7,11 +7,11 @@ import sysconfig
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
-from streamlets.spark.explanations import explained
+from streamlets.spark.explanations import explained, is_disturbance
 from streamlets.spark.fatal import fatal
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.MULTILINE)
@@ -58,11 +58,13 @@ class Failure:
         cause: the message of the exception, in one or several lines.
         frames: the frames in the user's code, outermost first.
         fatal: why no restart can fix it; empty if one may.
+        disturbance: whether the machine is its cause, and neither the code nor the data.
     """
 
     cause: str
     frames: tuple[str, ...] = ()
     fatal: str = ""
+    disturbance: bool = False
 
     def cause_with(self, note: str) -> str:
         """Return the cause with a note, on a line of its own if the cause has several."""
@@ -81,7 +83,7 @@ def failure_of(error: BaseException, *, building: bool, users: Callable[[str], b
     """Return the failure of an exception that was raised in this process; see `failure_of_text` for the arguments."""
     names = {kind.__name__ for kind in type(error).__mro__}
     failure = failure_of_text(text_of(error), building=building, users=users)
-    return Failure(failure.cause, failure.frames, failure.fatal or fatal(names, building=building))
+    return replace(failure, fatal=failure.fatal or fatal(names, building=building))
 
 
 def text_of(error: BaseException) -> str:
@@ -110,7 +112,9 @@ def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] =
         names.add("STATE_FILE_DAMAGED")
         cause = f"a file of its state is damaged: {damage['why']}"
     distinct = tuple(dict.fromkeys(places))  # Java repeats Python's traceback in each cause
-    return Failure(_bounded(explained(_clean(cause))), distinct, fatal(names, building=building))
+    cause = _clean(cause)
+    reason = fatal(names, building=building)
+    return Failure(_bounded(explained(cause)), distinct, reason, disturbance=not reason and is_disturbance(cause))
 
 
 def _message(text: str) -> str:

@@ -71,7 +71,8 @@ def start(
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     logging.getLogger().addFilter(_is_not_from_py4j)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    ours = settings["spark.master"].startswith("local") and "spark.pyspark.python" not in settings
+    # Clients of YARN send the zip to its machines.
+    ours = settings["spark.master"] != "yarn" and "spark.pyspark.python" not in settings
     with contextlib.ExitStack() as launching:
         home = launching.enter_context(without_zip(plan.scratch)) if ours else None
         options = (*archive_options(home, own_options), *java_options)

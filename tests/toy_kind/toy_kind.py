@@ -65,6 +65,7 @@ class TickerUnit:
     """A ticker."""
 
     host = "ticker"
+    wall_clock = False
 
     def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> None:
         self.id, self.retry, self.bounded = UnitId(plan.ref), plan.retry, context.bounded

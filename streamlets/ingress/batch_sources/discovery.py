@@ -74,6 +74,7 @@ class DiscoveryUnit:
     """
 
     host = HOST
+    wall_clock = False
 
     def __init__(
         self, plan: StreamletPlan, topic: TopicResource, context: HostContext, run: int,

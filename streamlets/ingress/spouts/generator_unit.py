@@ -36,6 +36,7 @@ class GeneratorUnit:
     """
 
     host = "spouts"
+    wall_clock = False
     bounded = True
 
     def __init__(

@@ -39,6 +39,7 @@ class ProgramUnit:
     """
 
     host = "spouts"
+    wall_clock = False
     bounded = True
 
     def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> None:

@@ -56,6 +56,11 @@ class RemoteUnit:
         """Its driver."""
         return self.driver.host
 
+    @property
+    def wall_clock(self) -> bool:
+        """True: Spark triggers its batches."""
+        return True
+
     def start(self, run: int) -> None:
         """Start; also starts the driver process if it is not running."""
         self.driver.start(self.id, run)

@@ -15,8 +15,11 @@ _LARGEST_EXPONENT = 62
 _SAME_FAILURES = 4
 _ALL_FAILURES = 12
 
+# The least jitter of units that failed together, so that they do not overload the machine together again.
+_TOGETHER_FACTOR = 0.5
 
-def delay(retry: Retry, restarts: int, uniform: Callable[[], float]) -> float:
+
+def delay(retry: Retry, restarts: int, uniform: Callable[[], float], *, together: bool = False) -> float:
     """Return the seconds to wait before the next restart.
 
         min(max_backoff, min(max_backoff, min_backoff * 2^n) * (1 + U * random_factor))
@@ -26,10 +29,12 @@ def delay(retry: Retry, restarts: int, uniform: Callable[[], float]) -> float:
     Arguments:
         restarts: n, the number of restarts since the unit was last stable; 0 for the first failure.
         uniform: draws U from [0, 1).
+        together: whether others have just failed, too: the jitter is then half of the wait at least.
     """
+    factor = max(retry.random_factor, _TOGETHER_FACTOR) if together else retry.random_factor
     longest = retry.max_backoff.nanoseconds
     base = min(longest, retry.min_backoff.nanoseconds << min(restarts, _LARGEST_EXPONENT))
-    return min(longest, base * (1 + uniform() * retry.random_factor)) / 1e9
+    return min(longest, base * (1 + uniform() * factor)) / 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +49,39 @@ class Attempts:
         restarts: the number of restarts since the unit was last stable.
         proved: when the current run first processed rows; None if it has not.
         causes: the causes of the last failures since rows were processed, as many as `hopeless` needs.
+        disturbances: the number of its last failures that were due to the machine. They are not restarts of the unit,
+            whose number is limited, and have a back-off of their own.
     """
 
     restarts: int = 0
     proved: float | None = None
     causes: tuple[str, ...] = ()
+    disturbances: int = 0
 
     def processed(self, now: float, rows: int) -> Attempts:
         """Record that a batch of `rows` rows was finished."""
         if rows <= 0:
             return self
-        return replace(self, proved=now if self.proved is None else self.proved, causes=())
+        return replace(self, proved=now if self.proved is None else self.proved, causes=(), disturbances=0)
 
     def failed(self, cause: str) -> Attempts:
         """Record a failure. Causes that differ only in numbers (of tasks, ports, processes) or below their first line
         (such as rows) count as the same."""
         first = cause.partition("\n")[0]
-        return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", first))[-_ALL_FAILURES:])
+        return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", first))[-_ALL_FAILURES:], disturbances=0)
+
+    def disturbed(self) -> Attempts:
+        """Record a failure that is due to the machine."""
+        return replace(self, disturbances=self.disturbances + 1)
 
     @property
     def hopeless(self) -> bool:
         """Whether the unit of a bounded run should fail for good: the same failure four times, or twelve failures of
         any kind, since rows were last processed."""
-        return len(self.causes) >= _ALL_FAILURES or any(
-            self.causes.count(cause) >= _SAME_FAILURES for cause in self.causes
+        return (
+            len(self.causes) >= _ALL_FAILURES
+            or self.disturbances >= _ALL_FAILURES
+            or any(self.causes.count(cause) >= _SAME_FAILURES for cause in self.causes)
         )
 
     def settled(self, retry: Retry, now: float) -> Attempts:
@@ -77,7 +91,7 @@ class Attempts:
 
     def restarted(self) -> Attempts:
         """Record a restart."""
-        return Attempts(self.restarts + 1, causes=self.causes)
+        return replace(self, restarts=self.restarts + (not self.disturbances), proved=None)
 
 
 def may_restart(retry: Retry, restarts: int) -> bool:

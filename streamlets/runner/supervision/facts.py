@@ -21,6 +21,11 @@ class Unit(Protocol):
         """The name of what runs it: when that is `Lost`, the unit has failed if it was started."""
 
     @property
+    def wall_clock(self) -> bool:
+        """Whether its batches are triggered by the wall clock of its host, as in Spark: if the clock is set back, the
+        next one comes so much later, unless the unit is started again."""
+
+    @property
     def retry(self) -> Retry: ...
 
     @property

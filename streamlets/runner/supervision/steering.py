@@ -80,10 +80,12 @@ class Steering:
             self.drain(watched)
         return ""
 
-    def restart_running(self, cause: str) -> None:
-        """Restart each running unit that is not being drained or stopped."""
+    def restart_triggered(self, cause: str) -> None:
+        """Restart each running unit whose batches are triggered by the wall clock and that is not being drained or
+        stopped."""
         for watched in self._roster:
-            if watched.state == "running" and not watched.asked and not self._roster.ending:
+            triggered = watched.unit.wall_clock and watched.state == "running"
+            if triggered and not watched.asked and not self._roster.ending:
                 self._restart(watched, cause)
 
     def drain(self, watched: Watched) -> None:

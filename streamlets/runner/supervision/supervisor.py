@@ -31,6 +31,8 @@ _STOP_PATIENCE = 10.0
 # For so many seconds a drain waits for producers before it drains their consumers, which then still read the last
 # records. After that, all are drained: a chain would otherwise take as long as the sum of its running batches.
 _PRODUCERS_FIRST = 2.0
+# Failures within so many seconds of each other may have one cause.
+_TOGETHER = 1.0
 
 
 class Supervisor:
@@ -68,6 +70,7 @@ class Supervisor:
         self._deadline: float | None = None  # of the drain, then of the stop
         self._stopping = False
         self._hurry_at: float | None = None
+        self._last_failure = float("-inf")
         for watched in self._roster:
             if paused and watched.unit.id.streamlet in paused:
                 watched.pause(paused[watched.unit.id.streamlet])
@@ -176,9 +179,9 @@ class Supervisor:
         self._release()
         return refusal
 
-    def restart_running(self, cause: str) -> None:
-        """Restart each running unit that is not being drained or stopped."""
-        self._steering.restart_running(cause)
+    def clock_set_back(self, seconds: float) -> None:
+        """Restart the running units whose next batch would be late because the wall clock was set back."""
+        self._steering.restart_triggered(f"the clock was set back by {seconds:.0f} s")
 
     def _current(self, unit: UnitId, run: int) -> Watched | None:
         watched = self._roster.find(unit)
@@ -227,16 +230,23 @@ class Supervisor:
 
     def _retry(self, watched: Watched, failure: Failure) -> None:
         """Let it wait for its next attempt, or fail for good if there is none."""
-        watched.attempts = watched.attempts.failed(failure.cause)
-        restarts, retry = watched.attempts.restarts, watched.unit.retry
-        hopeless = self._in_order and watched.attempts.hopeless
-        if not hopeless and may_restart(retry, restarts):
-            wait = delay(retry, restarts, self._environment.uniform)
+        if failure.disturbance:
+            watched.attempts = watched.attempts.disturbed()
+        else:
+            watched.attempts = watched.attempts.failed(failure.cause)
+        attempts, restarts, retry = watched.attempts, watched.attempts.restarts, watched.unit.retry
+        hopeless = self._in_order and attempts.hopeless
+        if not hopeless and may_restart(retry, 0 if attempts.disturbances else restarts):
+            tries = attempts.disturbances - 1 if attempts.disturbances else restarts
+            together = self._timer() - self._last_failure < _TOGETHER
+            self._last_failure = self._timer()
+            wait = delay(retry, tries, self._environment.uniform, together=together)
             watched.due = self._timer() + wait
             watched.enter("backing-off", failure.cause, failure.frames, wait)
         else:
-            count = f"abandoned after {restarts} restart{'' if restarts == 1 else 's'}"
-            watched.enter("failed", failure.cause_with(count if restarts else "restarts are off"), failure.frames)
+            tries = restarts + attempts.disturbances
+            count = f"abandoned after {tries} restart{'' if tries == 1 else 's'}"
+            watched.enter("failed", failure.cause_with(count if tries else "restarts are off"), failure.frames)
 
     def _release(self) -> None:
         """Start, or drain, the units that waited for one that is over now."""

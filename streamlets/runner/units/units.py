@@ -46,6 +46,7 @@ class _SparkUnit:
     """The common part of both units on Spark: the queries of the current run, and how they end."""
 
     host = "spark"
+    wall_clock = True
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log

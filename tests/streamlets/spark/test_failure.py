@@ -198,3 +198,33 @@ def test_of_a_deleted_topic_each_remedy_is_named_once(tmp_path: Path) -> None:
     places = [text.index(remedy) for remedy in ("restore the directory", "flow checkpoints reset", "--fresh")]
     assert places == sorted(places)
     assert [text.count(remedy) for remedy in ("restore", "checkpoints reset", "--fresh")] == [1, 1, 1]
+
+NOT_CONNECTED = """Python worker failed to connect back.
+=== Streaming Query ===
+Identifier: [id = 1df9f1e3-96c0-4ae7-a0b7-f3b1e3a3b7d1, runId = 1df9f1e3-96c0-4ae7-a0b7-f3b1e3a3b7d1]
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NOT_CONNECTED,
+        "org.apache.spark.SparkException: Python worker failed to connect back.\n\tat org.apache.spark.X.y(X.scala:1)",
+        "Job aborted due to stage failure: Task 0 in stage 3.0 failed 4 times, most recent failure: Lost task 0.3 in "
+        "stage 3.0 (TID 7) (localhost executor driver): org.apache.spark.SparkException: Python worker failed to "
+        "connect back.\n\tat org.apache.spark.X.y(X.scala:1)",
+    ],
+    ids=["query", "start", "task"],
+)
+@pytest.mark.parametrize("building", [False, True])
+def test_an_overloaded_machine_is_not_a_failure_of_the_streamlet(text: str, building: bool) -> None:
+    """A process that did not connect in time is named with the remedy, and never counted as the author's failure."""
+    failure = failure_of_text(text, building=building)
+    assert (failure.disturbance, failure.fatal) == (True, "")
+    assert failure.cause.startswith("the machine is overloaded: a Python process of Spark did not start")
+
+
+@pytest.mark.parametrize("text", [UDF, FOREACH, STATE, JAVA, "ValueError: x Python worker failed to connect"])
+def test_other_failures_are_the_streamlets(text: str) -> None:
+    """Failures of code, data and checkpoints count."""
+    assert not failure_of_text(text, building=False).disturbance

@@ -24,7 +24,7 @@ def test_a_home_without_the_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             assert home == installed_home() == Path(os.environ["SPARK_HOME"])
             assert (home / "bin" / "spark-submit").is_file()
             assert list((home / "jars").glob("spark-core*.jar"))
-            assert not (home / "python").exists()
+            assert not (home / "python" / "lib" / "pyspark.zip").is_file()
         assert "SPARK_HOME" not in os.environ
 
 

@@ -29,6 +29,7 @@ class Fake:
     run: int = 0
     up: bool = False
     host: str = "spark"
+    wall_clock: bool = True
 
     def start(self, run: int) -> None:
         assert not self.up, f"{self.id} is started while it is running"
@@ -68,6 +69,7 @@ class Bench:
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
+        uniform: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.now = 1000.0
         self.set_back = 0.0  # seconds by which the wall clock was set back
@@ -81,7 +83,7 @@ class Bench:
                 emit=self.events.append,
                 clock=lambda: self.now - self.set_back,
                 timer=lambda: self.now,
-                uniform=lambda: 0.0,
+                uniform=uniform,
             ),
             in_order=in_order,
             drain_within=drain_within,

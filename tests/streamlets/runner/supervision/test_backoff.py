@@ -105,3 +105,24 @@ def test_only_the_last_failures_are_kept() -> None:
     for n in range(1000):
         attempts = attempts.failed(chr(0x4E00 + n)).restarted()
     assert (len(attempts.causes), attempts.restarts) == (12, 1000)
+
+
+def test_failures_of_the_machine_are_not_restarts_of_the_unit() -> None:
+    """They count apart, until the unit fails by itself or processes rows."""
+    attempts = Attempts(restarts=2, causes=("it broke",))
+    for n in range(5):
+        attempts = attempts.disturbed()
+        assert (attempts.disturbances, attempts.hopeless) == (n + 1, False)
+        attempts = attempts.restarted()
+    assert (attempts.restarts, attempts.causes) == (2, ("it broke",))
+    assert attempts.failed("it broke").restarted().restarts == 3
+    assert attempts.processed(1.0, 1).disturbances == 0
+
+
+def test_failures_of_the_machine_end_a_bounded_run_after_twelve() -> None:
+    """A bounded run must end."""
+    attempts = Attempts()
+    for _ in range(12):
+        assert not attempts.hopeless
+        attempts = attempts.disturbed().restarted()
+    assert attempts.hopeless

@@ -240,17 +240,18 @@ def test_a_pause_that_takes_too_long_aborts_the_batch() -> None:
 
 
 def test_only_running_units_are_restarted_when_the_clock_was_set_back() -> None:
-    """Units that are paused, wait for their next attempt or have failed for good stay as they are."""
-    bench = Bench("abcd", retry=Retry(max_attempts=1))
-    for ref in "abcd":
+    """Units that are paused, wait for their next attempt, have failed for good or do not use the clock stay as they are."""
+    bench = Bench("abcde", retry=Retry(max_attempts=1))
+    bench.units["e"].wall_clock = False  # a spout, for example
+    for ref in "abcde":
         bench.started(ref)
     bench.supervisor.pause("b", "paused by ann")
     bench.ended("b")
     bench.ended("c", BROKEN)
     bench.ended("d", Failure("wrong", fatal="it is wrong"))
-    before = {ref: list(bench.units[ref].calls) for ref in "bcd"}
-    bench.supervisor.restart_running("the clock was set back by 60 s")
-    assert {ref: bench.units[ref].calls for ref in "bcd"} == before
+    before = {ref: list(bench.units[ref].calls) for ref in "bcde"}
+    bench.supervisor.clock_set_back(60)
+    assert {ref: bench.units[ref].calls for ref in "bcde"} == before
     assert (bench.state("a"), bench.last("a").cause) == ("draining", "the clock was set back by 60 s")
     bench.ended("a")
     assert bench.units["a"].calls == ["start", "drain", "start"]
