@@ -18,7 +18,11 @@ import sys
 from types import ModuleType
 from typing import Any
 
-_PORT, _SOCKET, _SECRET = "PYTHON_WORKER_FACTORY_PORT", "PYTHON_WORKER_FACTORY_SOCK_PATH", "PYTHON_WORKER_FACTORY_SECRET"
+_PORT, _SOCKET, _SECRET = (
+    "PYTHON_WORKER_FACTORY_PORT",
+    "PYTHON_WORKER_FACTORY_SOCK_PATH",
+    "PYTHON_WORKER_FACTORY_SECRET",
+)
 
 
 def connect() -> socket.socket | None:

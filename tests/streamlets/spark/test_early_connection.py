@@ -106,7 +106,9 @@ def test_a_process_that_forks_others_connects_to_nothing(tmp_path: Path, monkeyp
     with without_zip(tmp_path) as home:
         assert home is not None
         first = str(home / "python" / "lib" / "pyspark.zip")
-        output = subprocess.check_output([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": first}, text=True)
+        output = subprocess.check_output(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": first}, text=True
+        )
     assert "pyspark.util" in output
     assert first not in output
 
