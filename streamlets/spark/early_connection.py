@@ -15,6 +15,7 @@ import importlib
 import os
 import socket
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -72,7 +73,7 @@ def hand_over(connection: socket.socket, util: ModuleType) -> None:
 def replace_by_installed() -> None:
     """Replace this package by the installed PySpark, connected to Java."""
     connection = connect()
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    here = str(Path(__file__).parents[1])  # as it is in the path
     sys.path[:] = [entry for entry in sys.path if entry != here]
     del sys.modules["pyspark"]
     importlib.import_module("pyspark")

@@ -10,8 +10,8 @@ _NOT_CONNECTED = re.compile(r".*(?:Python worker failed to connect back|waiting 
 _EXPLANATIONS = (
     (
         _NOT_CONNECTED,
-        "the machine is overloaded: a Python process of Spark did not start within 10 seconds; reduce the load, or give "
-        "the application more cores (without `SPARK_HOME` in the environment, Streamlets needs less time to start them)",
+        "the machine is overloaded: a Python process of Spark did not start within 10 seconds; reduce the load, or "
+        "unset `SPARK_HOME`, as Streamlets starts these processes faster from its own",
     ),
     (
         re.compile(r"UnknownTopicOrPartitionException: "),

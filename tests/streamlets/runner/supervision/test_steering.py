@@ -240,7 +240,7 @@ def test_a_pause_that_takes_too_long_aborts_the_batch() -> None:
 
 
 def test_only_running_units_are_restarted_when_the_clock_was_set_back() -> None:
-    """Units that are paused, wait for their next attempt, have failed for good or do not use the clock stay as they are."""
+    """Units that are paused, backing off or failed for good stay as they are, and those that do not use the clock."""
     bench = Bench("abcde", retry=Retry(max_attempts=1))
     bench.units["e"].wall_clock = False  # a spout, for example
     for ref in "abcde":
