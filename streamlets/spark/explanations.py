@@ -10,8 +10,7 @@ _NOT_CONNECTED = re.compile(r".*(?:Python worker failed to connect back|waiting 
 _EXPLANATIONS = (
     (
         _NOT_CONNECTED,
-        "the machine is overloaded: a Python process of Spark did not start within 10 seconds; reduce the load, or "
-        "unset `SPARK_HOME`, as Streamlets starts these processes faster from its own",
+        "the machine is overloaded: a Python process of Spark did not start within 10 seconds; reduce the load",
     ),
     (
         re.compile(r"UnknownTopicOrPartitionException: "),

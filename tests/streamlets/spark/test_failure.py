@@ -213,7 +213,7 @@ Identifier: [id = 1df9f1e3-96c0-4ae7-a0b7-f3b1e3a3b7d1, runId = 1df9f1e3-96c0-4a
         "org.apache.spark.SparkException: Python worker failed to connect back.\n\tat org.apache.spark.X.y(X.scala:1)",
         (
             "Job aborted due to stage failure: Task 0 in stage 3.0 failed 4 times, most recent failure: Lost task 0.3 "
-            "in stage 3.0 (TID 7) (localhost executor driver): org.apache.spark.SparkException: Python worker failed to "
+            "in stage 3.0 (TID 7) (host executor driver): org.apache.spark.SparkException: Python worker failed to "
             "connect back.\n\tat org.apache.spark.X.y(X.scala:1)"
         ),
     ],
