@@ -16,7 +16,7 @@ from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.catalog import LoadFailure
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.channels.records import fitted
+from streamlets.contract.typed_batch import typed_batch
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import RecordError, Values
 from streamlets.ingress.batch_sources.context import SourceContext
@@ -233,22 +233,25 @@ class SourceInstance:
         source.prepare(task.value)
         values, rows = Values(self._contract), list[dict[str, object]]()
         while (item := source.read_next()) is not None:
-            if not isinstance(item, Mapping):
+            batch = None if isinstance(item, Mapping) else self._arrow(item)
+            typed = None if batch is None else typed_batch(batch, self._contract)
+            if typed is not None:
                 self._spool(rows, attempt)
                 rows = []
-                attempt.records.add(self._arrow(item))
+                attempt.records.add(typed)
                 continue
-            try:
-                rows.append(values.record(item, self._contract.record))
-            except RecordError as error:
-                if not self._settings.broken_records:
-                    raise
-                text = json.dumps(item, default=str, ensure_ascii=False)
-                port = f"{self._settings.streamlet}.{self._settings.outlet}"
-                attempt.letters.append(_letter(text, port, task, str(error), self._clock()))
-            if len(rows) >= _ROWS:
-                self._spool(rows, attempt)
-                rows = []
+            for record in [item] if batch is None else batch.to_pylist(maps_as_pydicts="strict"):
+                try:
+                    rows.append(values.record(record, self._contract.record))
+                except RecordError as error:
+                    if not self._settings.broken_records:
+                        raise
+                    text = json.dumps(record, default=str, ensure_ascii=False)
+                    port = f"{self._settings.streamlet}.{self._settings.outlet}"
+                    attempt.letters.append(_letter(text, port, task, str(error), self._clock()))
+                if len(rows) >= _ROWS:
+                    self._spool(rows, attempt)
+                    rows = []
         self._spool(rows, attempt)
 
     def _spool(self, rows: list[dict[str, object]], attempt: Attempt) -> None:
@@ -258,10 +261,10 @@ class SourceInstance:
             attempt.records.add(pa.RecordBatch.from_pylist(rows, schema=self._schema))
 
     def _arrow(self, item: Any) -> pa.RecordBatch:
-        """Return the record batch that a source returned, with the types of the contract.
+        """Return the record batch that a source returned.
 
         Raises:
-            TypeError: it is not a record batch, or its columns have other types.
+            TypeError: it is not a record batch, or has a column that the contract does not have.
         """
         import pyarrow as pa
 
@@ -273,7 +276,7 @@ class SourceInstance:
             raise TypeError(
                 f"the batch has the column `{unknown[0]}`, which `{self._contract.record.name}` does not have"
             )
-        return fitted(item, self._schema)
+        return item
 
     def _opened(self) -> Readable:
         if self._source is None:

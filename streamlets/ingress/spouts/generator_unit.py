@@ -9,11 +9,10 @@ from contextlib import closing, nullcontext
 from itertools import chain
 from typing import Any
 
-from blueprint.avro.model import Primitive, Schema
-from blueprint.avro.spark_types import optional
-from blueprint.plan import OutletPlan, StreamletPlan
+from blueprint.plan import StreamletPlan
 from streamlets.api.errors import StreamletError
 from streamlets.channels.base import TopicResource
+from streamlets.contract.typed_batch import typed_batch
 from streamlets.ingress.spouts.codecs import Row
 from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
@@ -128,32 +127,9 @@ def _commit(transaction: SpoutTransaction, writer: TransactionWriter) -> Committ
     records: Any = transaction.records
     if hasattr(records, "to_batches") or hasattr(records, "num_rows"):
         batches = records.to_batches() if hasattr(records, "to_batches") else [records]
-        if all(_is_plain(field.schema, outlet) for field in outlet.contract.record.fields):
-            return writer.commit_batches(outlet, _checked(batches, outlet), marker)
+        typed = [typed_batch(batch, outlet.contract) for batch in batches]
+        if all(batch is not None for batch in typed):
+            return writer.commit_batches(outlet, typed, marker)
         records = chain.from_iterable(batch.to_pylist(maps_as_pydicts="strict") for batch in batches)
     rows = (Row(record, f"record {number}") for number, record in enumerate(records, 1))
     return writer.commit_rows(outlet, rows, marker)
-
-
-def _is_plain(schema: Schema, outlet: OutletPlan) -> bool:
-    """Return whether every value of the Arrow type is one of the schema, besides null."""
-    held, _ = optional(schema, outlet.contract)
-    return isinstance(held, Primitive) and held.logical is None
-
-
-def _checked(batches: list[Any], outlet: OutletPlan) -> Iterator[Any]:
-    """Yield Arrow batches if their columns are those of the contract.
-
-    Raises:
-        RefusedError: a column has another type, or nulls that the contract does not allow.
-    """
-    from streamlets.contract.types import arrow_schema
-
-    schema = arrow_schema(outlet.contract)
-    for batch in batches:
-        if batch.schema.names != schema.names or batch.schema.types != schema.types:
-            raise RefusedError(f"the Arrow columns are ({batch.schema}), expected ({schema})".replace("\n", ", "))
-        for field, column in zip(outlet.contract.record.fields, batch.columns, strict=True):
-            if column.null_count and not optional(field.schema, outlet.contract)[1]:
-                raise RefusedError(f"{field.name}: is null, and the schema does not allow null")
-        yield batch

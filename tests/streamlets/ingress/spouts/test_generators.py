@@ -115,12 +115,12 @@ def test_records_of_all_kinds(custom: Any) -> None:
         (
             lambda out, resume: iter([out.transaction(pa.table({"number": ["x"]}), outlet="strict")]),
             RefusedError,
-            "the Arrow columns are",
+            "record 1, `number`: is a str",
         ),
         (
             lambda out, resume: iter([out.transaction(pa.table({"number": pa.nulls(1, pa.int64())}), outlet="strict")]),
             RefusedError,
-            "number: is null",
+            "record 1, `number`: is null",
         ),
     ],
 )
