@@ -58,6 +58,7 @@ class Unit:
     bounded: bool = False
     run: int = 0
     host: str = "spark"
+    wall_clock: bool = True
 
     def start(self, run: int) -> None:
         """Start the unit."""

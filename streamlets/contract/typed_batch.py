@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract, Primitive, Schema
 from blueprint.avro.spark_types import optional
@@ -49,17 +49,14 @@ def _has_only_values_of(kind: pa.DataType, schema: Schema, target: pa.DataType) 
         return False
     if schema.logical is not None:
         return schema.logical.name in _TIMES and kind.equals(target)
-    types = pa.types
-    match schema.type:
-        case "int" | "long":
-            return types.is_integer(kind)
-        case "float" | "double":
-            return types.is_floating(kind) or types.is_integer(kind)
-        case "boolean":
-            return types.is_boolean(kind)
-        case "string":
-            return types.is_string(kind) or types.is_large_string(kind)
-        case "bytes":
-            return types.is_binary(kind) or types.is_large_binary(kind)
-        case _:
-            return False
+    types: Any = pa.types
+    kinds = {
+        "int": (types.is_integer,),
+        "long": (types.is_integer,),
+        "float": (types.is_floating, types.is_integer),
+        "double": (types.is_floating, types.is_integer),
+        "boolean": (types.is_boolean,),
+        "string": (types.is_string, types.is_large_string),
+        "bytes": (types.is_binary, types.is_large_binary),
+    }
+    return any(is_kind(kind) for is_kind in kinds.get(schema.type, ()))

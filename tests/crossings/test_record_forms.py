@@ -90,9 +90,7 @@ def test_a_batch_publishes_what_its_rows_would_publish_as_dicts(nullable: bool, 
     passed = 0
     for (column, (kind, values)), (name, schema) in product(_COLUMNS.items(), _TYPES.items()):
         held = ["null", schema] if nullable else schema
-        contract = _contract(
-            json.dumps({"type": "record", "name": "R", "fields": [{"name": "v", "type": held}]})
-        )
+        contract = _contract(json.dumps({"type": "record", "name": "R", "fields": [{"name": "v", "type": held}]}))
         array = pa.array([*values, None] if missing else values, kind)
         batch = pa.RecordBatch.from_arrays([array], names=["v"])
         typed = typed_batch(batch, contract)

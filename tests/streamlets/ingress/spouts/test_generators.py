@@ -115,7 +115,7 @@ def test_records_of_all_kinds(custom: Any) -> None:
         (
             lambda out, resume: iter([out.transaction(pa.table({"number": ["x"]}), outlet="strict")]),
             RefusedError,
-            "record 1, `number`: is a str",
+            "record 1, `number`: is a `str`",
         ),
         (
             lambda out, resume: iter([out.transaction(pa.table({"number": pa.nulls(1, pa.int64())}), outlet="strict")]),

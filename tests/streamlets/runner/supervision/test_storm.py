@@ -29,10 +29,10 @@ def test_units_that_failed_together_are_spread_without_settings() -> None:
         bench.started(ref)
     for ref in refs:
         bench.ended(ref, BROKEN)
-    waits = [bench.last(ref).retry_in for ref in refs]
+    waits = [bench.last(ref).retry_in or 0.0 for ref in refs]
     assert waits[0] == 1.0
     assert waits[1:] == sorted(set(waits[1:]))
-    assert max(wait or 0 for wait in waits) == pytest.approx(1.475)
+    assert max(waits) == pytest.approx(1.475)
 
 
 def test_failures_of_the_machine_do_not_use_up_the_attempts() -> None:
