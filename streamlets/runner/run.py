@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from blueprint.plan import ApplicationPlan, Isolation
@@ -17,7 +18,15 @@ from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
 from streamlets.runner.deployment import descriptor_text, store_descriptor
 from streamlets.runner.events.log import RunLog
-from streamlets.runner.events.model import RecordsMissed, RunEnded, RunStarted, SparkStarting, TopicDiffers, UnitId
+from streamlets.runner.events.model import (
+    RecordsMissed,
+    RunEnded,
+    RunStarted,
+    SparkStarting,
+    TopicDiffers,
+    UnitId,
+    UnitWarned,
+)
 from streamlets.runner.events.publisher import EventSink, Publisher
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.hosts import Host, HostContext
@@ -29,6 +38,7 @@ from streamlets.runner.periodic import repeating
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
+from streamlets.runner.state_directory.places import take_place
 from streamlets.runner.supervision.clock_check import ClockCheck
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
@@ -133,6 +143,7 @@ def run(
             options.state.clear()
         elif not options.taken_over:
             _require_unchanged(options.state, options.compared)
+        moved = _take_place(plan, options.state)
         secrets = secrets_of(plan)
         log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
         status = StatusFile(options.state.status_file)
@@ -143,6 +154,8 @@ def run(
 
         events = Publisher((log, status, *views), secrets.data)
         events.publish(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
+        if moved:
+            events.publish(UnitWarned(time.time(), UnitId(plan.name), moved))
         code, reason = FAILED, "the run could not be started"
         try:
             topics = _topics(plan, options.state, log)
@@ -184,6 +197,21 @@ def run(
             returnable = not orders.upgrade.reset and orders.upgrade.arguments != options.arguments
             write_outcome(options.state, UpgradeOutcome(orders.upgrade.id, options.arguments if returnable else ()))
         return code, Upgrade(orders.upgrade.arguments, os.dup(lock))
+
+
+def _take_place(plan: ApplicationPlan, state: StateDirectory) -> str:
+    """Record where the state and the project are; return what people should know if they were elsewhere.
+
+    Raises:
+        StateError: the state directory cannot be written.
+    """
+    try:
+        return take_place(state, Path(plan.directory))
+    except OSError as error:
+        raise StateError(
+            f"cannot write to the state directory {state.directory}: {error.strerror or error}",
+            "free disk space, correct the permissions, or choose another state directory with `--state-dir`",
+        ) from error
 
 
 def _require_unchanged(state: StateDirectory, compared: str | None) -> None:

@@ -25,6 +25,7 @@ from streamlets.project.loading import streamlet_of
 from streamlets.project.modules import project_at
 from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, UnitProgressed, UnitWarned
 from streamlets.runner.hosts import HostContext
+from streamlets.runner.state_directory.places import places_of
 from streamlets.runner.supervision.backoff import may_restart
 from streamlets.runner.supervision.facts import Ended, Progressed, Seen, Started
 from streamlets.spark.failure import Failure, failure_of, failure_of_text, text_of
@@ -189,7 +190,8 @@ class DiscoveryUnit:
 
     def writer(self) -> TaskWriter:
         """Return a writer to the task topic."""
-        return TaskWriter(self._topic, f"{self._plan.ref}.{HOST}", self._clock.time)
+        places = places_of(self._context.state.directory)
+        return TaskWriter(self._topic, f"{self._plan.ref}.{HOST}", self._clock.time, places)
 
     def cursor(self) -> TaskCursor:
         """Return a reader of the task topic."""

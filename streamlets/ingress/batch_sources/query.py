@@ -14,6 +14,7 @@ from streamlets.ingress.batch_sources.reading import LETTER, RECORD
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.source import FORMAT, TaskSource
 from streamlets.ingress.batch_sources.tasks import QUERY
+from streamlets.runner.state_directory.places import places_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -96,4 +97,5 @@ def _settings(logic: SparkStreamletLogic[Any], limits: TaskLimits, connection: T
         topic=connection.topic,
         topics=context.state / "topics",
         progress=progress_file(context.state, context.streamlet_ref),
+        places=places_of(context.state),
     )

@@ -230,7 +230,7 @@ class SourceInstance:
 
     def _read(self, task: Task, attempt: Attempt) -> None:
         source = self._opened()
-        source.prepare(task.value)
+        source.prepare(self._settings.places.present(task.value))
         values, rows = Values(self._contract), list[dict[str, object]]()
         while (item := source.read_next()) is not None:
             batch = None if isinstance(item, Mapping) else self._arrow(item)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from blueprint.plan import TopicPlan
+from streamlets.runner.state_directory.places import Places
 
 OPTION = "secret-settings"
 """The option of the data source with the settings. Spark's user interface hides the values of options with `secret`."""
@@ -36,6 +37,7 @@ class SourceSettings:
         topic: the task topic.
         topics: the application's directory of topics.
         progress: the file in which the runner reports its discoveries.
+        places: the places of the project; paths in earlier tasks are translated.
     """
 
     class_name: str
@@ -54,6 +56,7 @@ class SourceSettings:
     topic: TopicPlan
     topics: Path
     progress: Path
+    places: Places = field(default_factory=Places)
 
     def to_options(self) -> dict[str, str]:
         """Return the option for Spark."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import TopicResource
 from streamlets.ingress.batch_sources.tasks import Task, payload_of, task_contract, to_batch
+from streamlets.runner.state_directory.places import Places
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,10 +46,14 @@ class TaskWriter:
         topic: the task topic.
         writer: the id of the writer, the same after a restart.
         clock: returns the time in seconds since the epoch.
+        places: the places of the project. Keys that begin with a path below it are relative to it, so that they are
+            the same in another place.
     """
 
-    def __init__(self, topic: TopicResource, writer: str, clock: Callable[[], float]) -> None:
-        self._topic, self._clock = topic, clock
+    def __init__(
+        self, topic: TopicResource, writer: str, clock: Callable[[], float], places: Places | None = None
+    ) -> None:
+        self._topic, self._clock, self._places = topic, clock, places or Places()
         self._appender = topic.appender(task_contract(), writer=writer)
         stored = json.loads(self._appender.marker or b"{}")
         self._next: int = stored.get("next", 0)
@@ -101,6 +106,7 @@ class TaskWriter:
             TopicWriteError: earlier tasks could not be stored.
         """
         payload, encoding = payload_of(value)
+        key = None if key is None else self._places.portable(key)
         with self._changed:
             if len(self._pending) >= _MAX_PENDING:
                 self._changed.wait_for(lambda: len(self._pending) < _MAX_PENDING or self._stopping or self._error)
@@ -201,7 +207,7 @@ class TaskWriter:
     def _stored_keys(self) -> set[bytes]:
         keys: set[bytes] = set()
         for batch in self._topic.scan(task_contract()):
-            keys.update(_digest(key) for key in batch["key"].to_pylist() if key is not None)
+            keys.update(_digest(self._places.portable(key)) for key in batch["key"].to_pylist() if key is not None)
             keys.update(_retry_digest(number) for number in batch["retry_of"].drop_null().to_pylist())
         return keys
 

@@ -23,6 +23,9 @@ from streamlets.runner.state_directory.trust import require_own_place, require_o
 DESCRIPTOR = "descriptor.json"
 """The file with the descriptor of the application as of its last run."""
 
+PLACES = "places.json"
+"""The file with the id of the state and the places of its project."""
+
 LOCK = "lock"
 """The file that is locked by the owner of an application's directory."""
 
@@ -235,6 +238,7 @@ class StateDirectory:
                 directory.rename(grave / directory.name)
                 directory.mkdir(mode=ACCESS["owner"])
                 _restrict(directory, mode)
+            (self.directory / PLACES).unlink(missing_ok=True)
             self.descriptor_file.unlink(missing_ok=True)  # last: no comparison is possible without the descriptor
             shutil.rmtree(grave, ignore_errors=True)
 

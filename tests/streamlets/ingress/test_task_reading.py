@@ -18,6 +18,7 @@ from streamlets.ingress.batch_sources import source, spool
 from streamlets.ingress.batch_sources.reading import SourceInstance, TaskFailedError, TaskReader
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.tasks import Task, payload_of
+from streamlets.runner.state_directory.places import Places
 from streamlets.spark.failure import failure_of_text
 from tests.streamlets.ingress.conftest import TASK_TOPIC
 
@@ -143,6 +144,22 @@ def test_an_open_that_fails_is_an_attempt() -> None:
             raise ConnectionError("refused")
 
     assert read(reader_of(Closed), task_of(1))[1][0]["reason"] == "ConnectionError: refused"
+
+
+def test_a_task_from_an_earlier_place_names_the_present_one(tmp_path: Path) -> None:
+    """The path of a file that was discovered before the project was moved is the path of the moved file."""
+    seen: list[Any] = []
+
+    class Files(Numbers):
+        """Records its tasks."""
+
+        def prepare(self, task: Any) -> None:
+            seen.append(task)
+            super().prepare(0)
+
+    places = Places(str(tmp_path), ("/old/shop",))
+    read(reader_of(Files, places=places), task_of({"path": "/old/shop/data/a.csv", "size": 5}))
+    assert seen == [{"path": f"{tmp_path}/data/a.csv", "size": 5}]
 
 
 class Broken(Numbers):

@@ -13,6 +13,7 @@ from streamlets.channels.base import TopicResource, TopicWriteError
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, TaskLogConflictError, TaskWriter
 from streamlets.ingress.batch_sources.tasks import Task, TaskError, from_batch, payload_of, task_contract, to_batch
+from streamlets.runner.state_directory.places import Places
 
 
 def writer_of(topic: TopicResource) -> TaskWriter:
@@ -209,3 +210,20 @@ def test_a_cursor_reports_tasks_that_were_lost(topic: TopicResource) -> None:
     discovered(topic, "a")
     with pytest.raises(LookupError, match=r"`tasks.source` does not have the tasks 1 to 4 any more"):
         TaskCursor(topic).between(TaskOffset(), TaskOffset(4))
+
+
+def test_keys_of_files_are_the_same_at_another_place(topic: TopicResource) -> None:
+    """Keys below the project are relative to it; absolute ones of earlier versions and places are recognised."""
+    keys = ["data/a.csv@1.2", "data/b.csv@1.2"]
+
+    def eaten(places: Places | None, prefix: str, *names: str) -> list[bool]:
+        writer = TaskWriter(topic, "source.discovery", time.time, places)
+        try:
+            return [writer.eat({"path": prefix + name}, key=prefix + name) for name in names]
+        finally:
+            writer.close()
+
+    assert eaten(None, "/old/shop/", keys[0]) == [True]  # as an earlier version stored it
+    assert eaten(Places("/old/shop"), "/old/shop/", *keys) == [False, True]
+    assert eaten(Places("/new/shop", ("/old/shop",)), "/new/shop/", *keys, "data/c.csv@1.2") == [False, False, True]
+    assert [task.key for task in stored(topic)] == ["/old/shop/data/a.csv@1.2", keys[1], "data/c.csv@1.2"]
