@@ -7,6 +7,7 @@ Spark. So they are also known for a query that hangs, waits for its restart, has
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.channels.base import Position, TopicDamagedError, TopicLostError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
-from streamlets.runner.events.model import UP, UnitMeasured
+from streamlets.runner.events.model import UP, UnitId, UnitMeasured
 from streamlets.runner.events.status import RunStatus, UnitStatus
 from streamlets.runner.periodic import repeating
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -33,7 +34,8 @@ class Observer:
     Arguments:
         status: returns the current status of the run.
         report: takes a fact for each change.
-        clock: seconds since the epoch.
+        clock: seconds since the epoch, for the time of events.
+        timer: seconds of a monotonic clock, for the age of batches.
     """
 
     def __init__(
@@ -43,13 +45,16 @@ class Observer:
         status: Callable[[], RunStatus],
         report: Callable[[Fact], None],
         clock: Callable[[], float],
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
         channels = channels_of(plan, state)
         self._plan, self._checkpoints = plan, state.checkpoints
         self._topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
         self._status, self._report, self._clock = status, report, clock
         self._read: dict[Path, tuple[tuple[int | None, int | None], Checkpoint]] = {}
-        self._overlong: dict[object, _Batch] = {}
+        self._timer = timer
+        self._seen: dict[UnitId, tuple[_Batch, float]] = {}  # the running batch, and the timer when it began
+        self._overlong: dict[UnitId, _Batch] = {}
 
     def look(self) -> None:
         """Measure every unit once."""
@@ -77,7 +82,9 @@ class Observer:
             self._report(Seen(UnitMeasured(self._clock(), unit.unit, measured, running)))
         if running is None or self._overlong.get(unit.unit) == running:
             return
-        if self._clock() - running[1] >= streamlet.stuck_after.seconds:
+        if self._seen.get(unit.unit, (None, 0.0))[0] != running:
+            self._seen[unit.unit] = running, self._timer() - max(0.0, self._clock() - running[1])
+        if self._timer() - self._seen[unit.unit][1] >= streamlet.stuck_after.seconds:
             self._overlong[unit.unit] = running
             self._report(Overlong(unit.unit, *running))
 

@@ -48,6 +48,10 @@ class TestClock:
             self._waiting = None
         return not stopping.is_set()
 
+    def wait(self, seconds: float, stopping: threading.Event) -> bool:
+        """Wait until the clock is advanced by some seconds; see `wait_until`."""
+        return self.wait_until(self._now + seconds, stopping)
+
     def advance(self, by: str | timedelta) -> None:
         """Advance, and stop at each instant that is waited for until the code that waited for it waits again.
 

@@ -23,6 +23,9 @@ class Clock(Protocol):
             Whether the instant has come; False if `stopping` was set before.
         """
 
+    def wait(self, seconds: float, stopping: threading.Event) -> bool:
+        """Wait for a time, however the wall clock is set meanwhile, or until `stopping` is set; see `wait_until`."""
+
 
 class SystemClock:
     """The clock of the machine."""
@@ -37,3 +40,7 @@ class SystemClock:
             if stopping.wait(min(left, _LONGEST_WAIT)):
                 return False
         return not stopping.is_set()
+
+    def wait(self, seconds: float, stopping: threading.Event) -> bool:
+        """Wait for a time; see `Clock.wait`."""
+        return not stopping.wait(seconds)

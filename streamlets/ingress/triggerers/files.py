@@ -136,10 +136,9 @@ class FilesTriggerer:
         self._stopping.set()
 
     def _run(self, trigger: Trigger) -> None:
-        clock = self._context.clock
         while not self._stopping.is_set():
             self.look(trigger)
-            if not clock.wait_until(clock.time() + self._interval, self._stopping):
+            if not self._context.clock.wait(self._interval, self._stopping):
                 return
 
     def look(self, trigger: Trigger) -> None:

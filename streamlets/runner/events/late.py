@@ -28,7 +28,7 @@ class LateRows:
                 self._known[unit] += records
             case UnitProgressed(unit=unit, time=time) if (late := event.late - self._known.pop(unit, 0)) > 0:
                 self._dropped[unit] += late
-                if time - self._reported.get(unit, float("-inf")) >= EVERY:
+                if not 0 <= time - self._reported.get(unit, float("-inf")) < EVERY:  # the clock may be set back
                     self._reported[unit] = time
                     yield RowsLate(time, unit, self._dropped[unit], event.watermark)
             case RunEnded(time=time):

@@ -151,7 +151,7 @@ def _notice(before: StatePlace, now: StatePlace, rewritten: int) -> str:
         text += (
             f". {original} still exists, so this is a copy: do not run both if they write to the same tables, files or "
             "Kafka topics, which take the batches of both for those of one query, so that records are lost or mixed; "
-            "start the copy with `--fresh` to have it begin anew"
+            "start the copy from scratch with `--fresh`"
         )
     return text
 

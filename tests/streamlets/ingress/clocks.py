@@ -29,6 +29,10 @@ class FakeClock:
                 self._waiting -= 1
         return not stopping.is_set()
 
+    def wait(self, seconds: float, stopping: threading.Event) -> bool:
+        """Wait until the clock is advanced by a time, or until `stopping` is set."""
+        return self.wait_until(self._now + seconds, stopping)
+
     def advance(self, seconds: float) -> None:
         """Advance, once somebody waits."""
         with self._changed:

@@ -60,7 +60,9 @@ class Run:
             spark={},
         )
         self.facts: list[Fact] = []
-        self.observer = Observer(plan, self.state, lambda: self.status, self.facts.append, lambda: self.now)
+        self.observer = Observer(
+            plan, self.state, lambda: self.status, self.facts.append, lambda: self.now, lambda: self.now
+        )
 
     def fold(self, event: Event) -> None:
         """Add an event to the status."""

@@ -75,7 +75,7 @@ def test_a_state_that_stays_reports_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["moved", "copied", "linked"])
 def test_a_project_at_another_place(recorded: bool, way: str, tmp_path: Path) -> None:
     """It is reported with both places, also for a state that an earlier version has left; a copy is named as one. A
-    link to the same directory is no change."""
+    link to the same directory changes nothing."""
     old, new = tmp_path / "old" / "shop", tmp_path / "new" / "shop"
     new.parent.mkdir()
     state = state_in(old)
