@@ -49,7 +49,7 @@ class TestClock:
         return not stopping.is_set()
 
     def wait(self, seconds: float, stopping: threading.Event) -> bool:
-        """Wait until the clock is advanced by some seconds; see `wait_until`."""
+        """Wait until the clock is advanced by `seconds`, or `stopping` is set; return whether the time has passed."""
         return self.wait_until(self._now + seconds, stopping)
 
     def advance(self, by: str | timedelta) -> None:
