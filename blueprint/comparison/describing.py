@@ -17,7 +17,7 @@ from blueprint.comparison.descriptor import (
 )
 from blueprint.hocon.values import Json
 from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
-from blueprint.settings.secrets import as_json, hidden, masked
+from blueprint.settings.secrets import Secrets, as_json, hidden, masked, secrets_of
 
 
 def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
@@ -25,19 +25,22 @@ def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> Appl
 
     The schemas of written records are not included: only a runner knows them.
     """
+    secrets = secrets_of(plan)
     streamlets = sorted(plan.streamlets, key=lambda streamlet: streamlet.ref)
     return ApplicationDescriptor(
         application=plan.name,
         streamlets={
-            streamlet.ref: _streamlet(streamlet, plan.directory, (queries or {}).get(streamlet.ref))
+            streamlet.ref: _streamlet(streamlet, plan.directory, (queries or {}).get(streamlet.ref), secrets)
             for streamlet in streamlets
         },
-        topics={topic.id: _topic(topic) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
-        spark=hidden(plan.spark),
+        topics={topic.id: _topic(topic, secrets) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
+        spark=_shown(plan.spark, secrets),
     )
 
 
-def _streamlet(plan: StreamletPlan, directory: str, queries: Mapping[str, BuiltQuery] | None) -> DescribedStreamlet:
+def _streamlet(
+    plan: StreamletPlan, directory: str, queries: Mapping[str, BuiltQuery] | None, secrets: Secrets
+) -> DescribedStreamlet:
     inlets = {
         inlet.name: DescribedInlet(inlet.topic, inlet.contract, inlet.starting, inlet.max_records, inlet.on_invalid)
         for inlet in sorted(plan.inlets, key=lambda inlet: inlet.name)
@@ -52,11 +55,11 @@ def _streamlet(plan: StreamletPlan, directory: str, queries: Mapping[str, BuiltQ
         class_name=plan.class_name,
         inlets=inlets,
         outlets=outlets,
-        parameters=hidden({key: _relative(value, directory) for key, value in plan.parameters.items()}),
+        parameters=_shown({key: _relative(value, directory) for key, value in plan.parameters.items()}, secrets),
         trigger=_trigger(plan.trigger) if plan.trigger is not None else None,
         triggers={name: _trigger(plan.queries[name]) for name in sorted(plan.queries)},
         retry=retry_json(plan.retry),
-        spark=hidden(plan.spark),
+        spark=_shown(plan.spark, secrets),
         volume_mounts={name: _below(plan.volume_mounts[name], directory) for name in sorted(plan.volume_mounts)},
         source_evolution=plan.source_evolution,
         queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
@@ -95,9 +98,14 @@ def _trigger(trigger: Trigger) -> str:
             return "available-now"
 
 
-def _topic(plan: TopicPlan) -> DescribedTopic:
+def _shown(settings: Mapping[str, object], secrets: Secrets) -> dict[str, Json]:
+    """Return settings as JSON without secrets, those of other settings included that appear in their values."""
+    return {key: secrets.json(value) for key, value in hidden(settings).items()}
+
+
+def _topic(plan: TopicPlan, secrets: Secrets) -> DescribedTopic:
     settings: dict[str, object] = {}
     for key, value in plan.options.items():
         inner = value if isinstance(value, dict) else None
         settings |= {key: value} if inner is None else {f"{key}.{name}": setting for name, setting in inner.items()}
-    return DescribedTopic(plan.name, plan.channel, masked(plan.location), plan.managed, hidden(settings))
+    return DescribedTopic(plan.name, plan.channel, masked(plan.location), plan.managed, _shown(settings, secrets))

@@ -12,7 +12,7 @@ from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import keeping_state, names, queries_of, stateful
 from blueprint.comparison.state import determines
 from blueprint.hocon.values import Json
-from blueprint.settings.secrets import SECRET
+from blueprint.settings.secrets import without_secret_differences
 
 PINNED = frozenset(
     f"spark.sql.{name}"
@@ -63,8 +63,9 @@ def settings(pairing: Pairing) -> Iterator[Change]:
 def _differing(old: _Values, new: _Values) -> Iterator[tuple[str, Json, Json]]:
     """Yield the keys with different values, with the older and the newer value. Secrets cannot be compared."""
     for key in sorted(set(old) | set(new)):
-        if old.get(key) != new.get(key) and SECRET not in (old.get(key), new.get(key)):
-            yield key, old.get(key), new.get(key)
+        was, now = without_secret_differences(old.get(key), new.get(key))
+        if was != now:
+            yield key, was, now
 
 
 def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Iterator[Change]:

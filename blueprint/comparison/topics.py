@@ -11,7 +11,7 @@ from blueprint.comparison.changes import Change, ChangeClass
 from blueprint.comparison.descriptor import DescribedTopic
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import names, reading
-from blueprint.settings.secrets import SECRET
+from blueprint.settings.secrets import without_secret_differences
 
 
 def topics(pairing: Pairing) -> Iterator[Change]:
@@ -74,8 +74,8 @@ def _settings(before: str, now: str, old: DescribedTopic, new: DescribedTopic) -
             ("topics", before, "managed"), (), () if new.managed else (cause,),
         )  # fmt: skip
     for key in sorted(set(old.settings) | set(new.settings)):
-        was, value = old.settings.get(key), new.settings.get(key)
-        if was != value and key not in _IN_PLACE and SECRET not in (was, value):
+        was, value = without_secret_differences(old.settings.get(key), new.settings.get(key))
+        if was != value and key not in _IN_PLACE:
             yield _setting(before, now, key, was, value)
 
 

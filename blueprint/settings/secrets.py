@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
 
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value
@@ -40,6 +44,12 @@ _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # These patterns are compiled when they are first used: most applications have no secrets.
 _USER_INFO = r"(?<=://)[^/@\s]+(?=@)"
 _ASSIGNED = r"""(?i)((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"']+)"""
+_QUERY = r"""(?<=[?&;])(?P<key>[\w.%-]+)(?P<sign>=)(?P<value>[^\s&;#"'`,)\]}]+)"""
+"""A parameter in the query of a URL, or of JDBC."""
+
+_SIGNATURES = ("sig", "signature")
+"""Parameters of URLs that are as good as a password."""
+
 _SETTING = (
     r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)"""
     r"""(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
@@ -52,6 +62,9 @@ _OPTION = (
 
 _STATEMENT = r"(?i)\boptions\s*\("
 _SUBSTITUTION = "${"
+_VARIABLE = r"\$\{([^{}]+)\}"
+_SUBSTITUTIONS = r"(\$\{[^{}]*\})+"
+_REFERENCE = ("env", "file", "as")
 _USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
 """The keys below these are names that the user chooses, which do not make a value secret."""
 
@@ -65,6 +78,14 @@ def is_secret(key: str) -> bool:
     return _NAMES.search(_WORD_BOUNDARY.sub("-", key)) is not None
 
 
+def is_reference(value: object) -> bool:
+    """Return whether a value only names the place of a secret, as `{ env = NAME }` and `{ file = PATH }` do."""
+    if isinstance(value, ObjectValue):
+        value = {key: field.value if isinstance(field, Scalar) else field for key, field in value.fields.items()}
+    known = isinstance(value, Mapping) and ("env" in value or "file" in value) and set(value) <= set(_REFERENCE)
+    return known and all(isinstance(inner, str) for inner in value.values())  # type: ignore[attr-defined]
+
+
 def without_secrets(key: str, value: Json) -> Json:
     """Return the value of a setting with `SECRET` in place of each secret.
 
@@ -72,7 +93,9 @@ def without_secrets(key: str, value: Json) -> Json:
         key: of the setting; keys inside an object are checked, too.
         value: of the setting.
     """
-    if value is not None and is_secret(key):
+    if isinstance(value, dict) and is_reference(value):
+        return value
+    if value is not None and is_secret(key) and not _has_references(value):
         return SECRET
     if isinstance(value, dict):
         return {inner: without_secrets(f"{key}.{inner}", field) for inner, field in value.items()}
@@ -81,9 +104,43 @@ def without_secrets(key: str, value: Json) -> Json:
     return masked(value) if isinstance(value, str) else value
 
 
+def shown_default(key: str, default: str) -> str:
+    """Return the default of a config parameter, in the notation of a blueprint, without secrets."""
+    return SECRET if is_secret(key) else masked(default)
+
+
 def hidden(settings: Mapping[str, object]) -> dict[str, Json]:
     """Return settings by key as JSON, sorted, without secrets; values without a JSON type become strings."""
     return {key: without_secrets(key, as_json(settings[key])) for key in sorted(settings)}
+
+
+def _has_references(value: Json) -> bool:
+    """Return whether every value in an object is a reference to a secret, as in `secrets` of a spout."""
+    return isinstance(value, dict) and bool(value) and all(map(is_reference, value.values()))
+
+
+def without_secret_differences(old: Json, new: Json) -> tuple[Json, Json]:
+    """Return two values as they are compared: where one has `SECRET`, the other one has it, too.
+
+    A secret cannot be compared, and an older value may come from a version that did not know that it was one.
+    """
+    if SECRET in (old, new):
+        return SECRET, SECRET
+    if isinstance(old, dict) and isinstance(new, dict):
+        both = {key: without_secret_differences(old[key], new[key]) for key in old.keys() & new.keys()}
+        return (
+            {key: both[key][0] if key in both else value for key, value in old.items()},
+            {key: both[key][1] if key in both else value for key, value in new.items()},
+        )
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = [without_secret_differences(*pair) for pair in zip(old, new, strict=True)]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    if isinstance(old, str) and isinstance(new, str) and (SECRET in old) != (SECRET in new):
+        masked_text, other = (old, new) if SECRET in old else (new, old)
+        pattern = ".*".join(map(re.escape, masked_text.split(SECRET)))
+        same = re.fullmatch(pattern, other, re.DOTALL) is not None
+        return (masked_text, masked_text) if same else (masked(old), masked(new))
+    return old, new
 
 
 def as_json(value: object) -> Json:
@@ -108,10 +165,24 @@ def as_json(value: object) -> Json:
 def masked(text: str) -> str:
     """Return a text with `SECRET` in place of user information in URLs, and of values assigned to `password` or the
     like, also in statements of SQL."""
-    text = re.sub(_ASSIGNED, rf"\g<1>{SECRET}", re.sub(_USER_INFO, SECRET, text))
+    text = re.sub(_ASSIGNED, rf"\g<1>{SECRET}", _without_credentials(text))
     for start, end in reversed(list(_secret_options(text))):
         text = f"{text[:start]}{SECRET}{text[end:]}"
     return text
+
+
+def _without_credentials(text: str) -> str:
+    """Return a text with `SECRET` in place of user information in URLs, and of the secrets in their queries."""
+    return re.sub(_QUERY, _masked_parameter, re.sub(_USER_INFO, SECRET, text))
+
+
+def _masked_parameter(match: re.Match[str]) -> str:
+    return f"{match['key']}={SECRET}" if _is_secret_parameter(match) else match[0]
+
+
+def _is_secret_parameter(match: re.Match[str]) -> bool:
+    readable = match["value"].startswith(("$", "(", "*"))
+    return not readable and (is_secret(match["key"]) or match["key"].lower() in _SIGNATURES)
 
 
 def _secret_options(text: str) -> Iterator[tuple[int, int]]:
@@ -121,13 +192,26 @@ def _secret_options(text: str) -> Iterator[tuple[int, int]]:
     in_statement = re.search(_STATEMENT, text) is not None
     for match in re.finditer(_OPTION, text):
         value = match["value"][1:-1]
-        readable = value in ("", SECRET) or value.startswith(_SUBSTITUTION)
+        readable = value in ("", SECRET) or re.fullmatch(_SUBSTITUTIONS, value)
         if not readable and (match["sign"] or in_statement) and is_secret(match["key"]):
             yield match.start("value") + 1, match.end("value") - 1
 
 
 def _option_secrets(text: str) -> Iterator[str]:
-    return (text[start:end] for start, end in _secret_options(text))
+    """Yield the secrets in a text: of options of statements, and in the queries of URLs."""
+    yield from (text[start:end] for start, end in _secret_options(text))
+    yield from (match["value"] for match in re.finditer(_QUERY, text) if _is_secret_parameter(match))
+
+
+def _secret_variables(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the variables that are used in options of statements that are secrets."""
+    if _SUBSTITUTION not in text:
+        return
+    in_statement = re.search(_STATEMENT, text) is not None
+    for match in re.finditer(_OPTION, text):
+        if (match["sign"] or in_statement) and is_secret(match["key"]):
+            for variable in re.findall(_VARIABLE, match["value"]):
+                yield tuple(part.strip(' "') for part in variable.removeprefix("?").split("."))
 
 
 def is_secret_path(path: Sequence[str]) -> bool:
@@ -163,17 +247,49 @@ class Secrets:
     """
 
     def __init__(self, values: Iterable[str] = (), spans: Iterable[Span] = ()) -> None:
-        known = sorted({value for value in values if len(value) >= _SHORTEST}, key=len, reverse=True)
-        self._values = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in known)) if known else None
+        self._lock = threading.Lock()
+        self._known: set[str] = set()
+        self._files: dict[Path, tuple[int, int, int] | None] = {}
+        self._values: re.Pattern[str] | None = None
         self._spans = tuple(spans)
+        self.add(values)
+
+    def add(self, values: Iterable[str]) -> None:
+        """Replace further values, too, from here on; also in the notations of JSON and of URLs."""
+        written = {form for value in values for form in (value, json.dumps(value)[1:-1], quote(value, safe=""))}
+        with self._lock:
+            new = {value for value in written if len(value) >= _SHORTEST} - self._known
+            if new:
+                self._known |= new
+                known = sorted(self._known, key=len, reverse=True)
+                self._values = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in known))
+
+    def follow(self, file: Path) -> None:
+        """Replace the content of a file, and each line of it, also when the file is replaced later."""
+        with self._lock:
+            self._files.setdefault(file, None)
+
+    def _read_changed_files(self) -> None:
+        for file, seen in list(self._files.items()):
+            try:
+                status = file.stat()
+                identity = (status.st_ino, status.st_mtime_ns, status.st_size)
+                if identity != seen:
+                    text = file.read_text(encoding="utf-8")
+                    self._files[file] = identity
+                    self.add((text.rstrip("\n"), *text.splitlines()))
+            except (OSError, UnicodeDecodeError):
+                continue
 
     def masked(self, text: str) -> str:
         """Return a text with `SECRET` in place of each secret, including values assigned to `password` or the like."""
         return self.without(masked(text))
 
     def without(self, text: str) -> str:
-        """Return a text with `SECRET` in place of each value of a secret setting, and of user information in URLs."""
-        text = re.sub(_USER_INFO, SECRET, text)
+        """Return a text with `SECRET` in place of each value of a secret setting, and of credentials in URLs."""
+        if self._files:
+            self._read_changed_files()
+        text = _without_credentials(text)
         return self._values.sub(SECRET, text) if self._values else text
 
     def line(self, file: str, number: int, text: str) -> str:
@@ -193,8 +309,20 @@ class Secrets:
         if not file.endswith(".py"):
             for pattern in (_OPTION, _SETTING) if file.endswith(".sql") else (_SETTING,):
                 text = re.sub(pattern, _starred_option if file.endswith(".sql") else _starred_value, text)
-        text = re.sub(_USER_INFO, _starred, text)
+        text = re.sub(_QUERY, _starred_parameter, re.sub(_USER_INFO, _starred, text))
         return self._values.sub(_starred, text) if self._values else text
+
+    def json(self, value: Json) -> Json:
+        """Return a value without secrets in its strings; the keys of objects stay."""
+        match value:
+            case str():
+                return self.without(value)
+            case dict():
+                return {key: self.json(inner) for key, inner in value.items()}
+            case list():
+                return [self.json(item) for item in value]
+            case _:
+                return value
 
     def finding(self, diagnostic: Diagnostic) -> Diagnostic:
         """Return a finding without secrets in its texts."""
@@ -231,10 +359,24 @@ def secrets_in(tree: ObjectValue, flow: ObjectValue, known: SettingNode) -> Secr
         flow: its settings: the `flow` section over the blocks of the blueprint.
         known: the settings that the application may have; those that are defined as secrets are secrets.
     """
-    scalars = [*_secret_scalars(tree), *_defined_secrets(flow, known)]
+    texts = list(_texts(tree))
+    variables = {path for text in texts for path in _secret_variables(text)}
+    used = _below_paths(tree, variables) if variables else ()
+    scalars = [*_secret_scalars(tree), *_defined_secrets(flow, known), *used]
     values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
-    values += [secret for text in _texts(tree) for secret in _option_secrets(text)]
+    values += [secret for text in texts for secret in _option_secrets(text)]
     return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
+
+
+def _below_paths(value: Value, paths: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Iterator[Scalar]:
+    """Yield the single values whose path ends with one of some paths: a variable of a job, and where it comes from."""
+    match value:
+        case Scalar():
+            if any(path[-len(wanted) :] == wanted for wanted in paths):
+                yield value
+        case ObjectValue(inner):
+            for key, field in inner.items():
+                yield from _below_paths(field, paths, (*path, key))
 
 
 def secrets_of(plan: ApplicationPlan) -> Secrets:
@@ -246,7 +388,20 @@ def secrets_of(plan: ApplicationPlan) -> Secrets:
         *(inlet.options for streamlet in plan.streamlets for inlet in streamlet.inlets),
         *(outlet.options for streamlet in plan.streamlets for outlet in streamlet.outlets),
     ]
-    return Secrets(text for group in groups for key, value in group.items() for text in _secret_texts(key, value))
+    return Secrets(text for group in groups for text in secrets_of_values(group))
+
+
+def secrets_of_values(values: Mapping[str, object]) -> Iterator[str]:
+    """Yield the secrets in settings or config parameters by key, and the values of variables that secrets use."""
+    for key, value in values.items():
+        yield from _secret_texts(key, value)
+    texts = [value for value in values.values() if isinstance(value, str)]
+    for path in {path for text in texts for path in _secret_variables(text)}:
+        found: object = values.get("variables")
+        for key in path:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        if isinstance(found, str):
+            yield found
 
 
 def parameter_secrets(parameters: Mapping[str, object]) -> Secrets:
@@ -263,6 +418,8 @@ def _secret_scalars(value: Value, name: str = "", above: str = "", *, inside: bo
         above: the last key of its path.
         inside: whether the setting is below a secret.
     """
+    if is_reference(value):
+        return
     secret = inside or (bool(name) and is_secret(name))
     match value:
         case Scalar():
@@ -301,6 +458,8 @@ def _defined_secrets(value: Value, node: SettingNode | None) -> Iterator[Scalar]
 
 
 def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[str]:
+    if is_reference(value):
+        return
     secret = inside or is_secret(key)
     match value:
         case str():
@@ -320,6 +479,10 @@ def _starred(match: re.Match[str]) -> str:
     return "*" * len(match[0])
 
 
+def _starred_parameter(match: re.Match[str]) -> str:
+    return f"{match['key']}={'*' * len(match['value'])}" if _is_secret_parameter(match) else match[0]
+
+
 def _starred_value(match: re.Match[str]) -> str:
     value = match["value"]
     if value.startswith("$") or not is_secret(match["key"]):
@@ -330,4 +493,4 @@ def _starred_value(match: re.Match[str]) -> str:
 
 def _starred_option(match: re.Match[str]) -> str:
     """Return an option of a statement, in which substitutions are inside the quotes."""
-    return match[0] if match["value"].startswith(_SUBSTITUTION, 1) else _starred_value(match)
+    return match[0] if re.fullmatch(_SUBSTITUTIONS, match["value"][1:-1]) else _starred_value(match)

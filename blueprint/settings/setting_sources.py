@@ -9,7 +9,7 @@ from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Sources, Span
 from blueprint.hocon import ObjectValue, Origin, Scalar, Value, path_text
 from blueprint.setting import Setting, SettingNode
-from blueprint.settings.secrets import SECRET, is_secret, is_secret_path, masked
+from blueprint.settings.secrets import SECRET, Secrets, is_reference, is_secret_path, secrets_in, shown_default
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,10 @@ def setting_sources(
         The sources by key, sorted by key; those of a key in their order, the last is effective.
     """
     by_key = _parameter_defaults(streamlets)
+    secrets = secrets_in(flow, flow, known)
     for path, value in _leaves(flow, ()):
-        secret = is_secret_path(path) or _defined_as_secret(known, path)
-        texts = (_source(origin, value, sources, secret=secret) for origin in value.origins)
+        secret = (is_secret_path(path) or _defined_as_secret(known, path)) and not is_reference(flow.get(*path[:-1]))
+        texts = (_source(origin, value, sources, secrets, secret=secret) for origin in value.origins)
         by_key.setdefault(path_text(("flow", *path)), []).extend(texts)
     return dict(sorted(by_key.items()))
 
@@ -87,9 +88,7 @@ def _settings_below(node: SettingNode) -> Iterator[Setting]:
 def _parameter_defaults(streamlets: Mapping[str, StreamletDescriptor]) -> dict[str, list[SettingSource]]:
     return {
         f"flow.streamlets.{ref}.parameters.{parameter.key}": [
-            SettingSource(
-                SECRET if is_secret(parameter.key) else masked(parameter.default), parameter.declared, "default"
-            )
+            SettingSource(shown_default(parameter.key, parameter.default), parameter.declared, "default")
         ]
         for ref, descriptor in streamlets.items()
         for parameter in descriptor.parameters
@@ -105,7 +104,7 @@ def _leaves(value: ObjectValue, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
             yield (*path, key), inner
 
 
-def _source(origin: Origin, value: Value, sources: Sources, *, secret: bool) -> SettingSource:
+def _source(origin: Origin, value: Value, sources: Sources, secrets: Secrets, *, secret: bool) -> SettingSource:
     """Return a source of a value; if the value is not written in the text, such as the name of a job, the value."""
     span = origin.span
     line = sources.line(span.file, span.line) or ""
@@ -115,5 +114,5 @@ def _source(origin: Origin, value: Value, sources: Sources, *, secret: bool) -> 
         text = value.text
     if secret and not text.startswith("${"):
         return SettingSource(SECRET, span, via=origin.via)
-    text = masked(text)
+    text = secrets.masked(text)
     return SettingSource(text if span.end_line == span.line else f"{text} ...", span, via=origin.via)

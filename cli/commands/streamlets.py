@@ -83,6 +83,7 @@ def _project_directory(path: Path, *, named: bool) -> Path:
 
 def _text(name: str, description: StreamletDescriptor | LoadFailure) -> Iterator[str]:
     from blueprint.catalog import LoadFailure
+    from blueprint.settings.secrets import shown_default
 
     if isinstance(description, LoadFailure):
         yield f"{name}  cannot be described: {description.message}"
@@ -97,7 +98,9 @@ def _text(name: str, description: StreamletDescriptor | LoadFailure) -> Iterator
             yield from textwrap.wrap(_columns(port), 100, initial_indent=" " * 14, subsequent_indent=" " * 14)
             yield from (f"              {problem.headline}" for problem in port.problems)
     for parameter in description.parameters:
-        default = f"= {parameter.default}" if parameter.default is not None else "(optional)" * parameter.optional
+        default = "(optional)" * parameter.optional
+        if parameter.default is not None:
+            default = f"= {shown_default(parameter.key, parameter.default)}"
         yield f"    parameter {parameter.key}: {parameter.type} {default or '(required)'}  {parameter.description}"
     for mount in description.volume_mounts:
         yield f"    mount     {mount.name}: {mount.path} ({mount.access_mode})"
@@ -127,6 +130,7 @@ def _data(name: str, description: StreamletDescriptor | LoadFailure) -> dict[str
     import json
 
     from blueprint.catalog import LoadFailure
+    from blueprint.settings.secrets import shown_default
 
     if isinstance(description, LoadFailure):
         return {"class": name, "failure": {"kind": description.kind.value, "message": description.message}}
@@ -152,7 +156,7 @@ def _data(name: str, description: StreamletDescriptor | LoadFailure) -> dict[str
             {
                 "key": parameter.key,
                 "type": parameter.type.value,
-                "default": parameter.default,
+                "default": None if parameter.default is None else shown_default(parameter.key, parameter.default),
                 "optional": parameter.optional,
                 "description": parameter.description,
             }

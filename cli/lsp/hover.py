@@ -9,6 +9,7 @@ from blueprint.diagnostics import Sources, Span
 from blueprint.model.blueprint import TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.wiring import PortKey
+from blueprint.settings.secrets import shown_default
 from blueprint.settings.setting_sources import SettingSource, setting_sources
 from cli.lsp.positions import Place
 from cli.lsp.schemas import table, title
@@ -81,7 +82,11 @@ def _parameter(descriptor: StreamletDescriptor | None, key: str) -> Iterator[str
     for parameter in descriptor.parameters if descriptor is not None else ():
         if parameter.key == key:
             yield f"{parameter.description}\n\nType: {parameter.type}"
-            yield f"\nDefault: `{parameter.default}`" if parameter.default is not None else ""
+            yield (
+                f"\nDefault: `{shown_default(parameter.key, parameter.default)}`"
+                if parameter.default is not None
+                else ""
+            )
 
 
 def _values(draft: Draft, sources: Sources, path: tuple[str, ...]) -> Iterator[str]:

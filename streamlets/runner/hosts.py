@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
 from blueprint.plan import ApplicationPlan
+from blueprint.settings.secrets import Secrets
 from streamlets.runner.events.model import RowsInState, UnitId, UnitWarned
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Unit
@@ -29,6 +30,7 @@ class HostContext:
         report: takes the units' facts.
         log: takes the full text of each failure.
         print_line: takes each line for the terminal.
+        secrets: the secrets of the application, which no file and no output shows; those that hosts read are added.
     """
 
     plan: ApplicationPlan
@@ -39,6 +41,7 @@ class HostContext:
     report: Callable[[Fact], None]
     log: Log
     print_line: Callable[[str], None] = print
+    secrets: Secrets = field(default_factory=Secrets)
 
     @property
     def refs(self) -> tuple[str, ...]:

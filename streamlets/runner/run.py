@@ -167,6 +167,7 @@ def run(
                 context = HostContext(
                     plan=plan, state=options.state, master=options.master, bounded=options.bounded,
                     resting=orders.paused, report=inbox.put, log=log.failure, print_line=print_line,
+                    secrets=secrets,
                 )  # fmt: skip
                 hosts = open_hosts(context, options.isolation or plan.isolation)
             take_signals()  # Spark has installed its own handler

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from blueprint.settings.secrets import Secrets
+from streamlets.ingress.secret_source import read_secret
+
 
 class Eat(Protocol):
     """Takes the tasks of a discovery.
@@ -38,6 +41,7 @@ class SourceContext:
         streamlet: the name of the source in the blueprint.
         directory: the directory of the blueprint.
         volume_mounts: directories by mount name.
+        secrets: takes the secrets that the source reads, which no file and no output shows.
         discovers: whether this instance discovers tasks, in the runner; otherwise it reads tasks, in a worker of Spark.
 
     Example:
@@ -50,6 +54,7 @@ class SourceContext:
     directory: Path
     volume_mounts: Mapping[str, Path] = field(default_factory=dict)
     discovers: bool = False
+    secrets: Secrets = field(default_factory=Secrets)
 
     def path(self, setting: str) -> Path:
         """Return the absolute path that a setting refers to; relative paths start in the directory of the blueprint.
@@ -58,3 +63,15 @@ class SourceContext:
             setting: the path.
         """
         return (self.directory / Path(setting).expanduser()).absolute()
+
+    def secret(self, setting: object) -> str:
+        """Return the secret that a setting refers to; what a run shows and stores has `(secret)` in its place.
+
+        Arguments:
+            setting: the value of an `ObjectParameter`: `{ env = NAME }` or `{ file = PATH }`.
+
+        Raises:
+            ValueError: it is not a reference to a secret.
+            OSError: the variable is not set, or the file cannot be read.
+        """
+        return read_secret(setting, self.directory, self.secrets)

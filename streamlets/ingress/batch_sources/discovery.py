@@ -144,7 +144,7 @@ class DiscoveryUnit:
             current.report_end()
         except BaseException as error:  # noqa: BLE001 - any failure is one of the unit
             self._context.log(self.id, text_of(error))
-            reason = f"{type(error).__name__}: {error}"
+            reason = self._context.secrets.masked(f"{type(error).__name__}: {error}")
             self.update(failure=reason, running=None)
             self._failures += 1
             final = self.bounded and (
@@ -174,7 +174,11 @@ class DiscoveryUnit:
         source: Any = streamlet_of(self._plan, project_at(self._plan.directory))
         mounts = {name: Path(directory) for name, directory in self._plan.volume_mounts.items()}
         context = SourceContext(
-            streamlet=self._plan.ref, directory=Path(self._plan.directory), volume_mounts=mounts, discovers=True
+            streamlet=self._plan.ref,
+            directory=Path(self._plan.directory),
+            volume_mounts=mounts,
+            discovers=True,
+            secrets=self._context.secrets,
         )
         source.open(self._plan.parameters, context)
         return source  # type: ignore[no-any-return]  # a BatchSource, as verified
@@ -184,7 +188,9 @@ class DiscoveryUnit:
         discovery: Any = self._plan.parameters["discovery"]
         triggerer = make_triggerer(discovery["triggerer"])
         directory = Path(self._plan.directory)
-        context = TriggererContext(streamlet=self._plan.ref, directory=directory, clock=self._clock, fail=fail)
+        context = TriggererContext(
+            streamlet=self._plan.ref, directory=directory, clock=self._clock, fail=fail, secrets=self._context.secrets
+        )
         triggerer.init(discovery.get("config", {}), context)
         return triggerer
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.catalog import LoadFailure
+from blueprint.settings.secrets import Secrets, secrets_of_values
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.contract.typed_batch import typed_batch
 from streamlets.contract.types import arrow_schema
@@ -208,6 +209,7 @@ class SourceInstance:
         self._contract = parse_contract(settings.contract)
         self._schema = arrow_schema(self._contract)
         self._source: Readable | None = None
+        self._secrets = Secrets(secrets_of_values(settings.config))
 
     def attempt(self, task: Task) -> Attempt:
         """Read a task; see `Attempts.attempt`."""
@@ -218,8 +220,13 @@ class SourceInstance:
             attempt.records.close()
             self.close()
             details = "".join(traceback.format_exception(type(error), error, _users_part(error.__traceback__)))
-            raise AttemptFailedError(_reason(error), details[-_MOST_DETAILS:]) from error
+            details = self.masked(details)[-_MOST_DETAILS:]
+            raise AttemptFailedError(self.masked(_reason(error)), details) from error
         return attempt
+
+    def masked(self, text: str) -> str:
+        """Return a text without the secrets of the source."""
+        return self._secrets.masked(text)
 
     def close(self) -> None:
         """Close the instance of the source; its errors are of no consequence."""
@@ -281,7 +288,7 @@ class SourceInstance:
     def _opened(self) -> Readable:
         if self._source is None:
             source, settings = self._create(), self._settings
-            source.open(settings.config, context_of(settings))
+            source.open(settings.config, context_of(settings, self._secrets))
             self._source = source
         return self._source
 
@@ -294,13 +301,13 @@ def schema_of(contract: Contract) -> pa.Schema:
     return pa.schema([pa.field(RECORD, pa.struct(list(arrow_schema(contract)))), pa.field(LETTER, letter)])
 
 
-def context_of(settings: SourceSettings, *, discovers: bool = False) -> SourceContext:
-    """Return the context of an instance of the source."""
+def context_of(settings: SourceSettings, secrets: Secrets) -> SourceContext:
+    """Return the context of an instance of the source that reads tasks."""
     return SourceContext(
         streamlet=settings.streamlet,
         directory=Path(settings.project),
         volume_mounts={name: Path(directory) for name, directory in settings.volume_mounts.items()},
-        discovers=discovers,
+        secrets=secrets,
     )
 
 

@@ -91,8 +91,9 @@ def _answer(out: BinaryIO, instance: SourceInstance, task: Any) -> None:
         _send(out, FAILED, json.dumps({"reason": error.reason, "details": error.details}).encode())
         return
     except BaseException as error:  # noqa: BLE001 - such as a KeyboardInterrupt that the source has raised
-        details = "".join(traceback.format_exception(error))
-        _send(out, FAILED, json.dumps({"reason": f"{type(error).__name__}: {error}", "details": details}).encode())
+        details = instance.masked("".join(traceback.format_exception(error)))
+        reason = instance.masked(f"{type(error).__name__}: {error}")
+        _send(out, FAILED, json.dumps({"reason": reason, "details": details}).encode())
         return
     if attempt.letters:
         _send(out, LETTERS, json.dumps(attempt.letters).encode())

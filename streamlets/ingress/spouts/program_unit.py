@@ -7,7 +7,7 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -94,11 +94,9 @@ class _Run:
 
     def _run(self) -> None:
         failure: Failure | None
-        mask: Callable[[str], str] = str
+        mask = self._context.secrets.masked
         try:
-            secrets, values = _secrets(self._settings, self._plan)
-            mask = secrets.masked
-            failure = self._supervised(secrets, values)
+            failure = self._supervised(_variables(self._settings, self._context.secrets))
         except GivenUpError:
             failure = None
         except Exception as error:  # noqa: BLE001 - any failure is one of the unit
@@ -107,7 +105,7 @@ class _Run:
             failure = Failure(mask(_cause(error, failed.cause)), failed.frames, failed.fatal)
         self._context.report(Ended(self._id, self._number, failure))
 
-    def _supervised(self, secrets: Secrets, values: Mapping[str, str]) -> Failure | None:
+    def _supervised(self, values: Mapping[str, str]) -> Failure | None:
         """Run the program; return its failure."""
         plan, settings = self._plan, self._settings
         project_at(plan.directory).enter()  # for codecs of the author's
@@ -115,7 +113,7 @@ class _Run:
         rows_of = {o.name: open_codec(str(plan.parameters["codec"]), options, o.contract) for o in plan.outlets}
         if settings.port is not None:
             _require_free(settings.port)
-        log = OutputLog(self._context.state.logs / f"{plan.ref}.log", secrets.masked)
+        log = OutputLog(self._context.state.logs / f"{plan.ref}.log", self._context.secrets.masked)
         session = Session(plan, self._context, self._topics, self._number, self._stopping, settings.port)
         with session, Deliveries(
             session.writer, rows_of, self._context.state.staging / plan.ref,
@@ -180,24 +178,23 @@ class _Run:
         return Failure(f"{end.text}{f': {last}' if last else ''}", frames)
 
 
-def _secrets(settings: ProgramSettings, plan: StreamletPlan) -> tuple[Secrets, dict[str, str]]:
-    """Return the secrets, which also mask those of other parameters, and the variables for the program.
+def _variables(settings: ProgramSettings, secrets: Secrets) -> dict[str, str]:
+    """Return the variables for the program with its secrets, which texts do not show from here on.
 
     Raises:
         OSError: a secret is not available.
     """
-    texts: list[str] = []
     values: dict[str, str] = {}
-    for secret in settings.secrets:
+    for source in settings.secrets:
+        source.mask_in(secrets)
         try:
-            text = secret.value()
+            text = source.value()
         except OSError as error:
-            raise OSError(f"the secret `{secret.name}` is not available: {error.strerror or error}") from None
+            raise OSError(f"the secret `{source.name}` is not available: {error.strerror or error}") from None
         except UnicodeDecodeError:
             text = ""
-        texts += [text, *text.splitlines()]
-        values[secret.name] = secret.file if secret.as_path else text
-    return Secrets(texts), values
+        values[source.name] = source.file if source.as_path else text
+    return values
 
 
 def _require_free(port: int) -> None:

@@ -12,40 +12,12 @@ from typing import Any
 
 from blueprint.catalog import ParameterProblem
 from blueprint.spelling import suggestion
+from streamlets.ingress.secret_source import SecretSource, secret_source
 from streamlets.ingress.spouts.program import environment
 
 _FIRST_UNPRIVILEGED = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
 _SECRET_KEYS = ("env", "file", "as")
 _RESERVED = "STREAMLETS_"
-
-
-@dataclass(frozen=True, slots=True)
-class SecretSource:
-    """Where a secret of a program comes from, and how the program gets it: always by an environment variable.
-
-    Arguments:
-        name: the variable of the program.
-        env: a variable of the runner; "" for a file.
-        file: the path of a file; "" for a variable.
-        as_path: whether the program gets the path of the file instead of its content.
-    """
-
-    name: str
-    env: str
-    file: str
-    as_path: bool
-
-    def value(self) -> str:
-        """Return the secret.
-
-        Raises:
-            OSError: the variable is not set, or the file cannot be read.
-        """
-        if self.env:
-            if self.env not in os.environ:
-                raise FileNotFoundError(f"the environment variable `{self.env}` is not set")
-            return os.environ[self.env]
-        return Path(self.file).read_text(encoding="utf-8").rstrip("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +57,7 @@ def program_settings(values: Mapping[str, Any], directory: Path) -> ProgramSetti
         stdin="".join(f"{line}\n" for line in lines),
         directory=values.get("working-dir") or directory,
         accepted=frozenset({0, *(int(code) for code in values.get("accept-return-codes", []))}),
-        secrets=tuple(_secret(name, source, directory) for name, source in values.get("secrets", {}).items()),
+        secrets=tuple(secret_source(name, source, directory) for name, source in values.get("secrets", {}).items()),
         port=values.get("service", {}).get("port"),
     )
 
@@ -157,7 +129,7 @@ def _secret_problems(name: str, source: object, directory: Path) -> Iterator[Par
         yield ParameterProblem((*path, "as"), "`as` is `value` or `path`, for a secret from a file")
         return
     try:
-        _secret(name, source, directory).value()
+        secret_source(name, source, directory).value()
     except OSError as error:
         why = f"`{error.filename}`: {error.strerror}" if error.filename else error.strerror or error
         yield ParameterProblem(
@@ -189,11 +161,6 @@ def _first_unprivileged() -> int:
     with suppress(OSError, ValueError):
         return int(Path(_FIRST_UNPRIVILEGED).read_text())
     return 1024
-
-
-def _secret(name: str, source: Mapping[str, Any], directory: Path) -> SecretSource:
-    file = str(directory / Path(_text(source["file"])).expanduser()) if "file" in source else ""
-    return SecretSource(name, _text(source.get("env", "")), file, source.get("as") == "path")
 
 
 def _text(value: object) -> str:

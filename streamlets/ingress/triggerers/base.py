@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from blueprint.settings.secrets import Secrets
+from streamlets.ingress.secret_source import read_secret
 from streamlets.ingress.triggerers.clock import Clock, SystemClock
 
 Trigger = Callable[[str], bool]
@@ -28,12 +30,26 @@ class TriggererContext:
         directory: the directory of the blueprint, from which relative paths start.
         clock: the wall clock.
         fail: fails the source, which is started again later, with a new triggerer. It may be called from any thread.
+        secrets: takes the secrets that the triggerer reads, which no file and no output shows.
     """
 
     streamlet: str
     directory: Path
     clock: Clock = field(default_factory=SystemClock)
     fail: Callable[[Exception], None] = _raise
+    secrets: Secrets = field(default_factory=Secrets)
+
+    def secret(self, setting: object) -> str:
+        """Return the secret that a setting refers to; what a run shows and stores has `(secret)` in its place.
+
+        Arguments:
+            setting: a value of the configuration: `{ env = NAME }` or `{ file = PATH }`.
+
+        Raises:
+            ValueError: it is not a reference to a secret.
+            OSError: the variable is not set, or the file cannot be read.
+        """
+        return read_secret(setting, self.directory, self.secrets)
 
     def run_in_thread(self, work: Callable[[], object], name: str) -> None:
         """Run `work` in a thread of its own. An exception in it fails the source: without that, it would wait for ever

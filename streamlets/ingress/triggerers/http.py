@@ -108,6 +108,7 @@ def _token(config: Mapping[str, Any], context: TriggererContext) -> bytes:
         ValueError: the file cannot be read, or its content is too short to be a secret.
     """
     path = context.directory / Path(str(config["token-file"])).expanduser()
+    context.secrets.follow(path)
     try:
         token = path.read_bytes().strip()
     except OSError as error:

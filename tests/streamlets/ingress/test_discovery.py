@@ -502,3 +502,12 @@ def test_a_failed_task_is_read_again_on_request(run: Run) -> None:
     assert [(task.value, task.key, task.retry_of) for task in stored(run.topic)] == [({"path": "x"}, "x@1", 5)]
     run.unit.drain()
     run.ended()
+
+
+def test_the_reason_of_a_failure_has_no_secret(tmp_path: Path, topic: TopicResource) -> None:
+    """Neither the file that `flow tasks` shows, nor the failure: the error may quote an address or a header."""
+    run = Run(tmp_path, topic, bounded=True, source="Booms")
+    run.unit._context.secrets.add(["tulip-7788"])
+    Found.failures.append("401 for https://h/?token=rose-1122 with tulip-7788")
+    run.unit.start(1)
+    assert run.ended() == run.progress.failure == "OSError: 401 for https://h/?token=(secret) with (secret)"

@@ -1,0 +1,101 @@
+"""Planted secrets: values that no output may show. They are put wherever the tables of the project have a place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from blueprint.catalog import ParameterType, SinkOption
+from blueprint.setting_types import Structure
+from blueprint.settings.secrets import is_secret
+from blueprint.settings.table import SETTINGS
+from streamlets.channels.registry import CHANNEL_TYPES
+from streamlets.egress.registry import SINKS
+
+SECRET_KEYS = (
+    "password", "db-password", "passphrase", "PGPASSWORD", "pwd", "client.secret", "secretKey", "token", "auth_token",
+    "api-key", "apiKey", "access.key", "account-key", "private_key", "ssl.key", "sasl.jaas.config",
+    "credentials.user", "headers.X-Auth",
+)  # fmt: skip
+"""Names of settings that are secrets."""
+
+URLS = (
+    "jdbc:postgresql://bob:{}@db/x", "postgresql://db/x?password={}", "https://h/p?a=1&token={}", "https://h/p?sig={}&b=2",
+    "s3://{}@bucket/x", "https://h/p?api_key={};x=1",
+)  # fmt: skip
+"""Addresses with a secret in them."""
+
+_PLANTED = re.compile(r"hunter\d{4}zq")
+
+
+class Planter:
+    """Makes distinct secrets, and finds them again."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def secret(self) -> str:
+        """Return the next secret."""
+        self.count += 1
+        return f"hunter{self.count:04}zq"
+
+    def settings(self) -> str:
+        """Return settings with every secret key in them, as the fields of an object in HOCON."""
+        return ", ".join(f'"{key}" = "{self.secret()}"' for key in SECRET_KEYS)
+
+    def urls(self) -> str:
+        """Return settings with a secret in each form of address."""
+        return ", ".join(f'address-{n} = "{url.format(self.secret())}"' for n, url in enumerate(URLS))
+
+
+def found_in(text: str) -> set[str]:
+    """Return the planted secrets that a text shows."""
+    return set(_PLANTED.findall(text))
+
+
+def found_below(directory: Path) -> dict[str, set[str]]:
+    """Return the planted secrets in the files below a directory, and in their names, by path."""
+    shown = {}
+    for file in directory.rglob("*"):
+        content = file.read_bytes().decode("latin-1") if file.is_file() and not file.is_symlink() else ""
+        if secrets := found_in(f"{file} {content}"):
+            shown[str(file)] = secrets
+    return shown
+
+
+PLACES = {"<ref>": "feed", "<port>": "rows", "<query>": "rows", "<id>": "rows", "<name>": "main", "<code>": "x"}
+
+
+def settings_of_tables(planter: Planter) -> str:
+    """Return a line for each setting of the project's tables that can have a secret, in HOCON: objects with secrets
+    and addresses in them, and strings that are addresses."""
+    tables = [SETTINGS, *(kind.traits.settings for kind in CHANNEL_TYPES.values())]
+    lines = []
+    for setting in (setting for table in tables for setting in table):
+        path = setting.path
+        for place, name in PLACES.items():
+            path = path.replace(place, name)
+        if setting.path.endswith("volume-mounts"):  # directories, by names of the user
+            continue
+        if setting.type in (Structure.OPTIONS, Structure.OBJECT):
+            lines.append(f"flow.{path} {{ {planter.settings()}, {planter.urls()} }}")
+        elif setting.type.expected == "a string":
+            lines += [f'flow.{path} = "{url.format(planter.secret())}"' for url in URLS]
+    return "\n".join(lines)
+
+
+def values_of(option: SinkOption, planter: Planter) -> tuple[str, ...]:
+    """Return values with a secret for an option of a sink; () if it cannot have one."""
+    if is_secret(option.name):
+        return (planter.secret(),)
+    if option.type is ParameterType.STRING and not option.choices and "url" in option.name:
+        return tuple(url.format(planter.secret()) for url in URLS)
+    return ()
+
+
+def sinks(planter: Planter) -> Iterator[tuple[str, str, str]]:
+    """Yield each sink with each of its options that can have a secret, and a value with one."""
+    for name, kind in SINKS.items():
+        for option in kind.traits.options:
+            yield from ((name, option.name, value) for value in values_of(option, planter))
