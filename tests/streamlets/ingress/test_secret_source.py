@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_other_notations_are_masked() -> None:
 
 def test_places_of_secrets_are_not_secrets() -> None:
     """Their names appear in messages and descriptors; a value next to them does not."""
-    secrets = {"TOKEN": {"env": "API_TOKEN"}, "KEY": {"file": "/run/key", "as": "path"}}
+    secrets: Any = {"TOKEN": {"env": "API_TOKEN"}, "KEY": {"file": "/run/key", "as": "path"}}
     assert without_secrets("secrets", secrets) == secrets
     assert list(secrets_of_values({"secrets": secrets})) == []
     assert without_secrets("secrets", {**secrets, "PLAIN": "x"}) == SECRET
