@@ -119,7 +119,9 @@ def _follow(
     Returns:
         The outcome, None when the run ended without one, and the last status.
     """
-    from streamlets.runner.trial import read_outcome
+    from streamlets.runner.trial import read_outcome, stateful_queries
+
+    stateful = stateful_queries(state)
 
     def outcome() -> UpgradeOutcome | None:
         written = read_outcome(state)
@@ -128,8 +130,10 @@ def _follow(
     def awaited(status: RunStatus) -> str:
         if status.started == started:
             return "the running version to drain" if status.ended is None else "the new version to start"
-        up = all(streamlet.state in _UP for streamlet in status.streamlets)
-        return "a batch of each query that keeps state" if up else "the new version to start"
+        if not all(streamlet.state in _UP for streamlet in status.streamlets):
+            return "the new version to start"
+        untried = sorted(str(unit) for unit in stateful & set(status.units) if status.units[unit].batch is None)
+        return f"a batch of each query that keeps state: {', '.join(untried)}" if untried else "the new version"
 
     status = follower.until(lambda status: outcome() is not None, None, awaited) or follower.status()
     final = outcome()
@@ -140,6 +144,20 @@ def _follow(
         )
         status = again or status
     return final, status
+
+
+def _untried(about: tuple[str, ...], status: RunStatus) -> str:
+    """Return why queries have not tried their state, and when they will."""
+    from streamlets.runner.trial import has_records
+
+    queries = {str(unit): query for unit, query in status.units.items()}
+    late = [name for name in about if name in queries and has_records(queries[name])]
+    idle = [name for name in about if name not in late]
+    reasons = [f"no records arrived for {', '.join(idle)}"] if idle else []
+    for name in late:
+        backlog = sum(records or 0 for records in queries[name].backlog.values())
+        reasons.append(f"{name} has not committed a batch yet, with a backlog of {backlog:,} records")
+    return f"{'; '.join(reasons)}: the next batch shows whether the state can be loaded"
 
 
 def _settled(status: RunStatus) -> bool:
@@ -181,6 +199,5 @@ def _conclude(
         case "unwell":
             fail(f"the new version runs, but these streamlets are not up: {about}", "run `flow status` to see why")
         case "untried":
-            untried = f"no records arrived for {about}: the next batch shows whether its state can be loaded"
-            follower.report(untried, untried=list(outcome.about))
+            follower.report(_untried(outcome.about, status), untried=list(outcome.about))
     follower.report(f"{state.application} is upgraded", result="upgraded")

@@ -22,8 +22,10 @@ PATIENCE = 60.0
 """Seconds that a new version has, once the first of its queries is up, to commit a batch of each that keeps state."""
 
 START_PATIENCE = 300.0
-"""Seconds that a new version has until the first of its queries is up: Spark may start slowly."""
+"""Seconds that a new version has until the first of its queries is up: Spark may start slowly. A query with records to
+read has as long for its first batch."""
 
+_MORE = START_PATIENCE - PATIENCE
 _UP = (*UP, "completed")
 
 Result = Literal["", "works", "untried", "unwell", "failed", "rolled-back"]
@@ -36,7 +38,8 @@ class UpgradeOutcome:
     Arguments:
         id: the id of its request.
         previous: the arguments of `flow run` of the previous version; () when no return to it is possible.
-        result: `works`; `untried` when queries had no data to try their state with; `unwell` when queries are not up;
+        result: `works`; `untried` when queries have not tried their state in time, mostly for lack of records; `unwell`
+            when queries are not up;
             `failed`, or `rolled-back` after a return to the previous version; "" while the new version is on trial.
         about: the queries that the result is about.
         cause: why the new version failed.
@@ -68,6 +71,17 @@ def read_outcome(state: StateDirectory) -> UpgradeOutcome | None:
     return replace(outcome, previous=tuple(outcome.previous), about=tuple(outcome.about))
 
 
+def stateful_queries(state: StateDirectory) -> frozenset[UnitId]:
+    """Return the queries with a checkpoint that keep state."""
+    checkpoints = state.checkpoints.glob("*/*")
+    return frozenset(UnitId(path.parent.name, path.name) for path in checkpoints if operators(path))
+
+
+def has_records(query: UnitStatus) -> bool:
+    """Return whether a query has records to read, or is in a batch."""
+    return query.running is not None or any(query.backlog.values())
+
+
 class Trial:
     """The trial of a version.
 
@@ -91,18 +105,15 @@ class Trial:
         self._timer = timer
         self._until = timer() + START_PATIENCE
         self._up = False
-        self._stateful = {
-            UnitId(directory.parent.name, directory.name)
-            for directory in state.checkpoints.glob("*/*")
-            if operators(directory)
-        }
+        self._stateful = stateful_queries(state)
+        self._queries = {UnitId(path.parent.name, path.name) for path in state.checkpoints.glob("*/*")}
         self._over = not outcome.id or bool(outcome.result)
 
     def look(self, units: Mapping[UnitId, UnitStatus]) -> tuple[str, ...]:
         """Check the units of the version; return the arguments of the version to return to, () to keep this one."""
         if self._over or not units:
             return ()
-        if not self._up and any(status.state in _UP for status in units.values()):
+        if not self._up and any(units[unit].state in _UP for unit in self._on_spark(units)):
             self._up, self._until = True, self._timer() + PATIENCE
         failed = {unit: status for unit, status in units.items() if status.state == "failed"}
         if failed:
@@ -114,9 +125,16 @@ class Trial:
         ]  # fmt: skip
         if not down and not untried:
             self._end("works")
-        elif self._timer() >= self._until:
+        elif self._timer() >= self._until + (_MORE if any(has_records(units[unit]) for unit in untried) else 0.0):
             self._end("unwell" if down else "untried", down or untried)
         return ()
+
+    def _on_spark(self, units: Iterable[UnitId]) -> list[UnitId]:
+        """Return the units that have had a checkpoint; all if there is none. Spouts are up long before Spark is."""
+        streamlets = {query.streamlet for query in self._queries}
+        every = list(units)
+        known = [unit for unit in every if unit in self._queries or (not unit.part and unit.streamlet in streamlets)]
+        return known or every
 
     def _return(self, failed: Mapping[UnitId, UnitStatus]) -> tuple[str, ...]:
         cause = next(iter(failed.values())).cause

@@ -19,7 +19,7 @@ from streamlets.runner.hosts import HostContext
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Started
-from streamlets.runner.trial import PATIENCE, Trial, UpgradeOutcome, read_outcome, write_outcome
+from streamlets.runner.trial import PATIENCE, START_PATIENCE, Trial, UpgradeOutcome, read_outcome, write_outcome
 from streamlets.spark.failure import Failure
 from tests.streamlets.runner.supervision.bench import Fake
 
@@ -159,3 +159,36 @@ def test_a_run_returns_to_the_previous_version(
     assert code == 1
     assert (upgrade.arguments if upgrade is not None else None) == expected
     assert result(state)[0] == ("rolled-back" if expected else "failed")
+
+
+@pytest.mark.parametrize("kind", ["spout", "discovery"])
+def test_what_is_up_before_spark_does_not_begin_the_trial(kind: str, state: StateDirectory) -> None:
+    """Spouts and discoveries are up at once; Spark has its time to start all the same."""
+    clock = Clock()
+    trial = Trial(state, ASKED, lambda arguments: "", clock)
+    first = UnitId("lines") if kind == "spout" else UnitId("mean", "discovery")
+    statuses = {first: UnitStatus(first, "running", 0.0), UnitId("sink"): UnitStatus(UnitId("sink"), "starting", 0.0)}
+    trial.look(statuses)
+    clock.now = PATIENCE + 1
+    trial.look(statuses)
+    assert result(state) == ("", ())
+
+
+def test_an_application_of_spouts_needs_no_batch(state: StateDirectory) -> None:
+    """It works as soon as its spouts are up."""
+    lines = UnitId("lines")
+    Trial(state, ASKED, lambda arguments: "", Clock()).look({lines: UnitStatus(lines, "running", 0.0)})
+    assert result(state) == ("works", ())
+
+
+def test_a_query_with_records_has_longer_for_its_first_batch(state: StateDirectory) -> None:
+    """A backlog, or a running batch, is not a lack of records."""
+    clock = Clock()
+    trial = Trial(state, ASKED, lambda arguments: "", clock)
+    looked(trial, "running", backlog={"in": 4551})
+    clock.now = PATIENCE
+    looked(trial, "running", backlog={"in": 4551})
+    assert result(state) == ("", ())
+    clock.now = START_PATIENCE
+    looked(trial, "running", backlog={"in": 4551})
+    assert result(state) == ("untried", ("mean.out",))
