@@ -50,7 +50,15 @@ def prepare() -> Check:
                 reason = (done.stderr.strip() or "this Java makes no archives").rpartition("\n")[2]
                 return Check(SUBJECT, State.WARNING, f"not archived: {reason}")
             unfinished.replace(archive)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        patience = f"{_PATIENCE / 60:g} minutes"
+        return Check(
+            SUBJECT,
+            State.WARNING,
+            f"not archived: Spark did not run and exit within {patience}",
+            "run `flow doctor --prepare` again when the machine is less busy",
+        )
+    except OSError as error:
         return Check(SUBJECT, State.WARNING, f"not archived: {error}")
     return Check(SUBJECT, State.OK, f"archived in {archive}, {archive.stat().st_size // 2**20} MiB")
 

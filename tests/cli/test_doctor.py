@@ -110,4 +110,15 @@ def test_classes_that_cannot_be_archived(flow: Flow, tmp_path: Path, monkeypatch
     result = flow("doctor", "--prepare")  # with a Java that runs nothing
     assert result.code == 0
     assert "warning  Java's classes: not archived: " in result.out
-    assert not [path for path in (tmp_path / "cache").rglob("*") if not path.is_symlink() and path.is_file()]
+    files = {path.name for path in (tmp_path / "cache").rglob("*") if not path.is_symlink() and path.is_file()}
+    assert files == {"__init__.py"}  # with which Python processes start
+
+
+def test_an_archive_that_takes_too_long(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The warning is a sentence with the time and what to do."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("cli.spark_classes._PATIENCE", 0.001)
+    result = flow("doctor", "--prepare")
+    assert "Java's classes: not archived: Spark did not run and exit within " in result.out
+    assert "again when the machine is less busy" in result.out
+    assert "(" not in result.out.partition("not archived")[2].partition("\n")[0]

@@ -24,7 +24,7 @@ def state(tmp_path: Path) -> StateDirectory:
     ("result", "code", "text"),
     [
         ("works", 0, "weather is upgraded"),
-        ("untried", 0, "no records arrived for mean.out: the next batch shows whether its state can be loaded"),
+        ("untried", 0, "no records arrived for mean.out: the next batch shows whether the state can be loaded"),
         ("unwell", 1, "the new version runs, but these streamlets are not up: mean.out"),
         ("failed", 1, "the new version failed (mean.out): it broke\nit was not rolled back: the code was replaced"),
         ("rolled-back", 1, "the new version failed (mean.out): it broke\nthe previous version runs again"),

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+_GUARD_KILLED = "was ended, because the process that watches it for the runner (`guard.py`) was killed"
 _GUARD = (sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py")))
 _LONGEST_LINE = 16 * 1024
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
@@ -28,7 +29,7 @@ class ProgramEnd:
 
     Arguments:
         code: its exit code, negative for a signal; None if it was not started, or its guard was killed.
-        error: why there is no exit code.
+        error: why there is no exit code, as the predicate of a sentence about the program.
         left: how many processes that it had started were still running, and were ended.
     """
 
@@ -140,9 +141,10 @@ class Program:
         try:
             result = json.loads(report)
         except ValueError:
-            end = ProgramEnd(None, "its guard process was killed")
+            end = ProgramEnd(None, _GUARD_KILLED)
         else:
-            end = ProgramEnd(result.get("code"), result.get("error", ""), result.get("left", 0))
+            error = f"cannot be started: {result['error']}" if "error" in result else ""
+            end = ProgramEnd(result.get("code"), error, result.get("left", 0))
         self._ended(end)
 
 

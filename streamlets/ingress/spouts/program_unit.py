@@ -172,7 +172,7 @@ class _Run:
         if self._stopping.is_set() or end.code in self._settings.accepted:
             return None
         if end.code is None:
-            return Failure(f"the program `{self._settings.command[0]}` cannot be started: {end.error}")
+            return Failure(f"the program `{self._settings.command[0]}` {end.error}")
         last, trace = log.last_error, log.last_traceback
         frames = failure_of_text(trace, building=False).frames if trace else ()
         return Failure(f"{end.text}{f': {last}' if last else ''}", frames)

@@ -67,7 +67,7 @@ def test_the_end_in_words() -> None:
 def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
     """The end has the reason of the system."""
     assert Started(tmp_path, "", command=(str(tmp_path / "none"),)).end() == ProgramEnd(
-        None, "No such file or directory"
+        None, "cannot be started: No such file or directory"
     )
     with pytest.raises(OSError, match="none"):
         Started(tmp_path / "none", "exit 0")
@@ -187,3 +187,12 @@ def test_secrets_do_not_reach_the_log(tmp_path: Path) -> None:
     assert log.last_error == "login with ***"
     log.close()
     assert "hunter2" not in (tmp_path / "feed.log").read_text()
+
+
+def test_a_killed_guard_is_named(tmp_path: Path) -> None:
+    """The end of the program says which process was killed, and not that the program cannot be started."""
+    started = Started(tmp_path, "echo up; sleep 1000")
+    assert started.line() == "up"
+    os.kill(started.program.pid, signal.SIGKILL)
+    text = "was ended, because the process that watches it for the runner (`guard.py`) was killed"
+    assert started.end().text == text
