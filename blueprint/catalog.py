@@ -314,6 +314,8 @@ class TopicSettings:
         options: the settings of the topic; see `TopicPlan.options`.
         channel_options: the settings of the application for the channel; see `TopicPlan.channel_options`.
         location: see `ChannelTraits.location`, which returns it; "" before that.
+        contracts: the contracts of its ports, as far as they are known, for `ChannelTraits.problems`.
+        is_read: whether an inlet reads it, for `ChannelTraits.problems`.
     """
 
     id: str
@@ -323,6 +325,8 @@ class TopicSettings:
     options: Mapping[str, object]
     channel_options: Mapping[str, object]
     location: str = ""
+    contracts: tuple[Contract, ...] = ()
+    is_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)

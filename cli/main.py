@@ -53,8 +53,8 @@ _SHARED_MODULES = {"pause": "steering", "restart": "steering", "resume": "steeri
 """The modules of commands that share one; the module of any other command has the command's name."""
 
 _IMPORTING = (
-    "config", "dead-letters replay", "describe", "doctor", "graph", "lsp", "run", "streamlets", "topics purge",
-    "upgrade", "verify",
+    "config", "dead-letters replay", "describe", "doctor", "graph", "lsp", "run", "streamlets", "topics acls",
+    "topics purge", "upgrade", "verify",
 )  # fmt: skip
 """The commands that import the modules of an application."""
 

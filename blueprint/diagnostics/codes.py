@@ -78,6 +78,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "deduplicate": Code(_ERROR, "an inlet cannot recognize doubles as its settings say"),
         "channel-requirement": Code(_ERROR, "this machine does not have what a channel needs"),
         "client-setting": Code(_ERROR, "a client setting has no effect, or an effect on one of the clients only"),
+        "client-setting-doubt": Code(_WARNING, "a client or a topic may not have a setting, or a file does not exist"),
         "transaction-split": Code(_WARNING, "a batch may have only a part of a transaction of a spout"),
         "cycle": Code(_ERROR, "streamlets form a cycle"),
         "cycle-not-there": Code(_WARNING, "`allow-cycles` names a streamlet that is not in a cycle"),

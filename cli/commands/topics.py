@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.commands.topics_acls import acls
 from cli.commands.topics_apply import apply
 from cli.commands.topics_copy import copy
 from cli.groups import ListedGroup
@@ -39,6 +40,7 @@ def topics() -> None:
     """List the topics of an application, create, alter and copy them, and delete records."""
 
 
+topics.add_command(acls)
 topics.add_command(apply)
 topics.add_command(copy)
 

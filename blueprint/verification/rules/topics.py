@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from blueprint.avro.model import Contract
 from blueprint.catalog import InletSettings, TopicProblem, TopicSettings
 from blueprint.diagnostics import Diagnostic, FixKind, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, span_of
@@ -192,7 +194,13 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     if draft.misfits:
         return
     reported = set()
-    for topic in (*draft.topics.values(), *draft.dead_letters.values()):
+    contracts: dict[str, list[Contract]] = defaultdict(list)
+    for binding in draft.wiring.bindings:
+        if binding.port is not None and binding.port.contract is not None:
+            contracts[binding.topic].append(binding.port.contract)
+    read = {binding.topic for binding in draft.wiring.bindings if binding.key.role == "consumer"}
+    for settings in (*draft.topics.values(), *draft.dead_letters.values()):
+        topic = replace(settings, contracts=tuple(contracts[settings.id]), is_read=settings.id in read)
         traits = draft.channels.get(topic.channel)
         for problem in traits.problems(topic) if traits is not None else ():
             span = _place(draft, topic, problem)

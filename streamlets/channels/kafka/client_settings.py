@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from blueprint.spelling import did_you_mean
+
 SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
 """The prefixes of settings that both clients must have alike."""
 
@@ -140,7 +142,7 @@ def _unknown(key: str) -> Mismatch:
     return Mismatch(
         key,
         f"`{key}` cannot be translated for both Kafka clients, Spark's and confluent-kafka",
-        "replace it with a setting that both have, or remove it",
+        next(iter(did_you_mean(key, sorted(_TRANSLATED))), "replace it with a setting that both have, or remove it"),
     )
 
 

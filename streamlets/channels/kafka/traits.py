@@ -19,7 +19,9 @@ from streamlets.channels.kafka.cluster import (
 )
 from streamlets.channels.kafka.connector import CONNECTOR
 from streamlets.channels.kafka.inlet_problems import inlet_problems
+from streamlets.channels.kafka.known_settings import CLIENT
 from streamlets.channels.kafka.requirements import unmet
+from streamlets.channels.kafka.setting_problems import known_problems, servers_problems, topic_problems
 from streamlets.channels.kafka.settings import CLUSTER_SETTINGS, SETTINGS
 
 CHANNEL = "kafka"
@@ -46,6 +48,7 @@ def problems(topic: TopicSettings) -> Iterator[TopicProblem]:
     """Yield what is wrong with the cluster of a topic, and with its client settings."""
     yield from _cluster_problems(topic)
     yield from _client_problems(topic)
+    yield from topic_problems(topic)
 
 
 def location(topic: TopicSettings) -> str:
@@ -57,7 +60,8 @@ def location(topic: TopicSettings) -> str:
 def _cluster_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
     clusters = _clusters(topic)
     name = cluster_name(topic.options)
-    if own_servers(topic.options):
+    if servers := own_servers(topic.options):
+        yield from servers_problems(servers, tuple(SERVERS.split(".")))
         return
     if name not in clusters and name != DEFAULT_CLUSTER:
         defined = f"known clusters: {listing(sorted(clusters))}" if clusters else "no cluster is defined"
@@ -85,6 +89,8 @@ def _cluster_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
             help=(f'set `flow.kafka.clusters.{name}.bootstrap.servers = "host:port"`',),
             about="key",
         )
+    else:
+        yield from servers_problems(str(own_servers(clusters[name])), (CHANNEL, "clusters", name, *SERVERS.split(".")))
 
 
 def _client_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
@@ -113,7 +119,11 @@ def _client_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
 def _setting_problems(
     settings: Mapping[str, str], paths: Mapping[str, tuple[str, ...]], group: str
 ) -> Iterator[TopicProblem]:
-    for mismatch in mismatches(settings):
+    found = mismatches(settings)
+    wrong = {mismatch.key for mismatch in found} | {SERVERS, *_OWN}
+    others = {key: value for key, value in settings.items() if key not in wrong}
+    yield from known_problems(others, paths, CLIENT, "Kafka's clients")
+    for mismatch in found:
         yield TopicProblem("client-setting", paths[mismatch.key], mismatch.message, help=(mismatch.help,), about="key")
     for key, help in _OWN.items():
         if key in settings:
