@@ -41,6 +41,9 @@ STORAGE = "storage."
 """The beginning of the options that `deltalake` gets for an object store."""
 
 _DECORATION = re.compile(r"\x1b\[\d*m↳?")  # of the messages of `deltalake`, which have several lines
+_UNWRITABLE = "[]^|\\"
+"""Characters of a path that `deltalake` (1.6) cannot write to; a backslash becomes a slash."""
+
 _URL = re.compile(r"(s3a?|gs|az|azure|abfss?|adl)://[^/]+/.+")
 
 
@@ -83,6 +86,9 @@ class DeltaSink(SinkType):
             help = "write `s3://bucket/table`, `gs://...`, `az://...` or `abfss://...`; set a directory as `path`"
             yield ParameterProblem(("options", "url"), f"`{url}` is not the URL of a table in an object store", (help,))
         elif url is None:
+            if odd := [character for character in _UNWRITABLE if character in str(options["path"])]:
+                message = f"the path of a Delta table cannot have the character `{odd[0]}`: `{options['path']}`"
+                yield ParameterProblem(("options", "path"), message, ("set another path",))
             for name in options:
                 if name.startswith(STORAGE):
                     message = f"`{name}` is for an object store, and the table is in a directory"

@@ -12,15 +12,11 @@ from urllib.parse import unquote
 from streamlets.channels.base import TopicWriteError
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.parquet import data_file
+from streamlets.part_files import write_part_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Only the log decides which files belong to a table: no _SUCCESS file is needed, and one rename per file can be saved.
-_OPTIONS = {
-    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    "mapreduce.fileoutputcommitter.algorithm.version": "2",
-}
 _LAYOUT = "_layout_"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -49,11 +45,9 @@ def write_files(frame: DataFrame, table: Path, directory: Path, partition_by: Se
         if timestamp:
             column = F.unix_micros(column.cast("timestamp"))
         frame = frame.withColumn(f"{_LAYOUT}{number}", column.cast("string"))
-    writer = frame.write.mode("append").options(**_OPTIONS)
-    if partition_by:
-        writer = writer.partitionBy(*(f"{_LAYOUT}{number}" for number in range(len(partition_by))))
+    columns = tuple(f"{_LAYOUT}{number}" for number in range(len(partition_by)))
     try:
-        writer.parquet(f"file:{directory}")
+        paths = write_part_files(frame, directory, partition_by=columns)
     except Exception as error:
         shutil.rmtree(directory, ignore_errors=True)
         reason = _file_system_error(error)
@@ -63,7 +57,7 @@ def write_files(frame: DataFrame, table: Path, directory: Path, partition_by: Se
             f"cannot write to topic `{table.parent.name}`: {reason} ({table}); no data of this batch was published"
         ) from None
     files = []
-    for path in sorted(directory.rglob("part-*.parquet")):
+    for path in paths:
         layout = [part.partition("=")[2] for part in path.relative_to(directory).parts[:-1]]
         values = (_partition_value(text, timestamp) for text, timestamp in zip(layout, timestamps, strict=True))
         file = data_file(table, path, dict(zip(partition_by, values, strict=True)))

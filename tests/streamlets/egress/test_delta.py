@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from blueprint.settings.sinks import sink_problems
 from streamlets import Sink
 from streamlets.egress import SINKS, SinkQuery, delta, staging
-from streamlets.egress.delta import DeltaBatches
+from streamlets.egress.delta import DeltaBatches, DeltaSink
 from streamlets.egress.errors import ExistingFilesError, KeysError, SinkError, TableMismatchError
 from streamlets.storage.crash import VARIABLE
 from streamlets.testkit import Testkit
@@ -353,3 +353,11 @@ def test_a_killed_run_continues(tmp_path: Path, point: str, keys: str) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert rows_of(directory / "table") == [(1,), (2,), (3,), (4,), (5,)]
+
+
+@pytest.mark.parametrize("character", "[]^|\\")
+def test_paths_that_cannot_be_written_are_refused(character: str) -> None:
+    """The library would panic, or write to another directory."""
+    (problem,) = DeltaSink().option_problems({"path": f"/data/a{character}b"})
+    assert f"cannot have the character `{character}`" in problem.message
+    assert not list(DeltaSink().option_problems({"path": "/data/a b%20#?{}*é'"}))
