@@ -1,0 +1,180 @@
+"""Each option of each sink of files, with each format and partitioning: 1,000 records that other tools read back.
+
+The options, their values and the sinks are those of the registry. An option without values here fails a test.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from blueprint.catalog import ParameterType, SinkOption
+from streamlets.egress import SINKS
+from streamlets.egress.files.type import FORMATS
+from tests.crossings import sink_readers
+from tests.crossings.sink_rows import COUNT, NESTED, SCHEMA, expressions, same, write_input
+from tests.crossings.sink_writes import Written
+
+VALUES: Mapping[str, Sequence[Any]] = {
+    "path": ("out", "odd [x]{1}*? é%20/out", "a:b#c"),
+    "compact": ("0 seconds",),
+    "max-records-per-file": (1000, 170, 7),
+    "separator": (",", ";", "\t", "|", "\x01"),
+    "null-value": ("n/a", "\\N!"),
+    "date-format": ("dd.MM.yyyy",),
+    "timestamp-format": ("yyyy-MM-dd HH:mm:ss.SSSSSS XX",),
+    "timestamp-ntz-format": ("yyyy-MM-dd HH:mm:ss.SSSSSS",),
+}
+"""Values of the options that have neither choices nor two values."""
+
+PASSED_ON: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "csv": {
+        "spark.escape": ("\\",),
+        "spark.quoteAll": (True,),
+        "spark.lineSep": ("\r\n",),
+        "spark.emptyValue": ('""',),
+        "spark.timeZone": ("+05:45",),
+    },
+    "json": {"spark.pretty": (False,), "spark.timeZone": ("+05:45",), "spark.lineSep": ("\n",)},
+    "parquet": {"spark.parquet.block.size": (1024 * 64,), "spark.parquet.enable.dictionary": (False,)},
+    "orc": {"spark.orc.stripe.size": (1024 * 64,), "spark.orc.bloom.filter.columns": ("id",)},
+    "text": {"spark.lineSep": ("\n",)},
+}
+"""Options of Spark's writers."""
+
+PARTITIONS: tuple[tuple[str, ...], ...] = ((), ("part",), ("flag", "day"), ("at",))
+"""Partition columns."""
+
+UNREADABLE = {"spark.escape", "spark.quoteAll", "spark.lineSep"}
+"""Options of Spark for csv whose output is not RFC 4180; only the number of records is compared."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sink with an option, and a partitioning."""
+
+    sink: str
+    option: str
+    value: Any
+    partition_by: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "-".join((self.sink, self.option, ascii(self.value), *self.partition_by))
+
+
+def values_of(option: SinkOption) -> Sequence[Any]:
+    """Return the values of an option that are tested."""
+    if option.choices:
+        return option.choices
+    return (True, False) if option.type is ParameterType.BOOLEAN else VALUES[option.name]
+
+
+def options_of(sink: str) -> Iterator[tuple[str, Any]]:
+    """Yield each option of a sink with each of its values."""
+    for option in FORMATS[sink].options:
+        yield from ((option.name, value) for value in values_of(option))
+    yield from ((name, value) for name, values in PASSED_ON[sink].items() for value in values)
+
+
+def cases(partitions: Sequence[tuple[str, ...]] | None = None) -> list[Case]:
+    """Return all cases; without partitionings each option value gets one of them in turn."""
+    found = []
+    for sink in FORMATS:
+        for number, (option, value) in enumerate(options_of(sink)):
+            number += zlib.crc32(sink.encode())
+            # Merging files of many directories takes long, so the gate merges those of one.
+            usual = () if option == "compact" else PARTITIONS[number % len(PARTITIONS)]
+            chosen = partitions if partitions is not None else [usual]
+            found += [Case(sink, option, value, partition_by) for partition_by in chosen]
+    return found
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """Return the records, in two tasks."""
+    path = tmp_path_factory.mktemp("rows") / "records.parquet"
+    write_input(path)
+    return spark.newSession().read.parquet(str(path)).repartition(2, "id").cache()
+
+
+def columns(sink: str, partition_by: Sequence[str]) -> list[str]:
+    """Return the columns that a sink can write, in their order."""
+    if sink == "text":
+        return ["id", *partition_by]
+    return [name for name in SCHEMA.names if FORMATS[sink].nested or name not in NESTED]
+
+
+def check(case: Case, root: Path, written: Sequence[str]) -> None:
+    """Compare what was written with the records."""
+    reader = sink_readers.READERS[case.sink]
+    if case.sink == "csv":
+        settings = {"header": case.value if case.option == "header" else True}
+        settings |= {"separator": case.value} if case.option == "separator" else {}
+        settings |= {"null": case.value} if case.option == "null-value" else {}
+        if case.option in UNREADABLE:
+            return
+        if case.option.endswith("-format"):
+            assert len(sink_readers.python_csv(root)) >= COUNT
+            return
+        found = reader(root, written, **settings)
+    elif case.option.endswith("-format"):
+        return
+    else:
+        found = reader(root, written)
+    same(found, written, case.sink)
+
+
+def run(case: Case, rows: DataFrame, root: Path) -> None:
+    """Write the records as several batches if files are merged, and else as one."""
+    options = {"path": "out", case.option: case.value}
+    written = columns(case.sink, case.partition_by)
+    frame = rows.selectExpr(*expressions(case.sink, written))
+    sink = Written(case.sink, root, options, case.partition_by)
+    if case.option == "compact":
+        for batch in range(4):
+            sink.write(frame.where(f"pmod(id, 4) = {batch}"), batch)
+    else:
+        sink.write(frame)
+    assert sum(sink.batches) == COUNT
+    check(case, root / str(options["path"]), written)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("sink", FORMATS)
+def test_each_option_with_a_partitioning(rows: DataFrame, tmp_path: Path, sink: str) -> None:
+    """Each value of each option, each with one partitioning."""
+    _run_all([case for case in cases() if case.sink == sink], rows, tmp_path)
+
+
+@pytest.mark.spark
+@pytest.mark.full
+@pytest.mark.parametrize("sink", FORMATS)
+def test_each_option_with_each_partitioning(rows: DataFrame, tmp_path: Path, sink: str) -> None:
+    """All combinations."""
+    _run_all([case for case in cases(PARTITIONS) if case.sink == sink], rows, tmp_path)
+
+
+def _run_all(cases: Sequence[Case], rows: DataFrame, tmp_path: Path) -> None:
+    failures = {}
+    for number, case in enumerate(cases):
+        (root := tmp_path / str(number)).mkdir()
+        try:
+            run(case, rows, root)
+        except Exception as error:  # noqa: BLE001 - all failures are shown
+            failures[str(case)] = f"{type(error).__name__}: {str(error)[:600]}"
+    assert not failures, "\n".join(f"{case}: {error}" for case, error in failures.items())
+
+
+def test_every_option_has_values() -> None:
+    """A new option of a sink of files is tested the day it is added."""
+    options = itertools.chain.from_iterable(traits.options for traits in FORMATS.values())
+    assert all(values_of(option) for option in options)
+    assert set(PASSED_ON) == set(FORMATS) == {name for name in SINKS if name in FORMATS}
