@@ -192,7 +192,7 @@ class _Parser:
         text, places = self._text(tokens)
         span = cursor.span(first, tokens[-1])
         view, function = (_defined(cursor, tokens, noun) for noun in ("VIEW", "FUNCTION"))
-        return SparkSql(text, span, view, function, words[1:2] == ["OR"], places)
+        return SparkSql(text, span, view, function, words[:1] == ["DECLARE"], words[1:2] == ["OR"], places)
 
     def _check_first_word(self, first: Token) -> None:
         cursor = self.cursor

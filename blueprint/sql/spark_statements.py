@@ -16,7 +16,12 @@ STATEMENTS = (
 )  # fmt: skip
 """The first words of Spark's statements."""
 
-_SESSION = ("ADD", "DECLARE", "RESET", "SET", "USE")
+SESSION = ("ADD", "DECLARE", "RESET", "SET", "USE")
+"""The first words of the statements that change the session."""
+
+CREATED = ("FUNCTION", "VIEW")
+"""What `CREATE TEMPORARY` may define."""
+
 _RESULT = ("DESC", "DESCRIBE", "EXPLAIN", "FROM", "LIST", "MAP", "REDUCE", "SELECT", "SHOW", "TABLE", "VALUES", "WITH")
 _MODIFIERS = ("OR", "REPLACE", "GLOBAL", "LOCAL", "TEMP", "TEMPORARY", "EXTERNAL", "UNSET", "MATERIALIZED")
 
@@ -30,7 +35,7 @@ def refusal(words: Sequence[str]) -> tuple[str, str] | None:
     first = words[0] if words else ""
     if first == "CREATE":
         return _creation(words[1:])
-    if first in _SESSION:
+    if first in SESSION:
         return None
     if first == "BEGIN":
         return "a job cannot have SQL scripts", "write the statements of the script without `BEGIN` and `END`"
@@ -53,7 +58,7 @@ def _creation(words: Sequence[str]) -> tuple[str, str] | None:
         modifiers.append(word)
     noun = words[len(modifiers)] if len(modifiers) < len(words) else ""
     temporary = "TEMP" in modifiers or "TEMPORARY" in modifiers
-    if noun in ("VIEW", "FUNCTION"):
+    if noun in CREATED:
         kind = noun.lower()
         if "GLOBAL" in modifiers:
             return f"a global temporary {kind} is visible to other applications", f"write `CREATE TEMPORARY {noun}`"

@@ -149,7 +149,8 @@ class SparkSql:
         span: its place.
         defines: the temporary view that it defines; None if it does not define one.
         function: the temporary function that it defines; None if it does not define one.
-        replaces: whether it replaces a view or function that exists, by `OR REPLACE`.
+        declares: whether it declares variables.
+        replaces: whether it replaces a view, function or variable that exists, by `OR REPLACE`.
         places: for each part of `text` after a variable: the offset of the part in `text`, and the offset of the same
             part in the job.
     """
@@ -158,6 +159,7 @@ class SparkSql:
     span: Span = field(compare=False)
     defines: Name | None = field(default=None, compare=False)
     function: Name | None = field(default=None, compare=False)
+    declares: bool = field(default=False, compare=False)
     replaces: bool = field(default=False, compare=False)
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 

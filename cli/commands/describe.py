@@ -42,7 +42,13 @@ def describe(
     from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory
 
     app = application(arguments, conf)
-    verification, error = verify_with_logic(app, state=True) if plans else (app.verify(), "")
+    verification, error = app.verify(), ""
+    if verification.plan is None:
+        refuse(verification)
+    if state_dir is not None and not (state_dir / verification.plan.name).is_dir():
+        raise click.UsageError(f"{state_dir} has no state of the application `{verification.plan.name}`")
+    if plans:  # last, because it takes seconds
+        verification, error = verify_with_logic(app, state=True)
     if verification.plan is None:
         refuse(verification)
     if error:
@@ -50,8 +56,6 @@ def describe(
         raise SystemExit(_SPARK_UNAVAILABLE)
     plan = verification.plan
     root = state_dir if state_dir is not None else Path(plan.directory) / STATE_DIRECTORY
-    if state_dir is not None and not (root / plan.name).is_dir():
-        raise click.UsageError(f"{root} has no state of the application `{plan.name}`")
     text = to_json(as_run(describe_plan(plan, verification.queries), StateDirectory(root, plan.name), plan.topics))
     if output is None:
         click.echo(text, nl=False)

@@ -120,6 +120,12 @@ def check_streaming(rows: DataFrame, method: str) -> None:
             code="not-a-stream",
         )
     duplicate = _duplicate(_source_names(rows))
+    if duplicate is not None and method == "SAVE STREAM":
+        raise StreamletError(
+            f"the query uses the stream `{duplicate}` twice, which Spark rejects: "
+            "define it a second time under another name, or as a second inlet of its topic, and use both",
+            code="source-used-twice",
+        )
     if duplicate is not None:
         raise StreamletError(
             f"the DataFrame passed to `{method}` uses the source `{duplicate}` twice, which Spark rejects: "

@@ -15,8 +15,8 @@ from streamlets.api.source_location import SourceLocation
 from streamlets.plans import syntax
 from streamlets.plans.advice import advice, union_by_name
 from streamlets.plans.places import Places, span_of
-from streamlets.plans.signals import BuildTooLongError
 from streamlets.project.loading import StreamletNotLoadedError, describe_exception
+from streamlets.time_limit import TimeLimitError
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -48,7 +48,7 @@ def build_error_finding(error: BaseException, places: Places) -> Diagnostic:
     place = frames[-1] if frames else None
     if isinstance(error, Py4JError):
         return _plan_refused_finding(_java_message(error), place, frames)
-    if isinstance(error, BuildTooLongError):
+    if isinstance(error, TimeLimitError):
         return raised_finding(error, "the logic took too long to build, and was abandoned", frames)
     if isinstance(error, StreamletNotLoadedError):
         return raised_finding(error, f"the class cannot be loaded again: {error}", frames)

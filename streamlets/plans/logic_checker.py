@@ -17,7 +17,7 @@ from blueprint.spelling import listing
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.plans.console_output import redirected_console_output
 from streamlets.plans.places import Places
-from streamlets.plans.signals import LONGEST_BUILD, Signals
+from streamlets.plans.signals import Signals
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watch import Watch
 from streamlets.plugins import PluginError
@@ -28,6 +28,9 @@ from streamlets.spark.session import SessionError, active, answers, child_sessio
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+LONGEST_BUILD = 300.0
+"""Seconds after which building a logic is abandoned. An idle machine takes less than one, and a first one a few."""
 
 _FULL_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
 """Plans are parsed from the text that Spark prints, so it must not be truncated."""

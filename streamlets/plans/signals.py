@@ -1,28 +1,19 @@
-"""Signals while logic is built: Ctrl-C of the user, and an alarm for logic that does not end."""
+"""Ctrl-C of the user while logic is built, which is not a finding."""
 
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-LONGEST_BUILD = 300.0
-"""Seconds after which building a logic is abandoned. An idle machine takes less than one, and a first one a few."""
-
-_AGAIN = 1.0
-"""Seconds until the next alarm, for logic that catches every exception."""
-
-
-class BuildTooLongError(BaseException):
-    """A logic was not built in time. It is not an `Exception`, which a loop of the author may catch."""
+from streamlets.time_limit import in_main_thread
 
 
 class Signals:
-    """Distinguishes Ctrl-C from a `KeyboardInterrupt` of the author's code, and ends logic that takes too long.
+    """Distinguishes Ctrl-C from a `KeyboardInterrupt` of the author's code.
 
-    Signals arrive in the main thread only; in another thread both methods do nothing.
+    Signals arrive in the main thread only; in another thread each interrupt counts as Ctrl-C.
     """
 
     def __init__(self) -> None:
@@ -34,17 +25,13 @@ class Signals:
         Raises:
             KeyboardInterrupt: the user has pressed Ctrl-C.
         """
-        if isinstance(error, KeyboardInterrupt) and (self._interrupted or not _in_main_thread()):
+        if isinstance(error, KeyboardInterrupt) and (self._interrupted or not in_main_thread()):
             raise error
 
     @contextmanager
-    def watching(self, seconds: float = LONGEST_BUILD) -> Iterator[None]:
-        """Record Ctrl-C, and raise an error in the context when it takes longer than a limit.
-
-        Raises:
-            BuildTooLongError: the limit has passed.
-        """
-        if not _in_main_thread():
+    def watching(self) -> Iterator[None]:
+        """Record Ctrl-C in the context."""
+        if not in_main_thread():
             yield
             return
         before = signal.getsignal(signal.SIGINT)
@@ -56,21 +43,8 @@ class Signals:
             else:
                 raise KeyboardInterrupt
 
-        alarm = signal.signal(signal.SIGALRM, _too_long)
         signal.signal(signal.SIGINT, interrupt)
-        timer = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGINT, before)
-            signal.signal(signal.SIGALRM, alarm)
-            signal.setitimer(signal.ITIMER_REAL, *timer)
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-def _too_long(number: int, frame: FrameType | None) -> None:
-    raise BuildTooLongError

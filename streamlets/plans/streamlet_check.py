@@ -28,7 +28,8 @@ from streamlets.plans.build_errors import build_error_finding, raised_finding
 from streamlets.plans.empty_ports import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.queries import CheckedQuery, query_findings
-from streamlets.plans.signals import BuildTooLongError, Signals
+from streamlets.plans.signals import Signals
+from streamlets.plans.sql_help import in_sql
 from streamlets.plans.state_sample import sampled_state
 from streamlets.plans.unstarted_query import UnstartedQuery
 from streamlets.plans.watch import Observations, Watch
@@ -38,6 +39,8 @@ from streamlets.spark.plan_queries import described
 from streamlets.spark.query_logic import logic_of
 from streamlets.spark.session import abandon_call, answers
 from streamlets.spark.stream_writer import facts, rows_of
+from streamlets.sql import Sql
+from streamlets.time_limit import TimeLimitError, time_limit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +90,7 @@ class StreamletCheck:
             ports=self._ports,
             directory=Path(self._plan.directory),
         )
+        self._in_sql = False
         self.queries: dict[str, BuiltQuery] | None = None
         """The queries by name, after `findings` has built the logic."""
 
@@ -107,7 +111,8 @@ class StreamletCheck:
     def _in_files(self, found: Diagnostic) -> Diagnostic:
         labels = [self._in_blueprint(label) for label in found.secondary]
         primary = self._in_blueprint(found.primary) if found.primary is not None else None
-        return replace(found, primary=primary, secondary=tuple(labels))
+        help = tuple(map(in_sql, found.help)) if self._in_sql else found.help
+        return replace(found, primary=primary, secondary=tuple(labels), help=help)
 
     def _in_blueprint(self, label: Label) -> Label:
         """Return a label in the text of a config parameter as one in the file that sets the parameter."""
@@ -157,10 +162,11 @@ class StreamletCheck:
         streamlet = streamlet_of(self._plan, self._project)
         if not isinstance(streamlet, SparkStreamlet):
             raise StreamletError(f"`{self._plan.kind}` runs on Spark: derive the class from `SparkStreamlet`")
+        self._in_sql = isinstance(streamlet, Sql)
         try:
-            with self._signals.watching(self._longest_build):
+            with self._signals.watching(), time_limit(self._longest_build):
                 return streamlet.create_logic(self._context).build()  # type: ignore[return-value]
-        except (RecursionError, BuildTooLongError):
+        except (RecursionError, TimeLimitError):
             abandon_call(self._context.session)
             raise
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import load_contract
+from blueprint.avro.sources.places import value_at
 from blueprint.avro.spark_problems import spark_problems
 from blueprint.catalog import (
     ChannelTraits,
@@ -18,6 +19,7 @@ from blueprint.catalog import (
     LoadFailureKind,
     ParameterDescriptor,
     ParameterProblem,
+    ParameterType,
     PortDescriptor,
     PortSetting,
     ReadPath,
@@ -30,7 +32,7 @@ from blueprint.catalog import (
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.hocon.values import ObjectValue, Value
-from blueprint.settings.parameters import ParameterError, parameter_values, path_start
+from blueprint.settings.parameters import ParameterError, parameter_default, parameter_values, path_start
 from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.parameters import Parameter
@@ -217,9 +219,22 @@ def text_findings(
     if checks == (Streamlet.check_texts, Streamlet.check_texts_from) or _values(described, request) is None:
         return ()
     try:
-        return tuple(streamlet.check_texts_from(Path(request.directory), request.parameters))
+        return tuple(streamlet.check_texts_from(Path(request.directory), _with_defaults(described, request)))
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
+
+
+def _with_defaults(described: StreamletDescriptor, request: StreamletRequest) -> dict[str, Value]:
+    """Return the values of all parameters with their places; that of a default is its declaration."""
+    defaults = {
+        parameter.key: value_at(
+            parameter_default(parameter) if parameter.type is ParameterType.OBJECT else parameter.default,
+            parameter.declared,
+        )
+        for parameter in described.parameters
+        if parameter.default is not None
+    }
+    return defaults | dict(request.parameters)
 
 
 def written_directories(
@@ -245,7 +260,7 @@ def written_directories(
         start = project.directory.absolute()
         directories += [
             replace(written, directory=str(start / Path(written.directory).expanduser()))
-            for written in streamlet.directories_in_texts(request.parameters)
+            for written in streamlet.directories_in_texts(_with_defaults(described, request))
         ]
     except Exception as error:  # noqa: BLE001 - it is the author's code
         return raised_failure(LoadFailureKind.CHECK_RAISES, error, project, class_span(type(streamlet)))
@@ -263,7 +278,7 @@ def outside_topics(
     try:
         reads = [
             replace(read, path=str(start / Path(read.path).expanduser()))
-            for read in streamlet.paths_read(request.parameters)
+            for read in streamlet.paths_read(_with_defaults(described, request))
         ]
         return tuple(reads), tuple(streamlet.saved_inlets(values))
     except Exception as error:  # noqa: BLE001 - it is the author's code

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.source import Source
 from blueprint.spelling import did_you_mean, listing
-from blueprint.sql.statements import SparkSql, Statement
+from blueprint.sql.job import defined_name
+from blueprint.sql.statements import CreateStream, SparkSql, Statement
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation, parameter_of
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
 
-REPLACE = "CREATE OR REPLACE"
-"""The beginning of a definition as it is executed, because it runs again at each restart of a query."""
+REPLACE = "OR REPLACE"
+"""The words that a definition has when it is executed, because it runs again at each restart of a query."""
 
 _POSITION = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\]\s*")
@@ -31,13 +32,21 @@ class StatementPlaces:
     Arguments:
         source: the statements.
         file: the file that has them, or the name of `parameter_file`.
-        tables: the tables that the statements may use, for suggestions.
+        inlets: the tables that all statements may use, for suggestions.
+        definitions: the definitions in the order in which they are executed, which define further tables.
     """
 
-    def __init__(self, source: Source, file: str, tables: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        source: Source,
+        file: str,
+        inlets: Collection[str] = (),
+        definitions: Sequence[CreateStream | SparkSql] = (),
+    ) -> None:
         self._source = source
         self._file = file
-        self._tables = tables
+        self._inlets = inlets
+        self._definitions = definitions
         self._lines = source.text.split("\n")
 
     def location(self, span: Span) -> SourceLocation:
@@ -63,16 +72,25 @@ class StatementPlaces:
             span = self._part(statement, error) if isinstance(statement, SparkSql) else None
             place = self.location(span) if span is not None else whole
             if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
-                raise self._unknown_table(error, place) from None
+                raise self._unknown_table(error, place, statement) from None
             raise StreamletError(f"Spark rejects a statement: {_message(error)}", place, code="plan-refused") from error
 
-    def _unknown_table(self, error: PySparkException, place: SourceLocation) -> StreamletError:
+    def _unknown_table(self, error: PySparkException, place: SourceLocation, statement: Statement) -> StreamletError:
+        earlier, later = self._tables(statement)
         parts = re.findall(r"`((?:[^`]|``)*)`", (error.getMessageParameters() or {}).get("relationName", ""))
         name = ".".join(parts)
-        near = did_you_mean(name, self._tables)
-        help = near or ((f"available: {listing(self._tables)}",) if self._tables else ())
+        help = did_you_mean(name, earlier) or ((f"available: {listing(earlier)}",) if earlier else ())
+        if name.lower() in map(str.lower, later):
+            help = (f"define `{name}` before this statement",)
         message = f"there is no table or view `{name}`"
         return StreamletError(": ".join((message, *help)), place, code="sql-unknown-name")
+
+    def _tables(self, statement: Statement) -> tuple[list[str], list[str]]:
+        """Return the tables that a statement can use, and those that are defined after it."""
+        names = [defined_name(definition) for definition in self._definitions]
+        at = next((index for index, own in enumerate(self._definitions) if own is statement), len(names))
+        earlier = [*self._inlets, *(name.text for name in names[:at] if name is not None)]
+        return earlier, [name.text for name in names[at + 1 :] if name is not None]
 
     def _part(self, statement: SparkSql, error: PySparkException) -> Span | None:
         """Return the part of a statement that an error is about; None if Spark does not report it."""
@@ -108,9 +126,10 @@ class StatementPlaces:
 
 def executed(statement: SparkSql) -> str:
     """Return the text of a statement for Spark."""
-    if (statement.defines or statement.function) and not statement.replaces:
-        return f"{REPLACE}{statement.text[len('CREATE') :]}"
-    return statement.text
+    if statement.replaces or not (statement.defines or statement.function or statement.declares):
+        return statement.text
+    first = "DECLARE" if statement.declares else "CREATE"
+    return f"{first} {REPLACE}{statement.text[len(first) :]}"
 
 
 def _message(error: PySparkException) -> str:

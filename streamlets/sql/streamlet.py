@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import Connector, ParameterType, ReadPath, WrittenDirectory
 from blueprint.diagnostics import Diagnostic, finding
+from blueprint.hocon import path_text
 from blueprint.hocon.paths import PathFault, read_path
 from blueprint.hocon.source import Source
 from blueprint.hocon.values import ObjectValue, Scalar, Value
+from blueprint.spelling import did_you_mean
 from streamlets.api.building import SOURCE_EVOLUTION, check_streaming
 from streamlets.api.context import StreamingWrite, all_rows
 from streamlets.api.errors import StreamletError
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from blueprint.sql.job import Job, Query
     from blueprint.sql.statements import CreateStream, SparkSql
-    from blueprint.sql.tokens import Variables
+    from blueprint.sql.tokens import Variable, Variables
     from streamlets.egress.base import SinkWriter
 
 CHECKPOINT_BASE = "spark.sql.streaming.checkpointLocation"
@@ -137,7 +139,8 @@ class Sql(SparkStreamlet):
 
         source = Source("statements", values[self.statements.key])
         job, _ = read_job(source, text_values(values.get(self.variables.key, {})), self.shape)
-        sinks = (SINKS[query.sink].traits for query in job.queries if query.outlet is None)
+        known = (query.sink for query in job.queries if query.outlet is None and query.sink in SINKS)
+        sinks = (SINKS[sink].traits for sink in known)
         yield from (sink.connector for sink in sinks if sink.connector is not None)
         for stream in job.definitions:
             if isinstance(stream, CreateStream) and stream.provider.plain.lower() == "kafka":
@@ -153,6 +156,7 @@ class Sql(SparkStreamlet):
                 StreamletError: a statement is not valid, or saves a table that is not a stream.
             """
             from blueprint.sql.job import table_name
+            from streamlets.sql.session_state import restore
             from streamlets.sql.statement_places import StatementPlaces
 
             source = Source(self.value(self.streamlet.file) or "statements", self.value(self.streamlet.statements))
@@ -161,10 +165,12 @@ class Sql(SparkStreamlet):
             file = parameter_file(self.streamlet.statements.key)
             if self.value(self.streamlet.file):
                 file = str(self.context.path(source.file))
-            self._places = StatementPlaces(source, file, (*map(table_name, _names(shape.inlets)), *job.views))
+            inlets = tuple(map(table_name, _names(shape.inlets)))
+            self._places = StatementPlaces(source, file, inlets, job.definitions)
             for mistake in findings:
                 place = self._places.location(mistake.primary.span) if mistake.primary is not None else None
                 raise StreamletError(mistake.headline, place, code=mistake.code)
+            restore(self.session, job.views)
             for inlet in shape.inlets:
                 self.read_stream(inlet).createOrReplaceTempView(table_name(inlet.name))
             for definition in job.definitions:
@@ -296,8 +302,8 @@ def read_job(source: Source, variables: Variables, shape: StreamletShape) -> tup
     from streamlets.sql.providers import missing_packages, providers, sink_findings
 
     script = parse(source, variables)
-    if script.findings:  # the checks would report their consequences
-        return Job((), ()), script.findings
+    if findings := (*script.findings, *_unset_variables(source, script.variables, variables)):
+        return Job((), ()), findings  # the checks would report their consequences
     available, text = providers(), source.span(0, len(source.text))
     try:
         job, findings = check_job(script.statements, available, text, _names(shape.inlets), _names(shape.outlets))
@@ -305,6 +311,23 @@ def read_job(source: Source, variables: Variables, shape: StreamletShape) -> tup
         return Job((), ()), (finding("sql-provider", str(error), text),)
     findings = (*findings, *missing_packages(job), *_refused_options(job), *option_findings(job, available.sinks))
     return job, findings or tuple(sink_findings(job))
+
+
+def _unset_variables(source: Source, used: Iterable[Variable], known: Variables) -> Iterator[Diagnostic]:
+    """Yield a finding for each variable without a value that is not optional."""
+    for variable in used:
+        if variable.optional or variable.path in known:
+            continue
+        name, names = path_text(variable.path), [path_text(path) for path in known]
+        yield finding(
+            "unresolved-substitution",
+            f"`{source.text[variable.start : variable.end]}` refers to a variable that is not set",
+            source.span(variable.start, variable.end),
+            help=(
+                *(did_you_mean(name, names) or (f"set `{name}` in the parameter `variables`",)),
+                "write `${?...}` when it may be missing",
+            ),
+        )
 
 
 def _names(ports: Iterable[AvroInlet | AvroOutlet]) -> tuple[str, ...]:

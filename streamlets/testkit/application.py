@@ -8,21 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.avro.model import Contract
-from blueprint.plan import ApplicationPlan, StreamletPlan
+from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan
 from blueprint.spelling import suggestion
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import DEFAULT
+from streamlets.ingress.batch_sources.streamlet import BatchSource
 from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
 from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
 from streamlets.project.modules import project_at
 from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.testkit.batch_source_under_test import BatchSourceUnderTest
+from streamlets.testkit.clock import TestClock
 from streamlets.testkit.failures import TestkitError, error_with_findings
 from streamlets.testkit.outside_paths import OutsidePaths
 from streamlets.testkit.spout_under_test import SpoutUnderTest
-from streamlets.testkit.step import Step
+from streamlets.testkit.step import STEP_SECONDS, Step
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 from streamlets.testkit.taps import SinkTap, TopicTap
 
@@ -48,6 +50,7 @@ class ApplicationUnderTest:
         real: Iterable[str] = (),
         *,
         state: StateDirectory,
+        seconds: float = STEP_SECONDS,
     ) -> None:
         """Create the streamlets of an application.
 
@@ -60,6 +63,7 @@ class ApplicationUnderTest:
             outside: moves paths outside of the kit into it.
             real: the names of streamlets that write to their real paths.
             state: the state directory of its spouts.
+            seconds: the limit of a step of a streamlet.
 
         Raises:
             TestkitError: a class cannot be loaded or is of another kind, or `real` has an unknown name.
@@ -72,6 +76,8 @@ class ApplicationUnderTest:
         self._taps: dict[str, TopicTap] = {}
         self._streamlets: dict[str, StreamletUnderTest] = {}
         self._spouts: dict[str, SpoutUnderTest] = {}
+        self._sources: dict[str, BatchSourceUnderTest] = {}
+        self._seconds = seconds
         project = project_at(plan.directory)
         for own in plan.streamlets:
             try:
@@ -80,6 +86,9 @@ class ApplicationUnderTest:
                 raise TestkitError(f"the application cannot run: {error}") from None
             if isinstance(streamlet, Spout | GeneratorSpout):
                 self._spouts[own.ref] = SpoutUnderTest(streamlet, own, plan.topics, topics, state)
+                continue
+            if isinstance(streamlet, BatchSource):
+                self._sources[own.ref] = self._batch_source(type(streamlet), own)
                 continue
             self._streamlets[own.ref] = StreamletUnderTest(
                 _on_spark(streamlet, own),
@@ -90,6 +99,7 @@ class ApplicationUnderTest:
                 checkpoints,
                 None if own.ref in real_refs else outside,
                 f"real=[{own.ref!r}]",
+                seconds,
             )
 
     def streamlet(self, ref: str) -> StreamletUnderTest:
@@ -118,10 +128,24 @@ class ApplicationUnderTest:
             raise TestkitError(_unknown("spout", ref, self._spouts))
         return self._spouts[ref]
 
+    def batch_source(self, ref: str) -> BatchSourceUnderTest:
+        """Return a batch source of the application, to discover and read tasks.
+
+        Arguments:
+            ref: its name in the blueprint.
+
+        Raises:
+            TestkitError: there is no batch source with this name.
+        """
+        if ref not in self._sources:
+            raise TestkitError(_unknown("batch source", ref, self._sources))
+        return self._sources[ref]
+
     def topic(self, topic_id: str) -> TopicTap:
         """Return a topic of the application, to write and read records.
 
-        Records have the schema of the first consumer or, without consumers, of the first producer.
+        Records are written with the schema of the first producer and read with that of the first consumer; a topic that
+        has only one of both uses its schema for both.
 
         Arguments:
             topic_id: the key of the topic in the blueprint.
@@ -132,7 +156,13 @@ class ApplicationUnderTest:
         if topic_id not in self._topics:
             raise TestkitError(_unknown("topic", topic_id, self._topics))
         if topic_id not in self._taps:
-            self._taps[topic_id] = TopicTap(self._topics[topic_id], self._contract(topic_id))
+            ports: list[InletPlan | OutletPlan] = []
+            for own in self.plan.streamlets:
+                ports += [*own.outlets, *own.inlets]
+            contracts = {type(port): port.contract for port in reversed(ports) if port.topic == topic_id}
+            only = next(iter(contracts.values()), dead_letter_contract())
+            written, read = contracts.get(OutletPlan, only), contracts.get(InletPlan, only)
+            self._taps[topic_id] = TopicTap(self._topics[topic_id], written, read)
         return self._taps[topic_id]
 
     def sink(self, ref: str, query: str | None = None) -> SinkTap:
@@ -147,26 +177,49 @@ class ApplicationUnderTest:
         """
         return self.streamlet(ref).sink(query)
 
-    def step(self) -> dict[str, Step]:
-        """Step every streamlet on Spark once, producers before consumers, and return the steps by streamlet name.
-        Spouts are stepped by themselves; see `spout`.
+    def step(self, *, seconds: float | None = None) -> dict[str, Step]:
+        """Step every streamlet once, producers before consumers, and return the steps by streamlet name.
+
+        A batch source discovers once and reads all its tasks, as in a run with `--available-now`; its step is a
+        `SourceStep`. Spouts are stepped by themselves; see `spout`.
+
+        Arguments:
+            seconds: the limit of each streamlet; default: that of the kit.
 
         Raises:
             StreamletError: as for `StreamletUnderTest.step`.
             StepFailedError: as for `StreamletUnderTest.step`.
+            TestkitError: a streamlet does not end its step in time.
+            Exception: of the discovery of a batch source.
         """
-        return {ref: streamlet.step() for ref, streamlet in self._streamlets.items()}
+        steps: dict[str, Step] = {}
+        for own in self.plan.streamlets:
+            if own.ref in self._sources:
+                steps[own.ref] = self._sources[own.ref].run(seconds=seconds)
+            elif own.ref in self._streamlets:
+                steps[own.ref] = self._streamlets[own.ref].step(seconds=seconds)
+        return steps
 
     def restart(self) -> None:
         """Restart all streamlets from their checkpoints, and generators from their resume markers."""
         units: tuple[StreamletUnderTest | SpoutUnderTest, ...] = (*self._streamlets.values(), *self._spouts.values())
         for unit in units:
             unit.restart()
+        for source in self._sources.values():
+            source.restart()
 
-    def _contract(self, topic_id: str) -> Contract:
-        readers = [port.contract for own in self.plan.streamlets for port in own.inlets if port.topic == topic_id]
-        writers = [port.contract for own in self.plan.streamlets for port in own.outlets if port.topic == topic_id]
-        return next(iter((*readers, *writers)), dead_letter_contract())
+    def close(self) -> None:
+        """Close the generators and the batch sources; the kit does so at its end."""
+        for spout in self._spouts.values():
+            spout.restart()
+        for source in self._sources.values():
+            source.close()
+
+    def _batch_source(self, create: Callable[[], BatchSource], plan: StreamletPlan) -> BatchSourceUnderTest:
+        planned = {topic.id: topic for topic in self.plan.topics}
+        assert plan.tasks is not None and plan.dead_letters is not None  # those of every batch source
+        tasks, letters = planned[plan.tasks], planned[plan.dead_letters]
+        return BatchSourceUnderTest(create, plan, self._topics, tasks, letters, TestClock(), self._seconds)
 
 
 def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Sequence[str]) -> ApplicationPlan:
@@ -199,7 +252,7 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
 
 def _on_spark(streamlet: Streamlet, plan: StreamletPlan) -> SparkStreamlet:
     if not isinstance(streamlet, SparkStreamlet):
-        runs = "the testkit runs streamlets on Spark and spouts"
+        runs = "the testkit runs streamlets on Spark, batch sources and spouts"
         raise TestkitError(f"{runs}; `{plan.ref}` is of the kind `{plan.kind}`")
     return streamlet
 

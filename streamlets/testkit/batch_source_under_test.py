@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from blueprint.avro.dead_letters import dead_letter_contract
+from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.plan import StreamletPlan, TopicPlan
 from blueprint.spelling import suggestion
 from streamlets.channels.base import TopicResource
@@ -37,24 +38,31 @@ from streamlets.ingress.triggerers import Triggerer, TriggererContext
 from streamlets.ingress.triggerers.registry import make_triggerer
 from streamlets.testkit.clock import TestClock
 from streamlets.testkit.failures import TestkitError
+from streamlets.testkit.step import STEP_SECONDS, Step
 from streamlets.testkit.taps import OutletTap
+from streamlets.time_limit import TimeLimitError, time_limit
 
 
-@dataclass(frozen=True, slots=True)
-class SourceStep:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStep(Step):
     """The result of a step.
 
     Arguments:
-        tasks: the tasks of the batch.
+        tasks: the tasks that were read.
         records: the number of records that were published.
         failed: the tasks that have failed for good, each with its reason.
         pauses: the pauses before further attempts, in seconds; a test does not wait for them.
     """
 
-    tasks: tuple[Any, ...]
-    records: int
-    failed: tuple[tuple[Any, str], ...]
-    pauses: tuple[float, ...]
+    tasks: tuple[Any, ...] = ()
+    records: int = 0
+    failed: tuple[tuple[Any, str], ...] = ()
+    pauses: tuple[float, ...] = ()
+
+    @property
+    def rows_in(self) -> int:
+        """The number of records that were read and published."""
+        return self.records
 
 
 class BatchSourceUnderTest:
@@ -72,10 +80,11 @@ class BatchSourceUnderTest:
 
     def __init__(
         self, create: Callable[[], BatchSource], plan: StreamletPlan, topics: Mapping[str, TopicResource],
-        tasks: TopicPlan, letters: TopicPlan, clock: TestClock,
+        tasks: TopicPlan, letters: TopicPlan, clock: TestClock, seconds: float = STEP_SECONDS,
     ) -> None:  # fmt: skip
         """Take what the kit has made."""
         self.plan, self.clock = plan, clock
+        self._seconds = seconds
         self._create, self._topics = create, topics
         self._tasks, self._letters = topics[tasks.id], topics[letters.id]
         self._settings = _settings(plan, tasks)
@@ -150,15 +159,56 @@ class BatchSourceUnderTest:
         """
         self._failures.extend(errors)
 
-    def step(self, tasks: int | None = None) -> SourceStep:
+    def step(self, tasks: int | None = None, *, seconds: float | None = None) -> SourceStep:
         """Read the next batch of tasks and commit it, as a run does.
 
         Arguments:
             tasks: the largest number of tasks; default: `max-tasks-per-batch`.
+            seconds: the limit; default: that of the kit. It holds in the main thread.
 
         Raises:
             TaskFailedError: a task has failed for good, and the source is set to fail then; nothing is committed.
+            TestkitError: the tasks are not read in time; nothing is committed.
         """
+        limit = self._seconds if seconds is None else seconds
+        try:
+            with time_limit(limit):
+                return self._step(tasks)
+        except TimeLimitError:
+            self._instance.close()
+            raise TestkitError(
+                f"`{self.plan.ref}` has not read its tasks within {limit:g} seconds; "
+                "a push source passes None to `consume` at the end of a task"
+            ) from None
+
+    def run(self, *, seconds: float | None = None) -> SourceStep:
+        """Discover once and read all tasks, as a run with `--available-now` does.
+
+        Arguments:
+            seconds: the limit of the discovery and of each batch; default: that of the kit.
+
+        Raises:
+            Exception: of the author's code in the discovery.
+            TaskFailedError: as for `step`.
+            TestkitError: as for `step`.
+        """
+        limit = self._seconds if seconds is None else seconds
+        try:
+            with time_limit(limit):
+                self.discover()
+        except TimeLimitError:
+            raise TestkitError(f"the discovery of `{self.plan.ref}` did not end within {limit:g} seconds") from None
+        steps = []
+        while self.waiting:
+            steps.append(self.step(seconds=limit))
+        return SourceStep(
+            tasks=tuple(task for step in steps for task in step.tasks),
+            records=sum(step.records for step in steps),
+            failed=tuple(failed for step in steps for failed in step.failed),
+            pauses=tuple(pause for step in steps for pause in step.pauses),
+        )
+
+    def _step(self, tasks: int | None) -> SourceStep:
         end = self._cursor.upto(self._offset, tasks if tasks is not None else self._settings.max_tasks)
         batch = self._cursor.between(self._offset, end)
         pauses: list[float] = []
@@ -180,7 +230,8 @@ class BatchSourceUnderTest:
         self._append(self._letters, contract, rows)
         self._offset = end
         count = sum(rows.num_rows for rows in records)
-        return SourceStep(tuple(task.value for task in batch), count, tuple(failed), tuple(pauses))
+        values = tuple(task.value for task in batch)
+        return SourceStep(tasks=values, records=count, failed=tuple(failed), pauses=tuple(pauses))
 
     def restart(self) -> None:
         """Close all instances; the next discovery and the next step open others, as after a restart."""
@@ -265,9 +316,9 @@ def _is_of_task(letter: Mapping[str, Any]) -> bool:
 
 
 def _settings(plan: StreamletPlan, tasks: TopicPlan) -> SourceSettings:
-    (outlet, *others) = plan.outlets
+    (outlet, *others) = (outlet for outlet in plan.outlets if outlet.name != DEAD_LETTERS)
     if others:
-        raise TestkitError(f"a batch source has one outlet, found {len(plan.outlets)}")
+        raise TestkitError(f"a batch source has one outlet, found {len(others) + 1}")
     values: Any = plan.parameters
     return SourceSettings(
         class_name=plan.class_name,

@@ -32,6 +32,7 @@ from streamlets.testkit.outside_paths import OutsidePaths
 from streamlets.testkit.plan import DEAD_LETTERS, plan_of, topic_plan
 from streamlets.testkit.session import SETTINGS
 from streamlets.testkit.spout_under_test import SpoutUnderTest
+from streamlets.testkit.step import STEP_SECONDS
 from streamlets.testkit.streamlet_under_test import StreamletUnderTest
 
 if TYPE_CHECKING:
@@ -52,12 +53,20 @@ class Testkit:
             None for spouts and batch sources, which need none.
         directory: the directory for topics and checkpoints, which is kept; default: a temporary directory, which is
             deleted at the end.
+        step_seconds: the limit of a step of a streamlet, unless `step` has one.
     """
 
     __test__ = False  # pytest collects classes with this prefix
 
-    def __init__(self, spark: SparkSession | None = None, directory: Path | str | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        directory: Path | str | None = None,
+        *,
+        step_seconds: float = STEP_SECONDS,
+    ) -> None:
         self._spark = spark
+        self._seconds = step_seconds
         self._keep = directory is not None
         self.directory = (
             Path(directory) if directory is not None else Path(tempfile.mkdtemp(prefix="streamlets-testkit-"))
@@ -74,7 +83,7 @@ class Testkit:
         self.close()
 
     def close(self) -> None:
-        """Close the batch sources, and delete the temporary directory."""
+        """Close the batch sources and the generators, and delete the temporary directory."""
         while self._at_end:
             self._at_end.pop()()
         if not self._keep:
@@ -131,7 +140,9 @@ class Testkit:
         home = self.directory / ref
         channels, resources = _resources(home, topics, [plan])
         outside = None if real else OutsidePaths(self.directory, home)
-        return StreamletUnderTest(own, plan, self._session, resources, channels, home / "checkpoints", outside)
+        return StreamletUnderTest(
+            own, plan, self._session, resources, channels, home / "checkpoints", outside, seconds=self._seconds
+        )
 
     def spout(
         self,
@@ -161,7 +172,9 @@ class Testkit:
         )  # fmt: skip
         state = StateDirectory(self.directory, ref)
         _, resources = _resources(state.directory, topics, [plan])
-        return SpoutUnderTest(own, plan, topics, resources, state)
+        under_test = SpoutUnderTest(own, plan, topics, resources, state)
+        self._at_end.append(under_test.restart)
+        return under_test
 
     def batch_source(
         self,
@@ -197,7 +210,9 @@ class Testkit:
         _, resources = _resources(home, (topics | {tasks.id: tasks, letters.id: letters}).values(), [plan])
         for topic, contract in ((tasks, task_contract()), (letters, dead_letter_contract())):
             resources[topic.id].create([contract])
-        under_test = BatchSourceUnderTest(type(own), plan, resources, tasks, letters, clock or TestClock())
+        under_test = BatchSourceUnderTest(
+            type(own), plan, resources, tasks, letters, clock or TestClock(), self._seconds
+        )
         self._at_end.append(under_test.close)
         return under_test
 
@@ -215,7 +230,8 @@ class Testkit:
 
         Arguments:
             blueprint: the file; a relative path starts in the working directory.
-            conf: files with settings.
+            conf: files with settings, such as `flow run --conf` takes; later ones override earlier ones. A relative
+                path starts in the working directory.
             arguments: settings in the form `key=value`, which override files.
             real: the names of streamlets that write to their real sinks, mounts and paths.
 
@@ -223,15 +239,16 @@ class Testkit:
             TestkitError: the blueprint or the settings are invalid, or `real` has an unknown name.
         """
         plan = plan_application(Path(blueprint), conf, arguments)
-        self._required_spark().sparkContext.environment["PYTHONPATH"] = _python_path(
-            plan.directory
-        )  # Spark's workers import its modules
+        if self._spark is not None:  # Spark's workers import its modules
+            self._spark.sparkContext.environment["PYTHONPATH"] = _python_path(plan.directory)
         home = self.directory / plan.name
         channels, resources = _resources(home, plan.topics, plan.streamlets)
-        return ApplicationUnderTest(
+        app = ApplicationUnderTest(
             plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.directory, home), real,
-            state=StateDirectory(self.directory, plan.name),
+            state=StateDirectory(self.directory, plan.name), seconds=self._seconds,
         )  # fmt: skip
+        self._at_end.append(app.close)
+        return app
 
     def _take(self, ref: str) -> None:
         """Take a name for what is put under test.
@@ -271,6 +288,8 @@ def _resources(
     for plan in streamlets:
         for outlet in plan.outlets:
             writers[outlet.topic].append(outlet.contract)
+        if plan.tasks is not None:
+            writers[plan.tasks].append(task_contract())
     for topic, resource in resources.items():
         resource.create(writers[topic])
     return {channel.name: channel}, resources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +12,15 @@ from blueprint.plan import AvailableNow, Trigger
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.execution import start
 from streamlets.spark.failure import failure_of
+from streamlets.spark.session import abandon_call
 from streamlets.testkit.failures import StepFailedError, TestkitError
+from streamlets.time_limit import TimeLimitError, time_limit
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-QUERY_TIMEOUT = 120
-"""Seconds that a query may take in a step, so that a test that hangs fails with a message of the testkit."""
+STEP_SECONDS = 120.0
+"""The default limit of a step of a streamlet, so that a test that hangs fails with a message of the testkit."""
 
 POLL_INTERVAL = 0.05
 """Seconds between two checks of a condition."""
@@ -68,7 +71,10 @@ _RowsRead = Callable[[Mapping[str, Any]], int]
 
 
 def step(
-    writes: tuple[StreamingWrite | StreamingQuery, ...], context: SparkStreamletContext, rows_read: _RowsRead
+    writes: tuple[StreamingWrite | StreamingQuery, ...],
+    context: SparkStreamletContext,
+    rows_read: _RowsRead,
+    seconds: float = STEP_SECONDS,
 ) -> Step:
     """Run each query until it has processed all available data; queries that the author started run until idle.
 
@@ -76,17 +82,35 @@ def step(
         writes: the queries.
         context: the context of their streamlet.
         rows_read: returns the number of records that a batch has read, for its progress report.
+        seconds: the limit for all queries together.
 
     Raises:
         StepFailedError: a query failed.
         TestkitError: a query does not end in time.
     """
-    steps = {}
+    steps, limit = {}, _Limit(seconds)
     for write in writes:
         query = _start(write, context, AvailableNow()) if isinstance(write, StreamingWrite) else write
         name = write.query if isinstance(write, StreamingWrite) else query.name or str(query.id)
-        steps[name] = _finish(query, name, context, rows_read, bounded=isinstance(write, StreamingWrite))
+        steps[name] = _finish(query, name, context, rows_read, limit, bounded=isinstance(write, StreamingWrite))
     return Step(steps)
+
+
+class _Limit:
+    """A limit of time, which begins when it is created."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left, more than 0."""
+        return max(0.001, self._end - time.monotonic())
+
+    def error(self, query: str) -> TestkitError:
+        """Return the error for a query that has not ended in time."""
+        return TestkitError(f"the query `{query}` did not end within {self.seconds:g} seconds; see `step(seconds=...)`")
 
 
 def run_until(
@@ -130,15 +154,20 @@ def _start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigg
 
 
 def _finish(
-    query: StreamingQuery, name: str, context: SparkStreamletContext, rows_read: _RowsRead, *, bounded: bool
+    query: StreamingQuery,
+    name: str,
+    context: SparkStreamletContext,
+    rows_read: _RowsRead,
+    limit: _Limit,
+    *,
+    bounded: bool,
 ) -> QueryStep:
     full = f"{context.streamlet_ref}.{name}"
     try:
-        if bounded and not query.awaitTermination(QUERY_TIMEOUT):
-            query.stop()
-            raise TestkitError(f"the query `{full}` did not end within {QUERY_TIMEOUT} seconds")
+        if bounded and not query.awaitTermination(math.ceil(limit.left)):
+            raise limit.error(full)
         if not bounded:
-            query.processAllAvailable()
+            _await_idle(query, full, context, limit)
     except TestkitError:
         raise
     except Exception as error:
@@ -147,6 +176,20 @@ def _finish(
         if query.isActive:
             query.stop()
     return _summary([_as_dict(progress) for progress in query.recentProgress], rows_read)
+
+
+def _await_idle(query: StreamingQuery, name: str, context: SparkStreamletContext, limit: _Limit) -> None:
+    """Wait until a query that the author has started has processed all available data.
+
+    Raises:
+        TestkitError: it has not in time.
+    """
+    try:
+        with time_limit(limit.left):
+            query.processAllAvailable()
+    except TimeLimitError:
+        abandon_call(context.session)
+        raise limit.error(name) from None
 
 
 def _summary(progress: list[dict[str, Any]], rows_read: _RowsRead) -> QueryStep:

@@ -27,7 +27,7 @@ from streamlets.sql.testing import queries_of
 from streamlets.testkit.failures import TestkitError
 from streamlets.testkit.guard import Guard
 from streamlets.testkit.outside_paths import OutsidePaths
-from streamlets.testkit.step import Step, run_until, step
+from streamlets.testkit.step import STEP_SECONDS, Step, run_until, step
 from streamlets.testkit.taps import InletTap, OutletTap, SinkTap
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class StreamletUnderTest:
         checkpoints: Path,
         outside: OutsidePaths | None = None,
         allow: str = "real=True",
+        seconds: float = STEP_SECONDS,
     ) -> None:
         """Create the context of a streamlet.
 
@@ -67,6 +68,7 @@ class StreamletUnderTest:
             checkpoints: the directory of checkpoints.
             outside: moves paths outside of the kit into it; None permits real paths.
             allow: the argument with which a test permits real paths.
+            seconds: the limit of a step, unless `step` has one.
         """
         self.plan = plan if outside is None else outside.redirect(streamlet, plan)
         self._guard = Guard(plan.ref, outside, allow) if outside is not None else None
@@ -75,6 +77,7 @@ class StreamletUnderTest:
         self._topics = topics
         self._channels = channels
         self._checkpoints = checkpoints
+        self._seconds = seconds
         self._taps: dict[str, InletTap | OutletTap | SinkTap] = {}
         self._executions: dict[tuple[str, int], int] = {}  # of each batch, by query and number
         self._writes: tuple[StreamingWrite | StreamingQuery, ...] | None = None
@@ -158,19 +161,23 @@ class StreamletUnderTest:
             raise TestkitError(f'`{self.plan.ref}` has no dead letters: no port has on_invalid="dead-letters"')
         return self._outlet_tap("dead letters", self.plan.dead_letters, dead_letter_contract())
 
-    def step(self) -> Step:
+    def step(self, *, seconds: float | None = None) -> Step:
         """Run each query from its checkpoint until it has processed all available data.
 
         Watermarks advance between batches: a window is output in the step with the record that closes it.
 
+        Arguments:
+            seconds: the limit for all queries; default: that of the kit.
+
         Raises:
             StreamletError: the logic uses the API in an invalid way.
             StepFailedError: a query failed; its checkpoint is unchanged, and the next step tries again.
+            TestkitError: the queries do not end in time.
         """
         with active(self.context.session), self._contained():
             if self._writes is None or not all(isinstance(write, StreamingWrite) for write in self._writes):
                 self._writes = self._build()
-            return step(self._writes, self.context, self._rows_read)
+            return step(self._writes, self.context, self._rows_read, self._seconds if seconds is None else seconds)
 
     def run_until(self, condition: Callable[[], bool], *, seconds: float = 60.0) -> None:
         """Run all queries as `flow run` would until a condition is true, for sources that produce records over time.

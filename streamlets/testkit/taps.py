@@ -84,12 +84,30 @@ class OutletTap:
         return list(self._topic.scan(self._contract))
 
 
-class TopicTap(InletTap, OutletTap):
-    """Writes and reads records of a topic."""
+class TopicTap(InletTap):
+    """Writes records to a topic as its producers do, and reads it as its consumers do.
 
-    def __init__(self, topic: TopicResource, contract: Contract) -> None:
-        InletTap.__init__(self, topic, contract)
-        self._taken: Position | None = None
+    Arguments:
+        topic: the topic.
+        written: the contract of the records of `put`.
+        read: the contract of the records that are read.
+    """
+
+    def __init__(self, topic: TopicResource, written: Contract, read: Contract) -> None:
+        super().__init__(topic, written)
+        self._read = OutletTap(topic, read)
+
+    def take(self) -> list[dict[str, Any]]:
+        """Return the records since the previous `take`."""
+        return self._read.take()
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return all records from the beginning; it does not affect `take`."""
+        return self._read.all()
+
+    def batches(self) -> list[pa.RecordBatch]:
+        """Return all records from the beginning as Arrow batches."""
+        return self._read.batches()
 
 
 class SinkTap:

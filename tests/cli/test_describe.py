@@ -137,3 +137,15 @@ def test_a_file_that_cannot_be_written_is_reported(flow: Flow, tmp_path: Path) -
     result = flow("describe", SENSORS, "-o", str(tmp_path / "no" / "old.json"))
     assert result.code == 1
     assert "old.json" in result.err
+
+
+def test_arguments_are_checked_before_the_logic_is_built(
+    flow: Flow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A state directory without the application is refused before Spark starts."""
+    built: list[object] = []
+    monkeypatch.setattr("streamlets.plans.check_logic", built.append)
+    path = Path(__file__).parents[2] / "examples" / "sensors"
+    result = flow("describe", "--plans", "--state-dir", str(tmp_path / "none"), str(path))
+    assert (result.code, built) == (2, [])
+    assert "has no state of the application" in result.err

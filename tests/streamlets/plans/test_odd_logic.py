@@ -13,7 +13,7 @@ import pytest
 
 from blueprint.verification.verify import Verification, verify
 from streamlets.plans import LogicChecker
-from streamlets.plans.signals import BuildTooLongError, Signals
+from streamlets.plans.signals import Signals
 from streamlets.project.catalog import ProjectCatalog
 
 if TYPE_CHECKING:
@@ -130,12 +130,3 @@ def test_ctrl_c_is_not_a_finding() -> None:
         signal.pause()
     with pytest.raises(KeyboardInterrupt):
         signals.raise_interrupt(KeyboardInterrupt())
-
-
-def test_the_limit_is_removed_at_the_end() -> None:
-    """After the context there is no alarm, and the handlers are those from before."""
-    before = signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGINT)
-    signals = Signals()
-    with pytest.raises(BuildTooLongError), signals.watching(0.01):
-        signal.pause()
-    assert (signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGINT)) == before

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from examples.orders.orders import OrderFiles
-from streamlets import AvroOutlet, BatchSource
+from streamlets import AvroOutlet, BatchPushSource, BatchSource
 from streamlets.ingress.batch_sources.reading import TaskFailedError
 from streamlets.testkit import TestClock, Testkit, TestkitError
 
@@ -165,3 +165,32 @@ def test_a_file_that_changes_while_it_is_read_is_read_in_its_new_version(kit: Te
     step = source.step()
     assert step.records == 0 and "changed after it was discovered" in step.failed[0][1]
     assert len(source.discover()) == 1 and source.step().records == 2
+
+
+class Forgets(BatchPushSource):
+    """Pushes a record and forgets the end of the task."""
+
+    out = AvroOutlet(schema="letter string")
+
+    def discover(self, eat: Any, event: str) -> None:
+        eat("a")
+
+    def prepare(self, task: Any) -> None:
+        self.consume({"letter": task})
+
+
+def test_a_push_source_without_an_end_ends_its_step(kit: Testkit) -> None:
+    """The limit is that of the step, and nothing is committed."""
+    source = kit.batch_source(Forgets)
+    source.discover()
+    with pytest.raises(TestkitError, match=r"within 0\.2 seconds; a push source passes None to `consume`"):
+        source.step(seconds=0.2)
+    assert source.waiting == ["a"] and source.outlet("out").all() == []
+
+
+def test_the_limit_of_a_kit(tmp_path: Path) -> None:
+    """A kit has a limit for all steps."""
+    with Testkit(directory=tmp_path / "kit", step_seconds=0.2) as kit:
+        source = kit.batch_source(Forgets)
+        with pytest.raises(TestkitError, match=r"within 0\.2 seconds"):
+            source.run()

@@ -1,0 +1,136 @@
+"""An application with a streamlet of each kind under test: steps, topics, settings files, and what is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streamlets.testkit import SourceStep, Testkit, TestkitError
+
+MODULE = '''
+from streamlets import *
+
+
+class Numbers(BatchSource):
+    """Discovers a number for each letter of its parameter."""
+
+    out = AvroOutlet(schema="n long not null, letter string not null")
+    letters = StringParameter("letters", default="ab")
+    discovery = ObjectParameter("discovery", default={"triggerer": "immediate"})
+
+    def open(self, config, context):
+        self._letters = config["letters"]
+
+    def discover(self, eat, event):
+        for number, letter in enumerate(self._letters):
+            eat({"n": number, "letter": letter}, key=letter)
+
+    def prepare(self, task):
+        self._left = [task]
+
+    def read_next(self):
+        return self._left.pop() if self._left else None
+
+
+class Ticks(GeneratorSpout):
+    """Emits a number in each transaction."""
+
+    out = AvroOutlet(schema="n long not null")
+
+    def run(self, resume, out):
+        for number in range(3):
+            out.emit({"n": number})
+            out.commit(number)
+
+
+class Odd(SparkStreamlet):
+    """Keeps odd numbers."""
+
+    numbers = AvroInlet(schema="n long not null")
+    odd = AvroOutlet(schema="n long not null")
+
+    class Logic(SparkStreamletLogic["Odd"]):
+        def build_streaming_queries(self):
+            me = self.streamlet
+            return self.write_stream(self.read_stream(me.numbers).where("n % 2 = 1"), me.odd)
+'''
+BLUEPRINT = """
+blueprint {
+  streamlets {
+    source = mixed.Numbers
+    spout  = mixed.Ticks
+    odd    = mixed.Odd
+    again {
+      class = streamlets.Sql
+      outlets.copied = "n long not null"
+      parameters.statements = "CREATE TEMPORARY VIEW seen AS SELECT n FROM odd; SAVE STREAM seen TO copied;"
+    }
+    archive { class = streamlets.Sink, inlets.in = "n long not null", parameters { to = json, options.path = out } }
+  }
+  topics {
+    numbers { producers = [source.out], consumers = [odd.numbers] }
+    ticks   { producers = [spout.out] }
+    odd     { producers = [odd.odd], consumers = [again.odd] }
+    copied  { producers = [again.copied], consumers = [archive.in] }
+  }
+}
+"""
+
+
+@pytest.fixture
+def blueprint(tmp_path: Path) -> Path:
+    """Create the application, and a file with settings of it."""
+    (tmp_path / "mixed.py").write_text(MODULE)
+    (tmp_path / "more.conf").write_text("flow.streamlets.source.parameters.letters = abcd\n")
+    (tmp_path / "blueprint.conf").write_text(BLUEPRINT)
+    return tmp_path / "blueprint.conf"
+
+
+@pytest.mark.spark
+def test_every_kind_in_one_application(kit: Testkit, blueprint: Path) -> None:
+    """A step discovers and reads tasks; SQL and Python follow; a second step reads what was discovered since."""
+    app = kit.application(blueprint, conf=[blueprint.parent / "more.conf"])
+    children = set(psutil.Process().children(recursive=True))
+    steps = app.step()
+    assert list(steps) == [own.ref for own in app.plan.streamlets if own.kind != "spout"]
+    assert isinstance(steps["source"], SourceStep) and steps["source"].rows_in == 4
+    assert steps["odd"].rows_in == 4 and steps["archive"].rows_in == 2
+    assert sorted(row["n"] for row in app.sink("archive").take()) == [1, 3]
+    app.restart()
+    assert {ref: step.rows_in for ref, step in app.step().items()} == dict.fromkeys(steps, 0)
+    assert app.batch_source("source").discover() == [] and app.spout("spout").run() == ""
+    kit.close()
+    left = set(psutil.Process().children(recursive=True)) - children
+    assert not [process for process in left if "streamlets" in " ".join(process.cmdline())]
+
+
+@pytest.mark.spark
+def test_a_topic_has_the_schema_of_its_writer(kit: Testkit, blueprint: Path) -> None:
+    """A test puts records as a producer does, with fields that no consumer reads, and reads as a consumer does."""
+    app = kit.application(blueprint)
+    app.topic("numbers").put([{"n": 5, "letter": "x"}])
+    assert app.topic("numbers").take() == [{"n": 5}]
+    assert app.streamlet("odd").step().rows_in == 1
+
+
+@pytest.mark.spark
+def test_the_limit_of_a_query(kit: Testkit, blueprint: Path) -> None:
+    """It can be set for a step, and the message names the query and the argument."""
+    app = kit.application(blueprint)
+    app.batch_source("source").run()
+    with pytest.raises(
+        TestkitError, match=r"`odd\.odd` did not end within 0\.001 seconds; see `step\(seconds=\.\.\.\)`"
+    ):
+        app.streamlet("odd").step(seconds=0.001)
+    assert app.streamlet("odd").step().rows_in == 2
+
+
+def test_an_application_without_queries_needs_no_spark(tmp_path: Path, blueprint: Path) -> None:
+    """Its batch sources and spouts run in the process of the test."""
+    blueprint.write_text("blueprint { streamlets.source = mixed.Numbers, topics.numbers.producers = [source.out] }")
+    with Testkit(directory=tmp_path / "kit") as kit:
+        app = kit.application(blueprint)
+        assert app.step()["source"].rows_in == 2
+        assert [row["letter"] for row in app.topic("numbers").take()] == ["a", "b"]
