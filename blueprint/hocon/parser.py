@@ -73,6 +73,7 @@ class Parser(ValueParser):
         self.includer = includer
         self.roots = roots
         self.base_depth = depth
+        self.doubled = 0
 
     def parse(self) -> ObjectNode:
         """Return the root object. `findings` has the findings about the text."""
@@ -121,12 +122,20 @@ class Parser(ValueParser):
                     self._unclosed(at)
                 return at
             if first in ("}", "]"):
+                if opened is None and first == "}" and self.doubled:  # it closes the brace that is one too many
+                    self.doubled -= 1
+                    at += 1
+                    continue
                 if opened is not None and (self._in_list() or "\n" not in text[opened:at]):
                     return self._wrong_closer(at, opened)
                 self._report(f"unmatched `{first}`", at, at + 1)
                 at += 1
             elif first == ",":
                 self._report("expected a key, found `,`", at, at + 1)
+                at += 1
+            elif first == "{" and opened is not None and not text[opened + 1 : at].strip():
+                self._report("expected a key, found `{`", at, at + 1, help=["remove one of the two braces"])
+                self.doubled += 1
                 at += 1
             else:
                 at = self._separator(self._field(at, node, depth, path), "}", opened)

@@ -18,6 +18,10 @@ Path = tuple[str, ...]
 _MORE_THAN_A_VALUE = re.compile(r"=|:\s|\s//")
 """A sign that the line continues with another key or a comment."""
 
+_END_OF_VALUE = re.compile(r"[\n,}\]]|\s(?:#|//)")
+_AFTER_A_COMMA = re.compile(r"[^\S\n]*(?:\n|\}|\Z|[\w.\-\"]+\s*[=:{])")
+"""What follows a comma between two fields."""
+
 _TO_A_BRACE = re.compile(r"[^{}\[\]\n]*\}")
 
 
@@ -120,8 +124,7 @@ class ValueParser(Reading):
     def _stray(self, start: int, at: int) -> int:
         """Report a character that is not allowed in an unquoted value, and return its offset."""
         text = self.text
-        line = text.find("\n", at)
-        whole = text[start : line if line >= 0 else len(text)].rstrip().rstrip(",").rstrip()
+        whole = text[start : self._value_end(start)].rstrip()
         helps, fix = [], None
         if len(whole) <= MAX_SHOWN and not any(character in whole for character in '"{}[]#,\\$'):
             helps = [f'put it in quotes: `"{whole}"`']
@@ -133,6 +136,14 @@ class ValueParser(Reading):
             )
         self._report(f"`{text[at]}` is not allowed in an unquoted value", at, at + 1, help=helps, fix=fix)
         return at
+
+    def _value_end(self, start: int) -> int:
+        """Return the offset of the end of a value that has characters which are not allowed in it: that of its line, of
+        a comment, of the object or list around it, or of a comma after which another field or item begins."""
+        for match in _END_OF_VALUE.finditer(self.text, start):
+            if match[0] != "," or self._in_list() or _AFTER_A_COMMA.match(self.text, match.end()):
+                return match.start()
+        return len(self.text)
 
     def _list(self, opened: int, depth: int) -> tuple[Node, int] | int:
         text = self.text

@@ -147,7 +147,7 @@ def _stop(query: str, state: StateDirectory, timeout: float | None, form: str) -
     follower = Follower(state, quiet=True)
     name, unit = _unit(query, _units(follower), state.application)
     id = unit.unit
-    send(state, request("stop-query", streamlet=id.streamlet, query=id.part))
+    send(state, request("stop-query", streamlet=id.streamlet, query=id.part), timeout)
     status = follower.until(lambda status: status.units[id].state in FINAL, timeout)
     if status is None:
         fail(f"`{name}` has not stopped within {timeout:g} s; its batch is still running, see `flow status`")

@@ -105,7 +105,7 @@ def _steer(
     _check_refs(refs, follower.status(), state.application)
     before = {streamlet.ref: streamlet.since for streamlet in follower.status().streamlets}
     for ref in refs:
-        send(state, request(action, streamlet=ref))
+        send(state, request(action, streamlet=ref), timeout)
 
     expected, failures = _FINAL_STATES[action]
 

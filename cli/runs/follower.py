@@ -48,8 +48,13 @@ def running_application(path: Path, state_dir: Path | None, application: str | N
     return running[0] if len(running) == 1 else only(states)
 
 
-def send(state: StateDirectory, request: Request) -> None:
+def send(state: StateDirectory, request: Request, timeout: float | None = None) -> None:
     """Send a request to the runner, and wait until it is accepted.
+
+    Arguments:
+        state: the state directory of the application.
+        request: the request.
+        timeout: the seconds of `--timeout`, if the command has the option; the wait for the answer is never longer.
 
     Raises:
         SystemExit: 1, when the runner is not running, does not answer or refuses; an error has been printed.
@@ -70,7 +75,7 @@ def send(state: StateDirectory, request: Request) -> None:
             )
 
     try:
-        answer = ask(state, request, patience=_ANSWER_TIMEOUT, sleep=sleep)
+        answer = ask(state, request, patience=min(_ANSWER_TIMEOUT, timeout or _ANSWER_TIMEOUT), sleep=sleep)
     except RunnerGoneError as error:
         fail(str(error), "run `flow status` to see how it ended, or start it with `flow run`")
     except StateError as error:

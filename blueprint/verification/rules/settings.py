@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -170,7 +171,8 @@ def _misspelt_key(section: Value | None, keys: tuple[str, ...], name: str, close
 
 
 def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
-    """The channels of all topics of a streamlet with a real-time trigger support it."""
+    """The channels of all topics of a streamlet with a real-time trigger support it; reported once for each trigger."""
+    affected: dict[Span, dict[str, dict[str, str]]] = defaultdict(dict)
     for ref in _readable(draft, "trigger", "queries"):
         place = _real_time(draft, ref)
         if place is None:
@@ -179,13 +181,21 @@ def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
         channels = {id: draft.topics[id].channel for id in sorted(ids) if id in draft.topics}
         slow = [id for id, name in channels.items() if name in draft.channels and not draft.channels[name].real_time]
         if slow:
-            yield finding(
-                "real-time-channel",
-                f"`{ref}` has a real-time trigger, but the channel of its topic `{slow[0]}` does not support it",
-                key_span_of(place),
-                also=[Label(draft.topic_key(id, "channel"), f"`{channels[id]}` stores `{id}`") for id in slow],
-                help=["write `trigger { processing-time = 0 seconds }` for batches without a pause"],
-            )
+            affected[key_span_of(place)][ref] = {id: channels[id] for id in slow}
+    for span, slow_of in affected.items():
+        (ref, first), *others = slow_of.items()
+        who = f"`{ref}` and {len(others)} other{'s' * (len(others) > 1)} have" if others else f"`{ref}` has"
+        topics = {id: channel for slow in slow_of.values() for id, channel in slow.items()}
+        yield finding(
+            "real-time-channel",
+            f"{who} a real-time trigger, but the channel of {'the' if others else 'its'} topic `{next(iter(first))}` "
+            "does not support it",
+            span,
+            also=[
+                Label(draft.topic_key(id, "channel"), f"`{channel}` stores `{id}`") for id, channel in topics.items()
+            ],
+            help=["write `trigger { processing-time = 0 seconds }` for batches without a pause"],
+        )
 
 
 def real_time_intervals(draft: Draft) -> Iterator[Diagnostic]:

@@ -21,6 +21,9 @@ from blueprint.settings.values import port_options, spark_artifacts, streamlet_s
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import is_half, missing_links
 
+_MOST_NAMED = 3
+"""The number of topics up to which a label names them."""
+
 
 def topics_without_producers(draft: Draft) -> Iterator[Diagnostic]:
     """Every topic that the application manages has a producer; other topics have producers outside."""
@@ -80,21 +83,30 @@ def unused_topics(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def unknown_channels(draft: Draft) -> Iterator[Diagnostic]:
-    """The channel of a topic exists."""
+    """The channel of a topic exists; reported once for a place that topics share, such as `flow.channel`."""
+    users: dict[tuple[str, Span], list[str]] = defaultdict(list)
     for id, facts in draft.topics.items():
         if facts.channel not in draft.channels:
-            close = near(facts.channel, draft.channels)
-            yield finding(
-                "unknown-channel",
-                f"there is no channel `{facts.channel}`",
-                draft.topic_span(id, "channel"),
-                label=f"the channel of `{id}`",
-                help=(
-                    f"did you mean {alternatives(close)}?"
-                    if close
-                    else f"known channels are {listing(sorted(draft.channels))}",
-                ),
-            )
+            users[facts.channel, _channel_span(draft, id)].append(id)
+    for (channel, place), ids in users.items():
+        close = near(channel, draft.channels)
+        yield finding(
+            "unknown-channel",
+            f"there is no channel `{channel}`",
+            place,
+            label=f"the channel of {listing(ids)}" if len(ids) <= _MOST_NAMED else f"the channel of {len(ids)} topics",
+            help=(
+                f"did you mean {alternatives(close)}?"
+                if close
+                else f"known channels are {listing(sorted(draft.channels))}",
+            ),
+        )
+
+
+def _channel_span(draft: Draft, id: str) -> Span:
+    """Return the place of the setting that gives a topic its channel; that of the topic if none does."""
+    value = draft.topic_setting(id, "channel") or draft.settings.get("channel")
+    return span_of(value) if value is not None and not is_null(value) else draft.blueprint.topics[id].key
 
 
 def settings_of_unmanaged_topics(draft: Draft) -> Iterator[Diagnostic]:
@@ -190,10 +202,10 @@ def dead_letters_on_another_channel(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
-    """The settings of a topic are those that its channel can work with; a place that topics share is reported once."""
+    """The settings of a topic are those that its channel can work with; equal problems of topics are one finding."""
     if draft.misfits:
         return
-    reported = set()
+    places: dict[tuple[str, str], tuple[TopicProblem, dict[Span | None, None]]] = {}
     contracts: dict[str, list[Contract]] = defaultdict(list)
     for binding in draft.wiring.bindings:
         if binding.port is not None and binding.port.contract is not None:
@@ -203,10 +215,12 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
         topic = replace(settings, contracts=tuple(contracts[settings.id]), is_read=settings.id in read)
         traits = draft.channels.get(topic.channel)
         for problem in traits.problems(topic) if traits is not None else ():
-            span = _place(draft, topic, problem)
-            if (problem.code, problem.message, span) not in reported:
-                reported.add((problem.code, problem.message, span))
-                yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)
+            spans = places.setdefault((problem.code, problem.message), (problem, {}))[1]
+            spans[_place(draft, topic, problem)] = None
+    for problem, spans in places.values():
+        first, *others = spans
+        also = [Label(span, "also here") for span in others if span is not None]
+        yield finding(problem.code, problem.message, first, also=also, causes=problem.causes, help=problem.help)
 
 
 def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
@@ -260,5 +274,5 @@ def _place(draft: Draft, topic: TopicSettings, problem: TopicProblem) -> Span | 
     if value is not None and value.origins:
         return key_span_of(value) if problem.about == "key" else span_of(value)
     if topic.id in draft.blueprint.topics:
-        return draft.blueprint.topics[topic.id].key
+        return _channel_span(draft, topic.id) if problem.path == ("channel",) else draft.blueprint.topics[topic.id].key
     return draft.blueprint.streamlets[topic.id.removeprefix(f"{DEAD_LETTERS}.")].key

@@ -77,8 +77,8 @@ def _cluster_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
         yield TopicProblem(
             "servers-missing",
             ("channel",),
-            f"the topic `{topic.id}` has no Kafka servers",
-            causes=("it has neither servers nor a cluster of its own, and there is no cluster `default`",),
+            "the Kafka cluster `default` is not defined, and has no servers",
+            causes=("a topic without servers and a cluster of its own is in this cluster",),
             help=('set `flow.kafka.clusters.default.bootstrap.servers = "host:port"` for all topics',),
         )
     elif not own_servers(clusters[name]):

@@ -73,12 +73,17 @@ def test_indentation_shows_a_missing_brace() -> None:
 
 def test_fix_puts_a_value_in_quotes() -> None:
     """A value with a character that must be quoted has a fix that quotes it."""
-    (finding,) = parse_text("servers = host:9092 # x", "t").diagnostics
-    assert finding.fix is None  # a comment follows, so the end of the value is not known
-    (finding,) = parse_text("servers = host:9092\n", "t").diagnostics
-    assert finding.fix is not None
-    (edit,) = finding.fix.edits
-    assert (edit.span.column, edit.span.end_column, edit.replacement) == (11, 20, '"host:9092"')
+    for text in (
+        "servers = host:9092\n",
+        "servers = host:9092 # x",
+        "a = 1, servers = host:9092, b = 2",
+        "a { servers = host:9092 }",
+    ):
+        (finding,) = parse_text(text, "t").diagnostics
+        assert finding.fix is not None, text
+        (edit,) = finding.fix.edits
+        begin = text.index("host") + 1
+        assert (edit.span.column, edit.span.end_column, edit.replacement) == (begin, begin + 9, '"host:9092"')
 
 
 def test_the_number_of_findings_is_limited() -> None:
