@@ -15,6 +15,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/upgrades.md",
         "docs/topics.md",
         "docs/checkpoints.md",
+        "docs/state-directory.md",
         "docs/kafka.md",
         "docs/kafka-clusters.md",
         "docs/kafka-operations.md",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streamlets.storage import objects
+from streamlets.storage.damage import DamagedFileError, damaged
 
 
 class Letter(NamedTuple):
@@ -72,17 +73,36 @@ class Replays:
     topic_id: str
 
     def all(self) -> Iterator[Replay]:
-        """Yield all decisions, in order."""
-        number = 0
-        while (data := objects.read(self._path(number))) is not None:
-            content = json.loads(data)
-            converted = {
-                "number": number,
-                "letters": tuple(Run(*run) for run in content["letters"]),
-                "partition_by": tuple(content.get("partition_by", ())),
-            }
-            yield Replay(**content | converted)
-            number += 1
+        """Yield all decisions, in order.
+
+        Raises:
+            DamagedFileError: a decision is missing or damaged.
+        """
+        for number in range(len(list(self.directory.glob("*.json")))):
+            path = self._path(number)
+            data = objects.read(path)
+            try:
+                content = json.loads(data or b"")
+                converted = {
+                    "letters": tuple(Run(*run) for run in content["letters"]),
+                    "partition_by": tuple(content.get("partition_by", ())),
+                }
+                replay = Replay(**content | converted)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise self._damaged(number, path, data) from None
+            if replay.number != number:
+                raise self._damaged(number, path, data)
+            yield replay
+
+    def missing(self, number: int) -> DamagedFileError:
+        """Return the error for a decision that was carried out, but whose file does not exist."""
+        return self._damaged(number, self._path(number), None)
+
+    def _damaged(self, number: int, path: Path, data: bytes | None) -> DamagedFileError:
+        remedy = (
+            f"delete {self.directory}: all letters are then waiting, so replay only those that were not written before"
+        )
+        return damaged(f"the decision {number} to replay dead letters", path, data, remedy)
 
     def decide(self, replay: Replay) -> bool:
         """Store a decision, unless its number is taken; return whether it was stored."""

@@ -11,6 +11,8 @@ from streamlets.runner.state_directory.control import Control, Request
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
+from streamlets.storage import objects
+from streamlets.storage.damage import damaged
 from streamlets.storage.files import write_atomically
 
 CheckUpgrade = Callable[[tuple[str, ...]], str]
@@ -114,9 +116,16 @@ class Orders:
 
 
 def _read_paused(state: StateDirectory) -> Mapping[str, str]:
-    """Return the stored cause of each paused streamlet."""
-    try:
-        paused = json.loads(state.paused_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    """Return the stored cause of each paused streamlet.
+
+    Raises:
+        DamagedFileError: the file is damaged. A paused streamlet must not run because its file is damaged.
+    """
+    data = objects.read(state.paused_file)
+    if data is None:
         return {}
-    return {str(ref): str(cause) for ref, cause in paused.items()} if isinstance(paused, dict) else {}
+    try:
+        return {str(ref): str(cause) for ref, cause in json.loads(data).items()}
+    except (ValueError, AttributeError):
+        what, remedy = "the list of paused streamlets", "delete it: then no streamlet is paused"
+        raise damaged(what, state.paused_file, data, remedy) from None

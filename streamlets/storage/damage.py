@@ -10,18 +10,20 @@ class DamagedFileError(Exception):
     out."""
 
 
-def unreadable(data: bytes) -> str:
-    """Return why the content of a JSON file cannot be used, for the end of a sentence."""
+def unreadable(data: bytes | None) -> str:
+    """Return why the content of a JSON file, None for a missing one, cannot be used, for the end of a sentence."""
+    if data is None:
+        return "missing"
     return "incomplete, or not what it should be" if data.strip() else "empty"
 
 
-def damaged(what: str, file: Path, data: bytes, remedy: str) -> DamagedFileError:
+def damaged(what: str, file: Path, data: bytes | None, remedy: str) -> DamagedFileError:
     """Return the error for a JSON file that cannot be used.
 
     Arguments:
         what: what the file is, such as `the manifest of batch 3`.
         file: its path.
-        data: its content.
+        data: its content; None if it is missing.
         remedy: what to do, if it cannot be restored from a backup.
     """
     return DamagedFileError(

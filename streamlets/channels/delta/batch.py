@@ -123,7 +123,6 @@ class BatchWriter:
     def _begin(self, rows: DataFrame) -> None:
         """Set the writer's id from that of the query. It is read for every batch, because a writer may be started
         again."""
-        rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         self._id = writer_id(self.streamlet, self.query, query_id(rows))
 
     def _write(self, rows: DataFrame, batch: int) -> _Outcome:

@@ -165,7 +165,16 @@ def _whole(table: Table, file: DataFile) -> Slice:
     first = file.segments.first
     path = str(table.path / file.path)
     return Slice(
-        table.name, table.contract, path, file.row_groups, 0, first.version, first.first, file.records, first.time
+        table.name,
+        table.contract,
+        path,
+        file.size,
+        file.row_groups,
+        0,
+        first.version,
+        first.first,
+        file.records,
+        first.time,
     )
 
 

@@ -58,6 +58,7 @@ def write_files(frame: DataFrame, table: Path, directory: Path, partition_by: Se
         ) from None
     files = []
     for path in paths:
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)  # nothing reads the checksums
         layout = [part.partition("=")[2] for part in path.relative_to(directory).parts[:-1]]
         values = (_partition_value(text, timestamp) for text, timestamp in zip(layout, timestamps, strict=True))
         file = data_file(table, path, dict(zip(partition_by, values, strict=True)))

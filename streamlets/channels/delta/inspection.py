@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.base import TopicSummary, WriterSummary
+from streamlets.channels.delta.integrity import LOG
 from streamlets.channels.delta.log import MARKER, Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def topics_in(root: Path) -> tuple[Path, ...]:
-    """Return the directories of the topics of a channel, sorted."""
-    return tuple(sorted(marker.parent for marker in root.glob(f"*/{MARKER}"))) if root.is_dir() else ()
+    """Return the directories of the topics of a channel, sorted; also one that has lost the file with its id."""
+    found = {marker.parent for marker in root.glob(f"*/{MARKER}")} | {log.parents[1] for log in root.glob(f"*/*/{LOG}")}
+    return tuple(sorted(found))
 
 
 def summary(topic: Path) -> TopicSummary:

@@ -14,11 +14,12 @@ from pathlib import Path
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta import actions
 from streamlets.channels.delta.actions import DataFile
-from streamlets.channels.delta.integrity import damaged_file
+from streamlets.channels.delta.integrity import LOG, damaged_file
 from streamlets.channels.delta.offsets import Offset, Place
 from streamlets.channels.delta.table import REMEDY, Table, has_first_commit, open_table
 from streamlets.channels.delta.table import lost as table_lost
 from streamlets.storage import objects
+from streamlets.storage.damage import unreadable
 
 MARKER = "_topic.json"
 # An entry that is added to a directory within one tick of the file system's clock (4 ms, or 2 s on old ones) does not
@@ -34,6 +35,7 @@ class Slice:
         table: the name of the table.
         contract: the contract of the table, as JSON.
         path: the path of the file.
+        size: the size of the file in bytes.
         row_groups: the number of records in each row group of the file.
         row: the row of the first record in the file, from 0.
         version: the version that added the records.
@@ -45,6 +47,7 @@ class Slice:
     table: str
     contract: str
     path: str
+    size: int
     row_groups: tuple[int, ...]
     row: int
     version: int
@@ -205,6 +208,7 @@ def _slices_of(file: DataFile, table: Table, start: Place, end: Place) -> Iterat
                 table=table.name,
                 contract=table.contract,
                 path=str(table.path / file.path),
+                size=file.size,
                 row_groups=file.row_groups,
                 row=row + low - segment.first,
                 version=segment.version,
@@ -246,15 +250,15 @@ def topic_id(path: Path) -> str:
         TopicDamagedError: the file with the id is damaged.
     """
     data = objects.read(path / MARKER)
-    if data is None:
+    if data is None and not any(path.glob(f"*/{LOG}")):
         raise lost(path)
     try:
-        return str(json.loads(data)["id"])
+        return str(json.loads(data or b"")["id"])
     except (ValueError, KeyError, TypeError):
-        reason = "the file with its id is " + ("incomplete, or not JSON" if data.strip() else "empty")
+        reason = f"the file with its id is {unreadable(data)}"
         remedy = (
-            "delete the file: the next run gives the topic a new id, keeps its records, and asks to reset the "
-            "checkpoints of its readers with `flow checkpoints reset STREAMLET`"
+            "delete the file, if it exists: the next run gives the topic a new id and keeps its records, and asks to "
+            "reset the checkpoints of its readers with `flow checkpoints reset STREAMLET`"
         )
         raise damaged_file(path, path / MARKER, reason, remedy) from None
 

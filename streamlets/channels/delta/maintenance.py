@@ -20,7 +20,7 @@ from urllib.parse import quote
 from streamlets.channels.base import Reader
 from streamlets.channels.delta.compaction import Compaction, compact_table
 from streamlets.channels.delta.integrity import LOG, POINTER, checkpoint_path, commit_path, last_checkpoint
-from streamlets.channels.delta.manifest import Manifest
+from streamlets.channels.delta.manifest import read_manifest
 from streamlets.channels.delta.table import Table, open_table, tables_in
 from streamlets.storage import objects
 
@@ -32,6 +32,8 @@ SWEPT = "_swept"
 # checkpoint has about ten bytes per commit, a topic without retention gets the next one after it has grown by a tenth.
 _BYTES_PER_COMMIT = 100
 _CONSTANT_SIZE = 16_384
+# The maximum number of commits between two checkpoints, and so between two compactions: it limits the number of files.
+_MAX_COMMITS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ def maintain_topic(
     for path in tables_in(topic):
         last = last_checkpoint(path)
         surplus = _size(path, last) - _CONSTANT_SIZE
-        if commit_path(path, last + max(upkeep.checkpoint_every, surplus // _BYTES_PER_COMMIT)).exists():
+        commits = max(upkeep.checkpoint_every, min(surplus // _BYTES_PER_COMMIT, _MAX_COMMITS))
+        if commit_path(path, last + commits).exists():
             table = open_table(path, files=True, removed=True)
             if upkeep.compaction is not None:
                 compact_table(table, upkeep.compaction, clock)
@@ -124,7 +127,17 @@ def _delete_removed(table: Table, before: float) -> None:
     """Delete the files that were removed from the log before a time, in seconds since the epoch."""
     for name, time in (table.removed or {}).items():
         if time < before * 1000:
-            (table.path / name).unlink(missing_ok=True)
+            _delete(table.path, table.path / name)
+
+
+def _delete(table: Path, path: Path) -> None:
+    """Delete a data file, and the directories of its batch if they are empty then."""
+    path.unlink(missing_ok=True)
+    directory = path.parent
+    with suppress(OSError):  # it is not empty
+        while len(directory.relative_to(table).parts) > 2:  # writers keep using `data/<writer>`
+            directory.rmdir()
+            directory = directory.parent
 
 
 def write_checkpoint(table: Table, forget: float) -> None:
@@ -223,7 +236,7 @@ def sweep(table: Path, staged: Path, *, removed: float, orphans: float) -> None:
         known |= {file for name, file in _staged_files(staged) if name == f"{table.parent.name}/{table.name}"}
         for path in old:
             if path.name.startswith(".") or path.relative_to(table).as_posix() not in known:
-                path.unlink(missing_ok=True)
+                _delete(table, path)
     (table / SWEPT).touch()
 
 
@@ -235,7 +248,6 @@ def _files(directory: Path) -> Iterator[Path]:
 
 def _staged_files(staged: Path) -> Iterator[tuple[str, str]]:
     for path in staged.glob("*/*.json"):
-        data = objects.read(path)
-        if data is not None:
-            for table, files in Manifest.from_json(data).tables.items():
-                yield from ((table, file.path) for file in files)
+        manifest = read_manifest(path)
+        for table, files in manifest.tables.items() if manifest is not None else ():
+            yield from ((table, file.path) for file in files)

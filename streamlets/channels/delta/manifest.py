@@ -15,6 +15,7 @@ from pathlib import Path
 
 from streamlets.channels.delta.actions import DataFile
 from streamlets.storage import objects
+from streamlets.storage.damage import damaged
 
 STAGED = "_staged"
 """The directory of all manifests, below that of the channel."""
@@ -61,6 +62,22 @@ class Manifest:
         return cls(tables, content["rows"], content["dead-letters"])
 
 
+def read_manifest(path: Path) -> Manifest | None:
+    """Return the manifest in a file, None if there is none.
+
+    Raises:
+        DamagedFileError: the manifest is damaged.
+    """
+    data = objects.read(path)
+    if data is None:
+        return None
+    try:
+        return Manifest.from_json(data)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        remedy = "delete it: the batch is computed again for the topics that do not have it"
+        raise damaged(f"the manifest of batch {path.stem}", path, data, remedy) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Manifests:
     """The manifests of a query.
@@ -72,9 +89,12 @@ class Manifests:
     directory: Path
 
     def find(self, batch: int) -> Manifest | None:
-        """Return the manifest that an attempt decided, None if there is none."""
-        data = objects.read(self._path(batch))
-        return Manifest.from_json(data) if data is not None else None
+        """Return the manifest that an attempt decided, None if there is none.
+
+        Raises:
+            DamagedFileError: the manifest is damaged.
+        """
+        return read_manifest(self._path(batch))
 
     def decide(self, batch: int, manifest: Manifest) -> Manifest:
         """Store the manifest of a batch, unless another attempt has stored one; return the stored manifest."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from streamlets.channels.base import Missed
 from streamlets.channels.delta.table import Table
 from streamlets.storage import objects
+from streamlets.storage.damage import damaged
 
 DIRECTORY = "_missed"
 
@@ -45,8 +46,14 @@ def take_notes(topic: Path, tables: Callable[[], Mapping[str, Table]]) -> Iterat
     known = tables() if notes else {}
     for path in notes:
         data = objects.read(path)
-        content = json.loads(data) if data else None
-        table = known.get(content["table"]) if content else None
-        if content is not None and table is not None and not set(content["files"]) & set(table.files or {}):
-            yield Missed(**content["missed"])
+        if data is None:  # another process has taken it
+            continue
+        try:
+            content = json.loads(data)
+            table, files, missed = known.get(content["table"]), set(content["files"]), Missed(**content["missed"])
+        except (ValueError, KeyError, TypeError):
+            remedy = "delete it; which records a reader has missed is in no other file"
+            raise damaged("a note of records that a reader has missed", path, data, remedy) from None
+        if table is not None and not files & set(table.files or {}):
+            yield missed
             path.unlink(missing_ok=True)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 BATCH_RECORDS = 65536
 
 
+class OtherFileError(ValueError):
+    """A file is not the one that the log refers to."""
+
+
 def data_file(table: Path, path: Path, partition: dict[str, str | None] | None = None) -> DataFile:
     """Return a Parquet file of a table, with the record counts of its footer.
 
@@ -65,20 +69,25 @@ def write_file(
 
 
 def read_rows(
-    path: str, row_groups: Sequence[int], row: int, count: int, columns: Sequence[str]
+    path: str, size: int, row_groups: Sequence[int], row: int, count: int, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yield consecutive records of a file. Other row groups are not read, and columns that the file lacks are omitted.
 
     Arguments:
         path: the path of the file.
+        size: its size in bytes.
         row_groups: the number of records in each row group.
         row: the row of the first record in the file, from 0.
         count: the number of records.
         columns: the columns to read.
+
+    Raises:
+        OtherFileError: the file has another size.
+        FileNotFoundError, pyarrow.ArrowException: the file does not exist, or is not a Parquet file.
     """
     import pyarrow.parquet as pq
 
-    groups, begins = [], 0
+    groups, begins = list[int](), 0
     skip = row
     for group, records in enumerate(row_groups):
         if begins + records <= row:
@@ -86,6 +95,8 @@ def read_rows(
         elif begins < row + count:
             groups.append(group)
         begins += records
+    if Path(path).stat().st_size != size:
+        raise OtherFileError(f"it has not the {size:,} bytes that were committed")
     with pq.ParquetFile(path, memory_map=True) as file:
         present = set(file.schema_arrow.names)
         columns = [name for name in columns if name in present]

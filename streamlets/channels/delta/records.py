@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
+from streamlets.channels.base import TopicDamagedError
 from streamlets.channels.copying import AT_ONCE, Stretch
+from streamlets.channels.delta.integrity import damaged_file
 from streamlets.channels.delta.log import Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset, Place
-from streamlets.channels.delta.parquet import read_rows
+from streamlets.channels.delta.parquet import OtherFileError, read_rows
+from streamlets.channels.delta.table import open_table
 from streamlets.channels.metadata import with_metadata
 from streamlets.channels.records import conversion
 
@@ -31,6 +35,7 @@ def read_slices(
 
     Raises:
         UnreadableRecordsError: a record was written with a schema that the reader's contract cannot read.
+        TopicDamagedError: a file with records is missing or damaged.
     """
     shapes: dict[str, tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]] = {}
     for run in _runs(slices):
@@ -38,9 +43,47 @@ def read_slices(
         if piece.contract not in shapes:
             shapes[piece.contract] = _shape(piece.contract, reader)
         columns, shape = shapes[piece.contract]
-        count = sum(member.count for member in run)
-        batches = map(shape, read_rows(piece.path, piece.row_groups, piece.row, count, columns))
+        batches = map(shape, _rows_of(run, columns))
         yield from _with_metadata(batches, run) if metadata else batches
+
+
+def _rows_of(run: Sequence[Slice], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a run as they are stored.
+
+    Raises:
+        TopicDamagedError: the file is missing or damaged.
+        FileNotFoundError: the file was removed from the log and deleted, after this batch had been planned.
+    """
+    import pyarrow as pa
+
+    piece, count = run[0], sum(member.count for member in run)
+    try:
+        yield from read_rows(piece.path, piece.size, piece.row_groups, piece.row, count, columns)
+    except FileNotFoundError:
+        if _is_committed(piece):
+            raise _damaged(run, count, "it does not exist") from None
+        raise
+    except (pa.ArrowException, OtherFileError, EOFError) as error:
+        raise _damaged(run, count, str(error).partition("\n")[0]) from None
+
+
+def _is_committed(piece: Slice) -> bool:
+    table = _table_of(piece)
+    return Path(piece.path).relative_to(table).as_posix() in (open_table(table, files=True).files or {})
+
+
+def _damaged(run: Sequence[Slice], count: int, reason: str) -> TopicDamagedError:
+    piece, last = run[0], run[-1]
+    commits = (
+        f"commit {piece.version}" if piece.version == last.version else f"commits {piece.version} to {last.version}"
+    )
+    what = f"the file with {count:,} records of {commits} of the table `{piece.table}` cannot be read: {reason}"
+    remedy = "delete all topics and checkpoints with `flow run --fresh`"
+    return damaged_file(_table_of(piece).parent, Path(piece.path), what, remedy)
+
+
+def _table_of(piece: Slice) -> Path:
+    return next(parent for parent in Path(piece.path).parents if parent.name == piece.table)
 
 
 def stretches(log: TopicLog, start: Offset, end: Offset) -> Iterator[Stretch]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.storage import objects
+from streamlets.storage.damage import damaged
 
 _DIRECTORY = "retries"
 
@@ -54,9 +55,21 @@ def request_retry(directory: Path, task: Task) -> bool:
 
 
 def retry_requests(directory: Path) -> Iterator[RetryRequest]:
-    """Yield the requests of a source that are not carried out yet; see `request_retry`."""
+    """Yield the requests of a source that are not carried out yet; see `request_retry`.
+
+    Raises:
+        DamagedFileError: the file of a request is damaged.
+    """
     for path in sorted((directory / _DIRECTORY).glob("*.json")):
-        content = json.loads(path.read_bytes())
-        payload = base64.b64decode(content["payload"])
-        value = payload if content["encoding"] == "bytes" else json.loads(payload)
-        yield RetryRequest(path, content["number"], value, content["key"])
+        data = objects.read(path)
+        if data is None:  # it was carried out
+            continue
+        try:
+            content = json.loads(data)
+            payload = base64.b64decode(content["payload"])
+            value = payload if content["encoding"] == "bytes" else json.loads(payload)
+            request = RetryRequest(path, int(content["number"]), value, content["key"])
+        except (ValueError, KeyError, TypeError):
+            remedy = f"delete it, and run `flow tasks retry {directory.name} --task {path.stem}`"
+            raise damaged("a request to repeat a task", path, data, remedy) from None
+        yield request

@@ -170,6 +170,8 @@ def read_checkpoint(directory: Path) -> Checkpoint:
         damage.append(f"its directory {directory.readlink()} does not exist")
     metadata = _json(directory / "metadata", damage, line=0) if (directory / "metadata").exists() else {}
     offsets, commits = latest(directory / "offsets"), latest(directory / "commits")
+    if not (directory / "metadata").exists() and (offsets, commits) != (None, None):
+        damage.append("metadata, which has the id of the query, is missing")
     committed = planned = None
     if commits is not None:
         committed = _batch(directory, commits, damage)

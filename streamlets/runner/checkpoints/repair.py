@@ -33,7 +33,7 @@ def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Itera
     checkpoint = read_checkpoint(directory)
     if not checkpoint.damage:
         return
-    if not checkpoint.id and (directory / "metadata").exists():
+    if not checkpoint.id:
         raise _unrepairable(checkpoint, "topics identify the query by the id in that file")
     commits = latest(directory / "commits")
     if commits is not None and _is_damaged(checkpoint, f"commits/{commits}"):

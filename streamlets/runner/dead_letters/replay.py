@@ -138,10 +138,27 @@ def _deliver(topic: TopicResource, letters: list[DeadLetter], outlets: Outlets, 
             letters=runs(letter.place for letter in letters),
             partition_by=tuple(plan.partition_by),
         )
+        _require_new(topic, decision, outlets)
         if topic.replays.decide(decision):
             crash_point("after-replay-decision")
             _carry_out(topic, decision, letters, outlets)
             return known + 1
+
+
+def _require_new(topic: TopicResource, decision: Replay, outlets: Outlets) -> None:
+    """Check that no decision with the number of a new one was carried out: the topic would drop its records.
+
+    Raises:
+        DamagedFileError: the file of an earlier decision with this number is missing.
+    """
+    contract, target = parse_contract(decision.contract), outlets.topic(decision.topic)
+    with target.appender(contract, writer=_writer(topic), partition_by=decision.partition_by) as appender:
+        if appender.last is not None and appender.last >= decision.number:
+            raise topic.replays.missing(decision.number)
+
+
+def _writer(topic: TopicResource) -> str:
+    return f"replay-{topic.replays.topic_id}"
 
 
 def _repeat(topic: TopicResource, decision: Replay, outlets: Outlets) -> None:
@@ -151,9 +168,8 @@ def _repeat(topic: TopicResource, decision: Replay, outlets: Outlets) -> None:
 
 def _carry_out(topic: TopicResource, decision: Replay, letters: Iterable[DeadLetter], outlets: Outlets) -> None:
     contract = parse_contract(decision.contract)
-    writer = f"replay-{topic.replays.topic_id}"
     target = outlets.topic(decision.topic)
-    with target.appender(contract, writer=writer, partition_by=decision.partition_by) as appender:
+    with target.appender(contract, writer=_writer(topic), partition_by=decision.partition_by) as appender:
         appender.append(_batches(letters, contract, outlets), decision.number)
 
 

@@ -34,6 +34,7 @@ from streamlets.runner.events.model import RecordsMissed, UnitId, UnitWarned
 from streamlets.runner.units.record_counts import inlets_of, position_of
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
+from streamlets.storage.damage import damaged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,8 +123,13 @@ class FollowUps:
         reached = {inlet.name: self._position_in(inlet, committed) for inlet in self._plan.inlets}
         data = objects.read(self._path(query))
         done: dict[str, Position | None] = {}
-        for name, at in (json.loads(data) if data is not None else {}).items():
-            done[name] = Position(at) if at is not None else None
+        try:
+            for name, at in (json.loads(data) if data is not None else {}).items():
+                done[name] = Position(at) if at is not None else None
+        except (ValueError, AttributeError):
+            what = "the list of positions up to which the records of inlets were checked"
+            remedy = "delete it: dead letters of the last batches may be missing, or written twice"
+            raise damaged(what, self._path(query), data or b"", remedy) from None
         for inlet in self._plan.inlets:
             if inlet.name in self._letters and inlet.name not in done:
                 end = self._topics[inlet.topic].end() if inlet.starting == "latest" else None

@@ -1,0 +1,1 @@
+echo "{\"id\": 500}" | flow put
