@@ -170,13 +170,13 @@ def read_checkpoint(directory: Path) -> Checkpoint:
         damage.append(f"its directory {directory.readlink()} does not exist")
     metadata = _json(directory / "metadata", damage, line=0) if (directory / "metadata").exists() else {}
     offsets, commits = latest(directory / "offsets"), latest(directory / "commits")
-    if not (directory / "metadata").exists() and (offsets, commits) != (None, None):
-        damage.append("metadata, which has the id of the query, is missing")
     committed = planned = None
     if commits is not None:
         committed = _batch(directory, commits, damage)
     if offsets is not None and offsets != commits:
         planned = _batch(directory, offsets, damage)
+    if not (directory / "metadata").exists() and (committed is not None or planned is not None):
+        damage.append("metadata, which has the id of the query, is missing")
     if commits is not None and (offsets is None or offsets < commits):
         damage.append(f"batch {commits} is committed, but offsets/{commits}, the positions that it read, is missing")
     commit = _json(directory / "commits" / str(commits), damage, line=1) if commits is not None else {}
