@@ -77,7 +77,7 @@ class FakeSite:
     output_modes: dict[str, str] = field(default_factory=dict)
     followups: Any = field(
         default_factory=lambda: SimpleNamespace(
-            invalid=lambda report: 0, batch=lambda query, report: None, finish=lambda: None
+            invalid=lambda report: 0, batch=lambda query, report: None, finish=lambda: None, unwritten=lambda query: ""
         )
     )
 
