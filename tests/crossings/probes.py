@@ -25,6 +25,7 @@ REFUSALS: tuple[bytes, ...] = (
     b"Expected SaslMessage",  # Spark: RPCs and blocks
     b"Authentication error",  # py4j's gateway in Java
     b"Unknown command received",  # the same, for what is not one of its commands
+    b"\x00\x00\x00\x03err",  # a worker of PySpark, for another secret
     b'"refused"',  # the deliveries of a spout
     b" 401 ",  # the triggerer `http`
 )
