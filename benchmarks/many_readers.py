@@ -52,7 +52,7 @@ def fan_out(directory: Path, readers: int) -> None:
 
 def have_read(directory: Path) -> set[str]:
     """Return the readers that have read the record."""
-    return {str(event["unit"]).partition(".")[0] for event in events(directory / "run.out") if event.get("rows_in")}
+    return {str(event["streamlet"]) for event in events(directory / "run.out") if event.get("rows_in")}
 
 
 def main() -> None:
