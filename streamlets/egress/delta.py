@@ -41,8 +41,8 @@ STORAGE = "storage."
 """The beginning of the options that `deltalake` gets for an object store."""
 
 _DECORATION = re.compile(r"\x1b\[\d*m↳?")  # of the messages of `deltalake`, which have several lines
-_UNWRITABLE = "[]^|\\"
-"""Characters of a path that `deltalake` (1.6) cannot write to; a backslash becomes a slash."""
+_UNWRITABLE = re.compile(r"[\[\]^|\\]|%[0-9A-Fa-f]{2}")
+"""What `deltalake` (1.6) cannot write to in a path: it panics, or changes the path."""
 
 _URL = re.compile(r"(s3a?|gs|az|azure|abfss?|adl)://[^/]+/.+")
 
@@ -86,8 +86,8 @@ class DeltaSink(SinkType):
             help = "write `s3://bucket/table`, `gs://...`, `az://...` or `abfss://...`; set a directory as `path`"
             yield ParameterProblem(("options", "url"), f"`{url}` is not the URL of a table in an object store", (help,))
         elif url is None:
-            if odd := [character for character in _UNWRITABLE if character in str(options["path"])]:
-                message = f"the path of a Delta table cannot have the character `{odd[0]}`: `{options['path']}`"
+            if odd := _UNWRITABLE.search(str(options["path"])):
+                message = f"the path of a Delta table cannot contain `{odd[0]}`: `{options['path']}`"
                 yield ParameterProblem(("options", "path"), message, ("set another path",))
             for name in options:
                 if name.startswith(STORAGE):
