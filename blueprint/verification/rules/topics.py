@@ -211,12 +211,13 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
         if binding.port is not None and binding.port.contract is not None:
             contracts[binding.topic].append(binding.port.contract)
     read = {binding.topic for binding in draft.wiring.bindings if binding.key.role == "consumer"}
+    misspelt = {finding.primary.span for finding in misspelt_topic_settings(draft) if finding.primary is not None}
     for settings in (*draft.topics.values(), *draft.dead_letters.values()):
         topic = replace(settings, contracts=tuple(contracts[settings.id]), is_read=settings.id in read)
         traits = draft.channels.get(topic.channel)
         for problem in traits.problems(topic) if traits is not None else ():
-            spans = places.setdefault((problem.code, problem.message), (problem, {}))[1]
-            spans[_place(draft, topic, problem)] = None
+            if (place := _place(draft, topic, problem)) not in misspelt:  # the other rule explains it
+                places.setdefault((problem.code, problem.message), (problem, {}))[1][place] = None
     for problem, spans in places.values():
         first, *others = spans
         also = [Label(span, "also here") for span in others if span is not None]
