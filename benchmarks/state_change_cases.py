@@ -61,7 +61,7 @@ KEYS = (
 )  # fmt: skip
 """Expressions of one type, by which records are grouped, joined and compared."""
 AGGREGATES = (
-    "sum(value)", "sum(value * 2)", "sum(distinct value)", "sum(value) filter (where value > 5)",
+    "sum(value)", "sum(value * 2)", "sum(abs(value))", "sum(value) filter (where value > 5)",
     "sum(value) filter (where value > 25)", "sum(if(value > 5, value, 0d))", "avg(value)", "max(value)", "min(value)",
     "max_by(value, at)", "min_by(value, at)", "max_by(value, seen)", "first(value)", "last(value)", "stddev(value)",
     "variance(value)", "count(value)", "double(sum(value))",

@@ -15,6 +15,7 @@ from blueprint.comparison.meaning import LEGACY
 from blueprint.comparison.stateful_operators import stateful_operator
 
 _CODE = re.compile(r"(?P<name>[\w<>.]+)\{(?P<code>[^{}]*)\}")
+_RESULT = re.compile(r"result (?P<name>.+?) = (?P<text>.*)$", re.DOTALL)
 _UNKNOWN = "?"
 _LENGTH = 300
 
@@ -53,7 +54,9 @@ def compare_logic(old: DescribedLogic, new: DescribedLogic) -> LogicDifferences:
     else:
         for before, now in zip(old.operators, new.operators, strict=True):
             lost += _operator(before, now, unknown)
-    later += _rules(old.rules, new.rules, unknown)
+    renamed = _renamed_only(old, new)
+    rules = [[rule for rule in logic.rules if not (renamed and _RESULT.match(rule))] for logic in (old, new)]
+    later += _rules(rules[0], rules[1], unknown)
     later += _settings(old.settings, new.settings)
     return LogicDifferences(tuple(dict.fromkeys(lost)), tuple(dict.fromkeys(later)), tuple(dict.fromkeys(unknown)))
 
@@ -87,6 +90,14 @@ def _rules(old: Sequence[str], new: Sequence[str], unknown: list[str]) -> Iterat
         yield f"it no longer has {_list(gone)}"
     if added:
         yield f"it now has {_list(added)}"
+
+
+def _renamed_only(old: DescribedLogic, new: DescribedLogic) -> bool:
+    """Return whether the result columns are the same except for names; a name in both must have the same meaning."""
+    before, now = ({match["name"]: match["text"] for rule in logic.rules if (match := _RESULT.match(rule))}
+                   for logic in (old, new))  # fmt: skip
+    same = all(before[name] == now[name] for name in before.keys() & now.keys())
+    return same and sorted(before.values()) == sorted(now.values())
 
 
 def _settings(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:

@@ -60,6 +60,18 @@ def test_other_rules_apply_to_new_records(new: DescribedLogic, sentence: str) ->
     assert (found.lost, found.later, found.unknown) == ((), (sentence,), ())
 
 
+@pytest.mark.parametrize(
+    ("results", "same"),
+    [(("a = in.v", "k = in.k"), True), (("k = in.k", "b = in.v"), True), (("k = in.v", "b = in.k"), False),
+     (("k = in.k", "v = in.w"), False), (("k = in.k",), False)],
+)  # fmt: skip
+def test_results_may_have_other_names(results: tuple[str, ...], same: bool) -> None:
+    """Unless a name has another meaning than before."""
+    old, new = (of(rules=tuple(f"result {result}" for result in columns))
+                for columns in (("k = in.k", "v = in.v"), results))  # fmt: skip
+    assert bool(compare_logic(old, new).later) is not same
+
+
 def test_python_functions_are_compared_by_their_code() -> None:
     """Another code is another key. Code of another Python, or that cannot be read, is not known."""
     old, changed, python, unread = (
