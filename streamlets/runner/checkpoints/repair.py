@@ -33,7 +33,7 @@ def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Itera
     checkpoint = read_checkpoint(directory)
     if not checkpoint.damage:
         return
-    if not checkpoint.id:
+    if not checkpoint.id and ((directory / "metadata").exists() or _is_lost(checkpoint, "metadata")):
         raise _unrepairable(checkpoint, "topics identify the query by the id in that file")
     commits = latest(directory / "commits")
     if commits is not None and _is_damaged(checkpoint, f"commits/{commits}"):
@@ -108,6 +108,10 @@ def _move_state_away(directory: Path) -> None:
 
 def _is_damaged(checkpoint: Checkpoint, file: str) -> bool:
     return any(damage.startswith(f"{file} is ") for damage in checkpoint.damage)
+
+
+def _is_lost(checkpoint: Checkpoint, file: str) -> bool:
+    return any(damage.startswith(f"{file}, ") for damage in checkpoint.damage)
 
 
 def _move_away(directory: Path, log: str, number: int) -> None:
