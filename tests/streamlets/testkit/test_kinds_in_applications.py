@@ -39,10 +39,9 @@ class Ticks(GeneratorSpout):
 
     out = AvroOutlet(schema="n long not null")
 
-    def run(self, resume, out):
+    def run(self, out, resume):
         for number in range(3):
-            out.emit({"n": number})
-            out.commit(number)
+            yield out.transaction([{"n": number}], resume=number)
 
 
 class Odd(SparkStreamlet):
