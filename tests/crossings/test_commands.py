@@ -49,6 +49,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "tasks list": ("PATH",),
     "tasks retry": ("STREAMLET", "PATH", "--all"),
     "tasks show": ("STREAMLET", "PATH"),
+    "topics acls": ("PATH",),
     "topics apply": ("PATH", "--yes"),
     "topics copy": ("TOPIC", "PATH", "--from", "delta"),
     "topics list": ("PATH",),
