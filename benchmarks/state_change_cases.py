@@ -239,7 +239,8 @@ def _families() -> dict[str, Mapping[str, Version]]:
         "aggregate in SQL": {text: _in_sql("key", text) for text in AGGREGATES[:6]},
         "steps": _steps(),
         "windows": {
-            "10 s": _windows("10 seconds"), "20 s": _windows("20 seconds"), "sliding": _windows("10 seconds", "5 seconds"),
+            "10 s": _windows("10 seconds"), "20 s": _windows("20 seconds"),
+            "sliding": _windows("10 seconds", "5 seconds"),
             "10000 ms": _windows("10000 milliseconds"), "of another time": _windows("10 seconds", time="seen"),
             "later": _windows("10 seconds", delay="1 hour"), "sooner": _windows("10 seconds", delay="1 second"),
         },

@@ -149,7 +149,7 @@ def verify(
     findings = [diagnostic for layer in layers for diagnostic in layer.diagnostics]
     if not _has_errors(findings):
         tree, unresolved = resolve(layers, environment)
-        findings += unresolved
+        findings = _with_empty_includes(findings, unresolved)
     if _has_errors(findings):  # rules would report the consequences of texts that cannot be read
         sources.hide(Secrets().line)
         return Verification(
@@ -314,6 +314,17 @@ def _checked(draft: Draft) -> Checked:
         pairs=sum(pairs.count for pairs in alike_pairs(draft)),
         settings=count_settings(draft.settings),
     )
+
+
+def _with_empty_includes(findings: Sequence[Diagnostic], unresolved: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return all findings. An include that finds nothing explains why a value is not set, and is then one finding
+    with it."""
+    empty = [finding for finding in findings if finding.code == "include-empty"]
+    if not unresolved or not empty:
+        return [*findings, *unresolved]
+    places = tuple(replace(note.primary, message="this include finds nothing") for note in empty if note.primary)
+    explained = [replace(finding, secondary=(*finding.secondary, *places)) for finding in unresolved]
+    return [*(finding for finding in findings if finding not in empty), *explained]
 
 
 def _has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

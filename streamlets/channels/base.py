@@ -192,6 +192,10 @@ class TopicLostError(Exception):
     """What to do, in the imperative."""
 
 
+class UnknownConnectionError(ValueError):
+    """Neither the settings nor what the channel has stored say which servers have the topic."""
+
+
 class TopicDamagedError(DamagedFileError):
     """Files of a topic are missing, incomplete or from elsewhere."""
 

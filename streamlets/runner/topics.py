@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.administration import ComparableTopic
-from streamlets.channels.base import Channel, TopicResource
+from streamlets.channels.base import Channel, TopicResource, UnknownConnectionError
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
 from streamlets.runner.events.model import TopicDiffers
@@ -48,7 +49,9 @@ def stored_topics(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> tup
             names = tuple(sorted(name for of, name, _ in described if of == channel_name))
         ids = {name: id for of, name, id in described if of == channel_name}
         bare = {name: TopicPlan(ids.get(name, name), name, channel_name, False, (), (), {}) for name in names}
-        topics += [channel.topic(planned.get((channel_name, name), plan)) for name, plan in bare.items()]
+        for name, plan in bare.items():
+            with suppress(UnknownConnectionError):  # the run ended before it stored the connection, so before it wrote
+                topics.append(channel.topic(planned.get((channel_name, name), plan)))
     return tuple(topics)
 
 

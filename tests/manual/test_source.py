@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,17 @@ def test_drawings_become_pictures(tmp_path: Path) -> None:
         text = (tmp_path / page).read_text(encoding="utf-8")
         assert '<div class="graph">\n<svg ' in text and "┌" not in text
     assert "┌" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_index_of_decisions_is_complete() -> None:
+    """It has a row for each decision, with its title and status, and names no file that does not exist."""
+    directory = REPOSITORY / "docs" / "decisions"
+    index = (directory / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| \[(.+)\]\((.+\.md)\) \| (.+) \|$", index, re.MULTILINE)
+    decisions = {}
+    for path in directory.glob("[0-9]*.md"):
+        text = path.read_text(encoding="utf-8")
+        later = re.search(r"^\*Superseded by (\[.+\]\(.+\))\.\*$", text, re.MULTILINE)
+        number, title = re.findall(r"\A# (\d+)\. (.+)$", text, re.MULTILINE)[0]
+        decisions[path.name] = (number, title, f"superseded by {later[1]}" if later else "accepted")
+    assert {name: (number, title, status) for number, title, name, status in rows} == decisions

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamlets.channels.base import UnknownConnectionError
 from streamlets.channels.kafka.client_settings import java_settings, librdkafka_settings
 from streamlets.channels.kafka.settings import CLUSTER
 
@@ -57,14 +58,14 @@ def connections(options: Mapping[str, Any], channel_options: Mapping[str, Any]) 
         channel_options: the settings of the channel; see `TopicPlan.channel_options`.
 
     Raises:
-        ValueError: the topic has no servers.
+        UnknownConnectionError: the topic has no servers.
     """
     cluster = cluster_options(options, channel_options)
     common = client_settings(cluster, "connection-config") | client_settings(options, "connection-config")
     if servers := own_servers(options) or own_servers(cluster):
         common[SERVERS] = servers
     if SERVERS not in common:
-        raise ValueError("the topic has neither `bootstrap.servers` nor a cluster with servers")
+        raise UnknownConnectionError("the topic has neither `bootstrap.servers` nor a cluster with servers")
 
     def connection(group: str = "") -> Connection:
         settings = common | client_settings(cluster, group) | client_settings(options, group) if group else common
