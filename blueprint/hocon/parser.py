@@ -118,7 +118,7 @@ class Parser(ValueParser):
             if first == "}" and opened is not None:
                 return self._leave(at)
             if not first:
-                if opened is not None:
+                if opened is not None and not self.doubled:
                     self._unclosed(at)
                 return at
             if first in ("}", "]"):
@@ -135,8 +135,9 @@ class Parser(ValueParser):
                 at += 1
             elif first == "{" and opened is not None and not text[opened + 1 : at].strip():
                 self._report("expected a key, found `{`", at, at + 1, help=["remove one of the two braces"])
-                self.doubled += 1
-                at += 1
+                while text[at : at + 1] == "{":
+                    self.doubled += 1
+                    at = self._skip(at + 1)
             else:
                 at = self._separator(self._field(at, node, depth, path), "}", opened)
 

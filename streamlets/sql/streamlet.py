@@ -128,9 +128,8 @@ class Sql(SparkStreamlet):
 
         statements, variables = parameters[self.statements.key], parameters.get(self.variables.key)
         assert isinstance(statements, Scalar)  # it is a valid string
-        fields = variables.fields.items() if isinstance(variables, ObjectValue) else ()
-        values = {key: value.text for key, value in fields if isinstance(value, Scalar)}
-        return read_job(EmbeddedSource(statements), _by_path(values), self.shape)
+        values = dict(_configured(variables, ())) if variables is not None else {}
+        return read_job(EmbeddedSource(statements), values, self.shape)
 
     def connectors(self, values: Mapping[str, Any]) -> Iterator[Connector]:
         """Yield what Spark needs for the sinks and the sources of the statements."""
@@ -351,21 +350,32 @@ def _refused_options(job: Job) -> Iterator[Diagnostic]:
             yield finding("sql-option", "scheduler pools are not supported", query.pool.key.span, help=help)
 
 
-def _by_path(values: Mapping[str, str]) -> Variables:
-    return dict(_paths(values))
-
-
-def _paths(values: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    for key, value in values.items():
-        path = read_path(key, 0)
-        if not isinstance(path, PathFault):
-            yield tuple(segment.key for segment in path[0]), value
+def _configured(value: Value, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the values below a configured value as texts, each with the path of its variable."""
+    if isinstance(value, Scalar):
+        yield path, value.text
+    elif isinstance(value, ObjectValue):
+        for key, inner in value.fields.items():
+            yield from _configured(inner, (*path, *_keys(key)))
 
 
 def text_values(values: Mapping[str, object]) -> Variables:
     """Return the values of the config parameter `variables` as texts, by the paths of the variables."""
-    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()}
-    return _by_path(texts)
+    return dict(_texts(values, ()))
+
+
+def _texts(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, (*path, *_keys(str(key))))
+    else:
+        yield path, str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    """Return the keys of a path, such as `a.b`; a text that is not a path is a key."""
+    path = read_path(text, 0)
+    return (text,) if isinstance(path, PathFault) else tuple(segment.key for segment in path[0])
 
 
 def _source_name(name: str) -> str:

@@ -58,6 +58,11 @@ FILES = (
         "commands that compare with the last version report it; without the file there is nothing to compare with",
         "fallback",
     ),
+    FileKind(
+        "places of the project", "places.json", "`flow run`", "error",
+        "the run does not start; without the file, paths of before an earlier move of the project are not recognized",
+        "fallback",
+    ),
     FileKind("status", "status/status.json", "`flow run`", "fallback", "`flow status` reports that it is not known"),
     FileKind("reserve of the status", "status/.status.json.*", "`flow run`", "unused", "created again"),
     FileKind("arguments of the run", "status/launch.json", "`flow run`", "fallback", "an upgrade needs all arguments"),

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from streamlets.runner.state_directory.directory import PLACES, StateDirectory, is_application
+from streamlets.storage.damage import damaged
 from streamlets.storage.files import write_atomically
 
 # What Hadoop leaves as it is in the path of a URL.
@@ -81,16 +82,26 @@ class StatePlace:
 
 
 def read_place(state: StateDirectory) -> StatePlace | None:
-    """Return the recorded place of a state directory; None if there is no record that can be read.
+    """Return the recorded place of a state directory; None if there is no record.
 
     A state of an earlier version has none, but the arguments of its last run name the project.
+
+    Raises:
+        DamagedFileError: the record is damaged. What was at an earlier place would not be recognized without it.
+        OSError: the record cannot be read.
     """
+    file = state.directory / PLACES
     try:
-        data = json.loads((state.directory / PLACES).read_text(encoding="utf-8"))
-        return StatePlace(data["id"], data["state"], Places(data["project"], tuple(data["former"])))
-    except (OSError, ValueError, KeyError, TypeError):
+        content = file.read_bytes()
+    except FileNotFoundError:
         blueprint = Path(next(iter(state.launched()), ""))
         return StatePlace("", "", Places(str(blueprint.parent))) if blueprint.is_absolute() else None
+    try:
+        data = json.loads(content)
+        return StatePlace(data["id"], data["state"], Places(data["project"], tuple(data["former"])))
+    except (ValueError, KeyError, TypeError):
+        remedy = "delete it: tasks that were read before an earlier move of the project are then read again"
+        raise damaged("the record of where the project is", file, content, remedy) from None
 
 
 def places_of(state: Path) -> Places:
@@ -108,6 +119,7 @@ def take_place(state: StateDirectory, project: Path) -> str:
         What people should know of the change; "" if there is nothing.
 
     Raises:
+        DamagedFileError: the record of the last place is damaged.
         OSError: the state cannot be written.
     """
     here, before = str(state.directory.absolute()), read_place(state)

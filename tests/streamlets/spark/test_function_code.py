@@ -103,7 +103,7 @@ def test_functions_of_imported_project_modules_are_followed(tmp_path: Path) -> N
     program = "from streamlets.spark.function_code import code_digest; import app; print(code_digest(app.f))"
 
     def digest(seed: str) -> str:
-        environment = {"PYTHONPATH": f"{tmp_path}:{Path.cwd()}", "PYTHONHASHSEED": seed}
+        environment = {"PYTHONPATH": f"{tmp_path}:{Path.cwd()}", "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
                               check=True).stdout  # fmt: skip
 

@@ -12,6 +12,7 @@ import pytest
 
 from streamlets.runner.state_directory.directory import PLACES, StateDirectory
 from streamlets.runner.state_directory.places import Places, places_of, read_place, take_place
+from streamlets.storage.damage import DamagedFileError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,11 +112,20 @@ def test_a_project_that_moves_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"id": 1}', "null"])
-def test_a_damaged_record_is_written_again(content: str, tmp_path: Path) -> None:
-    """The arguments of the last run still name the earlier place."""
+def test_a_damaged_record_is_an_error(content: str, tmp_path: Path) -> None:
+    """Without the earlier places, tasks that were read there would be read again. The record stays as it is."""
     state = state_in(tmp_path)
     state.keep_launch((str(tmp_path / "old" / "blueprint.conf"),))
     (state.directory / PLACES).write_text(content)
+    with pytest.raises(DamagedFileError, match=rf"{PLACES}\); restore the file from a backup; otherwise delete it"):
+        take_place(state, tmp_path)
+    assert (state.directory / PLACES).read_text() == content
+
+
+def test_without_a_record_the_last_run_names_the_place(tmp_path: Path) -> None:
+    """So a state of an earlier version goes on after a move, too."""
+    state = state_in(tmp_path)
+    state.keep_launch((str(tmp_path / "old" / "blueprint.conf"),))
     assert f"{tmp_path}/old" in take_place(state, tmp_path)
     assert places_of(state.directory).former == (f"{tmp_path}/old",)
 
