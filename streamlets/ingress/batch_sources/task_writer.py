@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import TopicResource
-from streamlets.ingress.batch_sources.tasks import Task, payload_of, task_contract, to_batch
+from streamlets.ingress.batch_sources.tasks import Task, TaskError, payload_of, task_contract, to_batch
 from streamlets.runner.state_directory.places import Places
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ class TaskWriter:
             DiscoveryStoppedError: the source is being stopped.
             TopicWriteError: earlier tasks could not be stored.
         """
+        if key is not None and not isinstance(key, str):
+            raise TaskError(f"the key of a task must be a string, found a value of type `{type(key).__name__}`")
         payload, encoding = payload_of(value)
         key = None if key is None else self._places.portable(key)
         with self._changed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -12,6 +13,17 @@ from streamlets.ingress.triggerers.options import missing_key, unknown_keys
 from streamlets.ingress.triggerers.schedule import CronSchedule, ScheduleError
 
 _KEYS = ("expression", "time-zone")
+
+_OTHER_DIALECTS = (
+    (re.compile(r"(?<!\S)\?(?!\S)"), "for `?` of Quartz and Spring, write `*`"),
+    (re.compile(r"(?<![^\s,])(SUN|MON|TUE|WED|THU|FRI|SAT)L(?![^\s,])", re.I),
+     "for `MONL` of Spring, the last Monday, write `1L`; Sunday is 0"),
+    (re.compile(r"(?<![^\s,])L-\d+", re.I), "`L-2` of Quartz and Spring, a day before the last, cannot be expressed"),
+    (re.compile(r"(?<![^\s,])\d+W(?![^\s,])", re.I),
+     "`1W` of Quartz and Spring, the weekday nearest to a date, cannot be expressed"),
+    (re.compile(r"^\s*(\S+\s+){6}\S+\s*$"), "leave out the seventh field: the years of Quartz cannot be expressed"),
+)  # fmt: skip
+"""Forms of other dialects, and what to do about them."""
 
 
 class CronTriggerer:
@@ -38,7 +50,7 @@ class CronTriggerer:
             CronSchedule.parse(config["expression"])
         except ScheduleError as error:
             help = "use `minute hour day-of-month month day-of-week`, with the second as an optional first field"
-            yield TriggererProblem("expression", str(error), (help,))
+            yield TriggererProblem("expression", str(error), (help, *_of_other_dialects(config["expression"])))
             return
         try:
             schedule_of(config)
@@ -80,3 +92,7 @@ def schedule_of(config: Mapping[str, Any]) -> CronSchedule:
         ScheduleError: it is not valid.
     """
     return CronSchedule.parse(str(config.get("expression", "")), str(config.get("time-zone", "UTC")))
+
+
+def _of_other_dialects(expression: str) -> Iterator[str]:
+    return (advice for form, advice in _OTHER_DIALECTS if form.search(expression))

@@ -10,6 +10,7 @@ daylight saving, by the rules of Debian's cron for expressions of any length:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -26,6 +27,14 @@ MACROS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+
+_NAMES = {
+    name: str(number)
+    for names, first in (("SUN MON TUE WED THU FRI SAT", 0), ("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", 1))
+    for number, name in enumerate(names.split(), first)
+}
+_STEPPED_RANGE = re.compile(r"(?<![^\s,])(\w+)-(\w+)/0*[1-9]\d*(?![^\s,])", re.ASCII)
+_STEPPED_LAST = re.compile(r"(?<![^\s,])LW?/[^\s,]*", re.ASCII | re.IGNORECASE)
 
 _SAMPLING = timedelta(days=7)
 """No zone changes its offset twice within this time, as far as the time zone database knows of the present."""
@@ -68,7 +77,9 @@ class CronSchedule:
         fields = MACROS.get(expression.strip().lower(), expression)
         if fields.startswith("@"):
             raise ScheduleError(f"unknown macro `{expression}`; the macros are {', '.join(MACROS)}")
-        schedule = cls(expression, known, fields)
+        if stepped := _STEPPED_LAST.search(fields):
+            raise ScheduleError(f"`{stepped[0]}` is not valid in the field day-of-month: a single day has no steps")
+        schedule = cls(expression, known, _without_idle_steps(fields))
         try:
             first = next(schedule._walls(datetime(2000, 1, 1)), None)
         except CronSimError as error:
@@ -164,6 +175,16 @@ class CronSchedule:
                 return sample
             begin = sample
         return None
+
+
+def _without_idle_steps(fields: str) -> str:
+    """Return an expression with `5-5/10` as `5`: cronsim reads a range of one value with a step as `5/10`."""
+
+    def shortened(stepped: re.Match[str]) -> str:
+        first, last = (_NAMES.get(bound.upper(), bound).lstrip("0") for bound in stepped.groups())
+        return f"{stepped[1]}-{stepped[2]}" if first == last else stepped[0]
+
+    return _STEPPED_RANGE.sub(shortened, fields)
 
 
 def _reason(fields: str, message: str) -> str:

@@ -120,3 +120,28 @@ def test_unknown_time_zones(zone: str) -> None:
     """A zone that the database does not have is refused."""
     with pytest.raises(ScheduleError, match="time zone"):
         CronSchedule.parse("@daily", zone)
+
+
+@pytest.mark.parametrize(
+    ("stepped", "plain"),
+    [
+        ("5-5/10 * * * *", "5 * * * *"),
+        ("05-5/10 0-0/6 * * *", "5 0 * * *"),
+        ("0 6-6/2,9 * * *", "0 6,9 * * *"),
+        ("0 0 3-3/7 * *", "0 0 3 * *"),
+        ("0 0 1 feb-2/3 *", "0 0 1 2 *"),
+        ("0 0 * * MON-1/2", "0 0 * * 1"),
+    ],
+)
+def test_a_step_in_a_range_of_one_value_leaves_that_value(stepped: str, plain: str) -> None:
+    start = STARTS[0]
+    oracle = croniter(plain, start)
+    expected = [oracle.get_next(datetime) for _ in range(FIRINGS)]
+
+    assert list(islice(CronSchedule.parse(stepped).after(start), FIRINGS)) == expected
+
+
+@pytest.mark.parametrize("expression", ["0 0 L/2 * *", "0 0 1,LW/3 * *", "5-5/0 * * * *", "61-61/2 * * * *"])
+def test_a_step_without_meaning_is_refused(expression: str) -> None:
+    with pytest.raises(ScheduleError, match="is not valid in the field"):
+        CronSchedule.parse(expression)

@@ -57,6 +57,19 @@ def test_a_task_that_cannot_be_stored_is_refused(value: object, topic: TopicReso
     assert [task.number for task in stored(topic)] == [0]
 
 
+@pytest.mark.parametrize("key", [5, 0, b"5", ("a", 1)])
+def test_a_key_that_is_not_a_string_is_refused(key: Any, topic: TopicResource) -> None:
+    """The message names the type; the writer continues, without a gap in the numbers."""
+    writer = writer_of(topic)
+    writer.begin("")
+    with pytest.raises(TaskError, match=f"must be a string, found a value of type `{type(key).__name__}`"):
+        writer.eat("bad", key=key)
+    writer.eat("good", key="5")
+    writer.finish()
+    writer.close()
+    assert [task.number for task in stored(topic)] == [0]
+
+
 def test_numbers_continue_after_a_restart(topic: TopicResource) -> None:
     """Tasks have dense numbers, and their event."""
     discovered(topic, "a", "b", event="first")

@@ -129,6 +129,22 @@ def test_cron_refuses(config: dict[str, Any], problem: tuple[str, str], context:
     assert _problems(CronTriggerer(), config, context) == [problem]
 
 
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [
+        ("0 0 ? * MON", "write `*`"),
+        ("0 0 * * MONL", "write `1L`"),
+        ("0 0 L-2 * *", "`L-2` of Quartz and Spring"),
+        ("0 0 1W * *", "`1W` of Quartz and Spring"),
+        ("0 0 12 * * MON 2030", "leave out the seventh field"),
+    ],
+)
+def test_cron_has_advice_for_other_dialects(expression: str, advice: str, context: TriggererContext) -> None:
+    (problem,) = CronTriggerer().problems({"expression": expression}, context)
+
+    assert any(advice in help for help in problem.help)
+
+
 def test_files_calls_for_new_and_changed_files(context: TriggererContext, tmp_path: Path) -> None:
     """A file counts once it is the same in two looks; a change counts again, and files with a dot do not count."""
     events, triggerer = Events(), FilesTriggerer()
