@@ -72,7 +72,7 @@ def avro_record(data: Column, writer: Contract, reader: Contract) -> Column:
     def checked(message: Column) -> Column:
         record = message["ok"]
         sound = message["end"].eqNullSafe(F.lit(_END))
-        if (valid := _valid(record, reader.record, reader)) is not None:
+        if (valid := _valid(record, reader.record, reader, texts=not _has_promoted_bytes(writer, reader))) is not None:
             sound = sound & valid
         return F.struct(F.when(sound, record).alias("ok"))
 
@@ -80,23 +80,39 @@ def avro_record(data: Column, writer: Contract, reader: Contract) -> Column:
     return F.get(F.transform(F.array(whole), checked), F.lit(0))
 
 
-def _valid(value: Column, schema: Schema, contract: Contract) -> Column | None:
+def _has_promoted_bytes(writer: Contract, reader: Contract) -> bool:
+    """Return whether strings of the reader may be bytes of the writer, which need not be UTF-8."""
+    return writer.fingerprint != reader.fingerprint and '"bytes"' in writer.json
+
+
+def _valid(value: Column, schema: Schema, contract: Contract, *, texts: bool) -> Column | None:
     """Return whether the strings of a value are UTF-8, and its dates and times in the years 1 to 9999, which Spark does
-    not check; None if it has none."""
+    not check; None if it has none.
+
+    Arguments:
+        value: the value.
+        schema: its schema.
+        contract: the contract that the schema is a part of.
+        texts: whether to check strings.
+    """
     from pyspark.sql import functions as F
 
     held, _ = optional(schema, contract)
     parts: list[Column | None] = []
     match held:
         case Record(fields=fields):
-            parts = [_valid(value[field.name], field.schema, contract) for field in fields]
+            parts = [_valid(value[field.name], field.schema, contract, texts=texts) for field in fields]
         case Union(branches=branches):
-            parts = [_valid(value[member(number)], branch, contract) for number, branch in enumerate(branches)]
+            parts = [
+                _valid(value[member(number)], branch, contract, texts=texts) for number, branch in enumerate(branches)
+            ]
         case Array(items=items):
-            parts = [_each(value, items, contract)]
+            parts = [_each(value, items, contract, texts=texts)]
         case Map(values=values):
-            parts = [F.forall(F.map_keys(value), F.is_valid_utf8), _each(F.map_values(value), values, contract)]
-        case Primitive(type="string"):
+            parts = [
+                F.forall(F.map_keys(value), F.is_valid_utf8) if texts else None, _each(F.map_values(value), values, contract, texts=texts)
+            ]  # fmt: skip
+        case Primitive(type="string") if texts:
             parts = [F.is_valid_utf8(value)]
         case Primitive(logical=logical) if logical is not None and logical.name in _TIMES:
             kind = leaf_name(held)
@@ -105,14 +121,14 @@ def _valid(value: Column, schema: Schema, contract: Contract) -> Column | None:
     return functools.reduce(operator.and_, checks) if checks else None
 
 
-def _each(values: Column, schema: Schema, contract: Contract) -> Column | None:
+def _each(values: Column, schema: Schema, contract: Contract, *, texts: bool) -> Column | None:
     from pyspark.sql import functions as F
 
-    if _valid(F.lit(None), schema, contract) is None:
+    if _valid(F.lit(None), schema, contract, texts=texts) is None:
         return None
 
     def valid(item: Column) -> Column:
-        check = _valid(item, schema, contract)
+        check = _valid(item, schema, contract, texts=texts)
         assert check is not None
         return check
 

@@ -11,7 +11,8 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blueprint.avro.model import Contract
+from blueprint.avro.model import Contract, Primitive
+from blueprint.avro.spark_types import optional
 from streamlets.channels.base import METADATA
 from streamlets.channels.kafka.avro_columns import avro_record, require_readable
 from streamlets.channels.kafka.horizon import Horizon
@@ -76,8 +77,19 @@ def read_topic(
     if horizon is not None:
         invalid = F.count(F.when(F.col(_RECORD).isNull(), 1)).alias(_INVALID)
         records = records.observe(_metric(inlet), invalid).where(F.col(_RECORD).isNotNull())
-    columns = (F.col(f"{_RECORD}.`{field.name}`").alias(field.name) for field in inlet.contract.record.fields)
-    return records.select(*columns, *kept)
+    fields = inlet.contract.record.fields
+    columns = {field.name: F.col(f"{_RECORD}.`{field.name}`") for field in fields}
+    # Bytes of a writer that are a string of the reader need not be UTF-8: Avro replaces those that are not.
+    texts = {
+        f.name
+        for f in fields
+        if isinstance(held := optional(f.schema, inlet.contract)[0], Primitive) and held.type == "string"
+    }
+    valid = (
+        F.make_valid_utf8(column).alias(name) if name in texts else column.alias(name)
+        for name, column in columns.items()
+    )
+    return records.select(*valid, *kept)
 
 
 def invalid_count(inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
