@@ -110,7 +110,7 @@ def _valid(value: Column, schema: Schema, contract: Contract, *, texts: bool) ->
             parts = [_each(value, items, contract, texts=texts)]
         case Map(values=values):
             parts = [
-                F.forall(F.map_keys(value), F.is_valid_utf8) if texts else None, _each(F.map_values(value), values, contract, texts=texts)
+                F.forall(F.map_keys(value), F.is_valid_utf8) if texts else None, _each(F.map_values(value), values, contract, texts=texts)  # noqa: E501
             ]  # fmt: skip
         case Primitive(type="string") if texts:
             parts = [F.is_valid_utf8(value)]
