@@ -5,7 +5,8 @@ closing means that the runner has exited, for whatever reason. Descendants of th
 become children of this process when their parents exit, so that they are found.
 
     runner to guard: b"T" sends SIGTERM to the group, b"K" and the end of the socket end everything
-    guard to runner: one JSON object when the program has ended, `code` and `left`, or `error` if it cannot be started
+    guard to runner: a line of JSON with the process id of the program, `pid`, before the program can write anything; a
+        line when it has ended, with `code` and `left`, or `error` if it cannot be started
 """
 
 from __future__ import annotations
@@ -34,9 +35,7 @@ def main() -> None:
     signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     try:
-        program = subprocess.Popen(
-            sys.argv[2:], start_new_session=True, preexec_fn=lambda: _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        )
+        program = subprocess.Popen(sys.argv[2:], start_new_session=True, preexec_fn=lambda: _begin(control))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         _report(control, {"error": getattr(error, "strerror", None) or str(error)})
         return
@@ -57,6 +56,12 @@ def main() -> None:
         code = _exit_code(program.pid)
     left = _end_all(program.pid)
     _report(control, {"code": code, "left": left})
+
+
+def _begin(control: socket.socket) -> None:
+    """Prepare the process of the program: it ends with the guard, and the runner knows its id."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _report(control, {"pid": os.getpid()})
 
 
 def _prctl(option: int, value: int) -> None:
@@ -116,7 +121,7 @@ def _signal_group(leader: int, number: int) -> None:
 
 def _report(control: socket.socket, result: dict[str, object]) -> None:
     with contextlib.suppress(OSError):  # the runner has exited
-        control.sendall(json.dumps(result).encode())
+        control.sendall(json.dumps(result).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -15,10 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 _GUARD_KILLED = "was ended, because the process that watches it for the runner (`guard.py`) was killed"
 _GUARD = (sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py")))
+_LAST_OUTPUT = 10.0
+"""Seconds for the rest of the output after the guard was killed: only the guard finds what has left the session of the
+program, and may hold its output."""
 _LONGEST_LINE = 16 * 1024
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 
@@ -130,22 +133,38 @@ class Program:
         return thread
 
     def _wait(self) -> None:
-        report = b""
-        with suppress(OSError):
-            while data := self._control.recv(4096):
-                report += data
+        report: dict[str, Any] = {}
+        with suppress(OSError, ValueError), self._control.makefile("rb") as lines:  # a cut line is not a report
+            for line in lines:
+                report |= json.loads(line)
         self._guard.wait()
-        for reader in self._readers:
-            reader.join()
-        self._control.close()
-        try:
-            result = json.loads(report)
-        except ValueError:
-            end = ProgramEnd(None, _GUARD_KILLED)
+        limit = None
+        if "code" in report:
+            end = ProgramEnd(report["code"], left=report["left"])
+        elif "error" in report:
+            end = ProgramEnd(None, f"cannot be started: {report['error']}")
         else:
-            error = f"cannot be started: {result['error']}" if "error" in result else ""
-            end = ProgramEnd(result.get("code"), error, result.get("left", 0))
+            end = ProgramEnd(None, _GUARD_KILLED)
+            limit = _LAST_OUTPUT
+            if "pid" in report:
+                _kill_session(report["pid"])
+        for reader in self._readers:
+            reader.join(limit)
+        self._control.close()
         self._ended(end)
+
+
+def _kill_session(leader: int) -> None:
+    """Kill the processes of a session, whose leader the system has killed together with the guard.
+
+    While a process of the session runs, the system gives the id of the leader to no other process.
+    """
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+    for directory in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, IndexError, ValueError):
+            if os.getsid(int(directory.name)) == leader:
+                os.kill(int(directory.name), signal.SIGKILL)
 
 
 def _read_lines(stream: IO[bytes], take: Callable[[str], None]) -> None:

@@ -189,10 +189,28 @@ def test_secrets_do_not_reach_the_log(tmp_path: Path) -> None:
     assert "hunter2" not in (tmp_path / "feed.log").read_text()
 
 
-def test_a_killed_guard_is_named(tmp_path: Path) -> None:
-    """The end of the program says which process was killed, and not that the program cannot be started."""
-    started = Started(tmp_path, "echo up; sleep 1000")
+@pytest.mark.parametrize("script", ["sleep 1000 & echo up; wait", "sh -c 'sleep 1000 & echo up; wait' & wait"])
+def test_a_killed_guard_is_named(tmp_path: Path, script: str) -> None:
+    """The end of the program says which process was killed, and not that the program cannot be started. What the program
+    has started ends, too: it would hold the output of the program for as long as it runs."""
+    started = Started(tmp_path, script)
     assert started.line() == "up"
+    processes = psutil.Process(started.program.pid).children(recursive=True)
+    assert len(processes) >= 2
     os.kill(started.program.pid, signal.SIGKILL)
     text = "was ended, because the process that watches it for the runner (`guard.py`) was killed"
     assert started.end().text == text
+    assert left_behind(processes) == []
+
+
+def test_a_killed_guard_is_named_beside_a_daemon(tmp_path: Path) -> None:
+    """A process that has left the session of the program and holds its output does not delay the end for ever."""
+    started = Started(tmp_path, "setsid sh -c 'echo up; exec sleep 1000' & wait")
+    assert started.line() == "up"
+    processes = psutil.Process(started.program.pid).children(recursive=True)
+    try:
+        os.kill(started.program.pid, signal.SIGKILL)
+        assert "was killed" in started.end().text
+    finally:
+        for process in alive(processes):
+            process.kill()
