@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -145,11 +146,11 @@ class Program:
             end = ProgramEnd(None, f"cannot be started: {report['error']}")
         else:
             end = ProgramEnd(None, _GUARD_KILLED)
-            limit = _LAST_OUTPUT
+            limit = time.monotonic() + _LAST_OUTPUT
             if "pid" in report:
                 _kill_session(report["pid"])
         for reader in self._readers:
-            reader.join(limit)
+            reader.join(limit and max(0.0, limit - time.monotonic()))
         self._control.close()
         self._ended(end)
 

@@ -203,8 +203,9 @@ def test_a_killed_guard_is_named(tmp_path: Path, script: str) -> None:
     assert left_behind(processes) == []
 
 
-def test_a_killed_guard_is_named_beside_a_daemon(tmp_path: Path) -> None:
+def test_a_killed_guard_is_named_beside_a_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has left the session of the program and holds its output does not delay the end for ever."""
+    monkeypatch.setattr("streamlets.ingress.spouts.program._LAST_OUTPUT", 0.5)
     started = Started(tmp_path, "setsid sh -c 'echo up; exec sleep 1000' & wait")
     assert started.line() == "up"
     processes = psutil.Process(started.program.pid).children(recursive=True)
