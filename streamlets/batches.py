@@ -1,4 +1,4 @@
-"""What channels and sinks report about the batches that they write."""
+"""Reports of channels and sinks about the batches that they write."""
 
 from __future__ import annotations
 

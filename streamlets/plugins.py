@@ -1,7 +1,7 @@
-"""`Plugins`: channels and sinks by name, those of Streamlets and those that other packages register.
+"""`Plugins`: channels and sinks by name, of Streamlets and of other packages that register them.
 
-A package registers a class without arguments by an entry point: its group is that of the plug-ins, such as
-`streamlets.sinks`, its name is that of the plug-in, and its value the class, such as `my_package.sink:MySink`.
+A package registers a class without arguments by an entry point: its group names the kind of plug-in, such as
+`streamlets.sinks`, its name is the plug-in's, and its value the class, such as `my_package.sink:MySink`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Avro schemas as data. Parts of a schema from a file have their location in it.
 
-The terms are those of the Avro specification 1.12.
+The terms are from the Avro specification 1.12.
 """
 
 from __future__ import annotations

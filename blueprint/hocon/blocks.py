@@ -1,4 +1,4 @@
-"""The objects of a text that an editor changes, so that the next parse reads only those that have changed."""
+"""The objects of a text that an editor changes, so that the next parse reads only the changed ones."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class EditedTexts(dict[Path, str]):
 
         Arguments:
             texts: by resolved path.
-            blocks: those of the previous version; an empty dict for the first one.
+            blocks: the objects of the previous version; an empty dict for the first one.
         """
         super().__init__(texts)
         self.blocks = blocks

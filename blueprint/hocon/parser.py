@@ -57,7 +57,7 @@ class Parser(ValueParser):
         includer: reads the files of `include` statements.
         roots: as in `Substitution.roots`.
         depth: the nesting level at which the text is included.
-        blocks: the objects of an earlier version of the text; receives those of this one.
+        blocks: the objects of an earlier version of the text; receives the objects of this one.
     """
 
     def __init__(

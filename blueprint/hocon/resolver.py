@@ -22,7 +22,7 @@ def resolve(layers: Sequence[Layer], environment: Mapping[str, str]) -> tuple[Ob
         environment: variables, looked up when a substitution has no other value. Their values are strings.
 
     Returns:
-        The merged object and the findings about substitutions; those of the layers are not repeated. A key whose value
+        The merged object and the findings about substitutions; the layers' are not repeated. A key whose value
         cannot be determined is omitted.
     """
     lookup = Lookup(layers, environment)

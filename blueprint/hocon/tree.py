@@ -129,7 +129,7 @@ class ObjectNode:
         return node
 
     def share(self) -> None:
-        """Let the object, and those that it has, be part of several trees."""
+        """Let the object, and the objects in it, be part of several trees."""
         self.shared = True
         for definitions in self.fields.values():
             for definition in definitions:

@@ -20,7 +20,7 @@ _MORE_THAN_A_VALUE = re.compile(r"=|:\s|\s//")
 
 _END_OF_VALUE = re.compile(r"[\n,}\]]|\s(?:#|//)")
 _AFTER_A_COMMA = re.compile(r"[^\S\n]*(?:\n|\}|\Z|[\w.\-\"]+\s*[=:{])")
-"""What follows a comma between two fields."""
+"""The beginning of a field after a comma."""
 
 _TO_A_BRACE = re.compile(r"[^{}\[\]\n]*\}")
 

@@ -79,7 +79,7 @@ class TopicEntry:
 
     @property
     def paths(self) -> tuple[tuple[Role, PortPath], ...]:
-        """The paths of producers, then those of consumers, with their role."""
+        """The paths of producers, then of consumers, with their role."""
         return (*(("producer", path) for path in self.producers), *(("consumer", path) for path in self.consumers))
 
 
@@ -94,7 +94,7 @@ class CycleStop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
-    """A blueprint as written, as far as it can be read.
+    """A blueprint as written, without the parts that cannot be read.
 
     Arguments:
         file: its name in findings.
@@ -107,7 +107,7 @@ class Blueprint:
         connections: the section `connections` of 1.x, if there is one.
         topics_broken: whether some topics could not be read, so that missing connections prove nothing.
         broken: names of streamlets whose entries cannot be read; references to them are not checked.
-        twice: those of them that are defined twice: a path may refer to either.
+        twice: names that are defined twice: a path may refer to either.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""`Draft`: an application as far as it could be read. The rules of verification check it."""
+"""`Draft`: the parts of an application that could be read. The rules of verification check it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Draft:
         misfits: what is wrong with the keys and types of settings; rules that need valid settings are silent if there
             is anything.
         state_root: the directory of `--state-dir`; None for the one next to the blueprint.
-        unused: returns the streamlet classes of the project other than those of a collection, and their places.
+        unused: returns the streamlet classes of the project that are not in a collection, and their places.
     """
 
     blueprint: Blueprint
@@ -71,11 +71,11 @@ class Draft:
         return self.settings.get("topics", id, *path)
 
     def topic_span(self, id: str, *path: str) -> Span:
-        """Return the place of a topic's setting; that of the topic when it is not set."""
+        """Return the place of a topic's setting; the place of the topic if it is not set."""
         value = self.topic_setting(id, *path)
         return span_of(value) if value is not None else self.blueprint.topics[id].key
 
     def topic_key(self, id: str, *path: str) -> Span:
-        """Return the place of the key of a topic's setting; that of the topic when it is not set."""
+        """Return the place of the key of a topic's setting; the place of the topic if it is not set."""
         value = self.topic_setting(id, *path)
         return key_span_of(value) if value is not None else self.blueprint.topics[id].key

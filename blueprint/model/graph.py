@@ -79,7 +79,7 @@ class ApplicationGraph:
 
         Arguments:
             name: the title.
-            classes: the classes of streamlets by name, as far as known.
+            classes: the known classes of streamlets by name.
             faulty: the streamlets to mark.
         """
         nodes = [

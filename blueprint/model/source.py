@@ -27,7 +27,7 @@ class Source(Protocol):
         """Read the blueprint; a mistake is a finding of the layer and never raises.
 
         Arguments:
-            sources: receives a text that is not that of a file, under `name`.
+            sources: receives a text that does not come from a file, under `name`.
             texts: the content of files, by resolved path, that is read instead of the files.
         """
 

@@ -137,7 +137,7 @@ def _kind(
     described: Mapping[str, StreamletDescriptor | None],
     ports: Mapping[PortKey, PortDescriptor],
 ) -> StrayKind | None:
-    """Return what is wrong with a path; None for a valid one, and for one whose streamlet cannot be described."""
+    """Return the problem of a path; None for a valid path, and if its streamlet cannot be described."""
     if not path.wellformed:
         return "malformed"
     if path.streamlet not in blueprint.streamlets and path.streamlet not in blueprint.broken:

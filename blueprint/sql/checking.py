@@ -147,7 +147,7 @@ class _Checks:
         )  # fmt: skip
 
     def _columns(self, save: SaveStream, defined: Sequence[Column]) -> None:
-        """Check the listed columns and the partition columns of a statement against those of its stream."""
+        """Check the listed columns and the partition columns of a statement against the columns of its stream."""
         if defined:
             names = [column.name.text for column in defined]
             for column in save.columns:

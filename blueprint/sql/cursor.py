@@ -165,7 +165,7 @@ class Cursor:
         return Name(tuple(parts), self.span_from(first))
 
     def meant(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return help with those of the keywords that are similar to the next token."""
+        """Return help with the keywords that are similar to the next token."""
         return did_you_mean(self.token.upper, words) if self.token.upper else ()
 
     def begins_line(self) -> bool:
@@ -184,7 +184,7 @@ class Cursor:
         return "the end of the statement" if self.is_end() else self.token.shown
 
     def _place(self, token: Token) -> tuple[int, int]:
-        """Return the place of a token; of the end, that of the last character before it."""
+        """Return the place of a token; for the end, the place of the last character before it."""
         if token.kind is not Kind.END and not (token.kind is Kind.SIGN and token.text == ";"):
             return token.start, token.end
         index = self.tokens_read.index(token)

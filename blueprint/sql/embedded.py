@@ -24,11 +24,11 @@ class EmbeddedSource(Source):
         self._column = None if quotes is None else self._span.column + quotes
 
     def span(self, start: int, end: int) -> Span:
-        """Return the place between two offsets; that of the whole value if its text has escapes."""
+        """Return the place between two offsets; the whole value's if its text has escapes."""
         return self.in_file(super().span(start, end))
 
     def in_file(self, inner: Span) -> Span:
-        """Return a place in the text as a place in the file; that of the whole value if its text has escapes."""
+        """Return a place in the text as a place in the file; the whole value's if its text has escapes."""
         if self._column is None:
             return self._span
         return Span(

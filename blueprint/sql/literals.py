@@ -14,7 +14,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _MAX_CHARACTER = 0x10FFFF
 
 RESERVED = frozenset(("FROM", "IDENTIFIED", "OPTIONS", "OUTPUT", "PARTITIONED", "TO", "TRIGGER"))
-"""The keywords that are names only in back-quotes: those that may follow a name."""
+"""The keywords that may follow a name, so that they are names only in back-quotes."""
 
 
 def string_value(inner: str, quote: str) -> str:

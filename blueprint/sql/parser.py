@@ -1,7 +1,7 @@
 """The grammar of jobs: reads a text into statements, and reports one finding for each mistake.
 
 After a mistake, reading continues after the next `;`. The clauses of `SAVE STREAM` after the provider may be in any
-order. The grammar is that of PSTL (`PstlSqlBase.g4`) and of its documentation, which lists a table's columns, too.
+order. The grammar comes from PSTL (`PstlSqlBase.g4`) and its documentation, which lists a table's columns, too.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Script:
     """A text of statements.
 
     Arguments:
-        statements: those that could be read.
+        statements: the statements that could be read.
         findings: the mistakes.
-        variables: the variables in the text, as far as it could be read.
+        variables: the variables in the parts of the text that could be read.
     """
 
     statements: tuple[Statement, ...]
@@ -355,7 +355,7 @@ class _Parser:
         return Column(name, _joined(tokens))
 
     def _check_type(self, tokens: Sequence[Token]) -> None:
-        """Check the type of a column as far as Avro has it; Spark checks the others."""
+        """Check the type of a column if Avro has it; Spark checks the others."""
         if not all(token.known for token in tokens):
             return
         texts = [token.spark for token in tokens]
@@ -446,7 +446,7 @@ def _defined(cursor: Cursor, tokens: Sequence[Token], noun: str) -> Name | None:
 
     Arguments:
         cursor: for the places of tokens.
-        tokens: those of the statement.
+        tokens: the tokens of the statement.
         noun: `VIEW` or `FUNCTION`.
     """
     words = [token.upper for token in tokens]

@@ -1,4 +1,4 @@
-"""What is known about providers, as plain data: `SAVE STREAM ... TO` a sink, `CREATE STREAM ... FROM` a source."""
+"""Facts about providers, as plain data: `SAVE STREAM ... TO` a sink, `CREATE STREAM ... FROM` a source."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SESSION = ("ADD", "DECLARE", "RESET", "SET", "USE")
 """The first words of the statements that change the session."""
 
 CREATED = ("FUNCTION", "VIEW")
-"""What `CREATE TEMPORARY` may define."""
+"""The objects that `CREATE TEMPORARY` may define."""
 
 _RESULT = ("DESC", "DESCRIBE", "EXPLAIN", "FROM", "LIST", "MAP", "REDUCE", "SELECT", "SHOW", "TABLE", "VALUES", "WITH")
 _MODIFIERS = ("OR", "REPLACE", "GLOBAL", "LOCAL", "TEMP", "TEMPORARY", "EXTERNAL", "UNSET", "MATERIALIZED")

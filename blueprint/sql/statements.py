@@ -97,7 +97,7 @@ class SaveStream:
 
     Arguments:
         table: the stream, view or table whose rows are saved.
-        columns: its columns, as far as they are listed; a type is "" if it is not written.
+        columns: its listed columns; a type is "" if it is not written.
         provider: the sink.
         query: the name of `IDENTIFIED BY`; None if it is derived from the table.
         trigger: of `TRIGGER`; None means as fast as possible.
@@ -119,7 +119,7 @@ class SaveStream:
 
     @property
     def query_name(self) -> Word:
-        """The name of the query: explicit, or that of the table without its database."""
+        """The name of the query: explicit, or the name of the table without its database."""
         if self.query is not None:
             return Word(self.query.plain, self.query.span, self.query.known)
         return self.table.parts[-1]
@@ -164,7 +164,7 @@ class SparkSql:
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
     def offset(self, at: int) -> int:
-        """Return the offset in the job of an offset in `text`; inside the value of a variable, that of its end."""
+        """Return the offset in the job of an offset in `text`; inside the value of a variable, its end."""
         parts = [*self.places, (len(self.text) + 1, 0)]
         index = next(index for index, (start, _) in enumerate(parts) if start > at) - 1
         start, origin = parts[index]

@@ -1,4 +1,4 @@
-"""The jars of a Spark that uses channels: those of their connectors, and those that the settings name."""
+"""The jars of a Spark that uses channels: jars of their connectors, and jars that the settings name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPARK_CORE = "spark-core_2.13"
 
 
 def jars_of(connectors: Iterable[Connector], artifacts: SparkArtifacts) -> tuple[Path, ...]:
-    """Return the jars for Spark, one of each artifact; those that are not in the cache are fetched.
+    """Return the jars for Spark, one of each artifact; missing ones are fetched into the cache.
 
     Raises:
         ArtifactError: they cannot be had.
@@ -33,7 +33,7 @@ def available_jars_of(connectors: Iterable[Connector], artifacts: SparkArtifacts
     """Return the jars for Spark, one of each artifact; None if some must be fetched first.
 
     Raises:
-        ArtifactError: the settings name jars that do not exist, or only some of those of a connector.
+        ArtifactError: the settings name jars that do not exist, or only some jars of a connector.
     """
     return _jars(connectors, artifacts, may_fetch=False)
 
@@ -72,7 +72,7 @@ def _files(paths: Iterable[str]) -> Iterator[Path]:
 
 
 def _provides(own: Mapping[str, Path], connector: Connector) -> bool:
-    """Return whether the user's jars are those of a connector.
+    """Return whether the user's jars belong to a connector.
 
     Raises:
         ArtifactError: only some of its jars are among them.

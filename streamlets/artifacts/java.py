@@ -12,7 +12,7 @@ INSTALL_JAVA = (
     "install a Java runtime, version 17 or newer: `apt-get install openjdk-17-jre-headless` (Debian, Ubuntu), "
     "`brew install openjdk@17` (macOS), or https://adoptium.net; then set JAVA_HOME or put `java` on PATH"
 )
-"""What to do without Java, or with one that is too old."""
+"""The remedy for a Java that is missing or too old."""
 
 
 OLDEST_JAVA = 17

@@ -84,7 +84,7 @@ def fetch(
     Arguments:
         packages: the packages.
         provided: names of artifacts, without versions, that are already on the class path.
-        cache: the cache's directory; None for that of the user.
+        cache: the cache's directory; None for the user's.
         ivy_settings: Ivy's settings file, for repositories other than Maven Central.
 
     Raises:
@@ -106,7 +106,7 @@ def fetch(
 def cached(
     packages: Sequence[Coordinate], *, provided: Iterable[str] = (), cache: Path | None = None
 ) -> tuple[Path, ...] | None:
-    """Return what `fetch` returns if that is in the cache; None otherwise."""
+    """Return the result of `fetch` if it is in the cache; None otherwise."""
     cache = cache or cache_directory()
     _require_own(cache)
     jars = _directory(_module(packages, provided), cache)

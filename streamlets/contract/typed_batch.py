@@ -42,7 +42,7 @@ def typed_batch(batch: pa.RecordBatch, contract: Contract) -> pa.RecordBatch | N
 
 
 def _has_only_values_of(kind: pa.DataType, schema: Schema, target: pa.DataType) -> bool:
-    """Return whether every value of an Arrow type is one of a schema, as far as it is in its range."""
+    """Return whether every value of an Arrow type has the type of a schema; its range is not checked."""
     import pyarrow as pa
 
     if not isinstance(schema, Primitive):

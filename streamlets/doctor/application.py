@@ -19,7 +19,7 @@ from streamlets.runner.topics import connectors_of
 _GIB = 2**30
 _LITTLE = _GIB
 _TOO_LITTLE = _GIB // 10
-# Seconds between the clock of this machine and that of a file system.
+# Seconds between the clocks of this machine and of a file system.
 _SKEW = 5.0
 _CORE = "spark-core_2.13"
 
@@ -52,10 +52,10 @@ def state_directory(directory: Path) -> Iterator[Check]:
     yield _disk(place)
     skew = max(before - changed, changed - after, 0.0)
     if skew > _SKEW:
-        detail = f"the clock of the file system of {place} and that of this machine differ by {skew:.0f} seconds"
+        detail = f"the clocks of this machine and of the file system of {place} differ by {skew:.0f} seconds"
         yield Check("clock", State.WARNING, detail, "synchronize the clocks of both machines, for example with chrony")
     else:
-        yield Check("clock", State.OK, "that of the file system agrees")
+        yield Check("clock", State.OK, "the clock of the file system agrees")
 
 
 def _disk(place: Path) -> Check:
@@ -68,11 +68,11 @@ def _disk(place: Path) -> Check:
 
 
 def jars(plan: ApplicationPlan, *, may_fetch: bool) -> Iterator[Check]:
-    """Check that the jars which the settings name, and those of the channels and sinks, are on this machine.
+    """Check that the jars of the settings, the channels and the sinks are on this machine.
 
     Arguments:
         plan: the application.
-        may_fetch: whether to fetch those that are missing.
+        may_fetch: whether to fetch missing jars.
     """
     connectors = connectors_of(plan)
     try:
@@ -89,7 +89,7 @@ def jars(plan: ApplicationPlan, *, may_fetch: bool) -> Iterator[Check]:
 
 
 def _versions(versions: dict[str, str], needed: set[str]) -> Check:
-    """Return whether the versions of Spark's connectors are those of Spark."""
+    """Return whether Spark's connectors have the version of Spark."""
     spark = spark_jars()[_CORE]
     shown = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()) if name in needed)
     others = [name for name in needed & versions.keys() if name.startswith("spark-") and versions[name] != spark]

@@ -38,7 +38,7 @@ def python(workers: str | None) -> Check:
     """Check that Spark's workers have the Python and the PySpark of this process.
 
     Arguments:
-        workers: the command of their Python (`spark.pyspark.python`); None for that of this process.
+        workers: the command of their Python (`spark.pyspark.python`); None for the Python of this process.
     """
     own = f"{platform.python_version()} ({sys.executable})"
     if workers is None or workers == sys.executable:

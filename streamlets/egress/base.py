@@ -71,7 +71,7 @@ class SinkQuery:
 
 @dataclass(frozen=True, slots=True)
 class SinkWriter:
-    """What a sink writes with.
+    """The resources with which a sink writes.
 
     Arguments:
         writer: Spark's writer, not started, without name, checkpoint, trigger and output mode: with a function for

@@ -42,7 +42,7 @@ STORAGE = "storage."
 
 _DECORATION = re.compile(r"\x1b\[\d*m↳?")  # of the messages of `deltalake`, which have several lines
 _UNWRITABLE = re.compile(r"[\[\]^|\\]|%[0-9A-Fa-f]{2}")
-"""What `deltalake` (1.6) cannot write to in a path: it panics, or changes the path."""
+"""The characters of a path that `deltalake` (1.6) cannot write to: it panics, or changes the path."""
 
 _URL = re.compile(r"(s3a?|gs|az|azure|abfss?|adl)://[^/]+/.+")
 

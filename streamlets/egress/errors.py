@@ -21,7 +21,7 @@ class ExistingFilesError(SinkError):
 
 
 class TableMismatchError(SinkError):
-    """The columns or partitions of a table are not those of the records."""
+    """The columns or partitions of a table differ from the records'."""
 
 
 class KeysError(SinkError):

@@ -1,6 +1,6 @@
-"""The sinks that are available: those of this package, and those that other packages register.
+"""The available sinks: this package's, and the ones that other packages register.
 
-A package registers a sink by an entry point of the group `streamlets.sinks`: its name is that of the sink, its value a
+A package registers a sink by an entry point of the group `streamlets.sinks`: its name is the sink's, its value a
 `SinkType`, such as `my_package.sink:MySink`.
 """
 

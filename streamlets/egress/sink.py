@@ -123,7 +123,7 @@ def open_sink(sink: SinkType, rows: DataFrame, query: SinkQuery, place: SourceLo
         sink: the sink.
         rows: the streaming DataFrame.
         query: the query and its options.
-        place: the place of errors; default: that of the author's call.
+        place: the place of errors; default: the author's call.
 
     Raises:
         StreamletError: the sink does not support the query, its options or its columns.

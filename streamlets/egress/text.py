@@ -24,7 +24,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {"csv": _CSV | _TIMES, "json": JSON}
 
 
 def with_defaults(format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of Spark's writer, and the defaults of those that are not set.
+    """Return the options of Spark's writer, with defaults for options that are not set.
 
     A pattern of timestamps that is set is in the time zone of the session, as Spark's documentation says.
 

@@ -22,7 +22,7 @@ def span_of(place: SourceLocation | None) -> Span | None:
 
 
 class Places:
-    """Distinguishes the project's own frames from others, such as those of the framework, libraries and tests."""
+    """Distinguishes the project's own frames from frames of the framework, libraries and tests."""
 
     def __init__(self, project: Project) -> None:
         self._project = project

@@ -176,7 +176,7 @@ _WATERMARK = re.compile(r"EventTimeWatermark (?:[0-9a-f-]{36}, )?(\w+)#")
 
 
 def _alternative(reason: str) -> tuple[str, ...]:
-    """Return what to do instead of common operations that Spark rejects."""
+    """Return the alternatives to common operations that Spark rejects."""
     for part, help in _ALTERNATIVES.items():
         if part in reason:
             return (help,)

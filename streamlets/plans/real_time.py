@@ -30,7 +30,7 @@ _DESCRIPTIONS = {
 _REPLACED = {"HashAggregate", "ObjectHashAggregate", "SortAggregate", "AdaptiveSparkPlan"}
 """Operators that Spark replaces by supported ones when the query starts."""
 _PRINTED = {"ShuffleExchange": "Exchange", "FileSourceScan": "FileScan", "RealTimeStreamScan": "StreamingRelation"}
-"""Operators that plans print with another name than that of their class."""
+"""Operators that plans print with another name than their class."""
 
 
 _SINKS = ("console", "foreach", "kafka")
@@ -40,7 +40,7 @@ _REAL_TIME_TABLE = re.compile(r"Kafka|LowLatency|Memory")
 
 
 def unsupported_sources(plan: PlanNode, inlets: str) -> tuple[str, ...]:
-    """Return the names of the sources of a query that real-time mode rejects; those of other packages are unknown.
+    """Return the names of the sources of a query that real-time mode rejects; sources of other packages are unknown.
 
     Arguments:
         plan: the analyzed plan of the query.

@@ -95,7 +95,7 @@ class StreamletCheck:
         """The queries by name, after `findings` has built the logic."""
 
     def findings(self) -> tuple[Diagnostic, ...]:
-        """Return the findings of the streamlet's logic, whatever it raises; an error hides those that would follow it.
+        """Return the findings of the streamlet's logic, whatever it raises; an error hides the ones after it.
 
         Raises:
             KeyboardInterrupt: the user has pressed Ctrl-C.
@@ -173,7 +173,7 @@ class StreamletCheck:
     def _raised(self, error: BaseException) -> Diagnostic:
         """Return the finding for an error.
 
-        One without a place, such as a wrong result, gets that of the method, or that of the streamlet in the blueprint
+        One without a place, such as a wrong result, gets the place of the method, or of the streamlet in the blueprint
         if the method is not the author's.
         """
         if answers(self._context.session):
@@ -184,7 +184,7 @@ class StreamletCheck:
         return raised if raised.primary is not None else replace(raised, primary=Label(self._method()))
 
     def _method(self) -> Span:
-        """Return the place of the method that builds the logic, or that of the streamlet in the blueprint."""
+        """Return the place of the method that builds the logic, or of the streamlet in the blueprint."""
         with suppress(StreamletNotLoadedError):
             streamlet = streamlet_of(self._plan, self._project)
             method = getattr(getattr(streamlet, "Logic", None), "build_streaming_queries", None)
@@ -256,7 +256,7 @@ class StreamletCheck:
         return f"write the rows to {alternatives(unwritten)}" if unwritten else ""
 
     def _started_queries(self, observations: Observations, built: Queries) -> Iterator[Diagnostic]:
-        """Yield the findings for queries that the author starts; those that are not returned are not supervised."""
+        """Yield the findings for queries that the author starts; queries that are not returned are not supervised."""
         for query in observations.started:
             place = query.place
             if not any(query is other for other in built):

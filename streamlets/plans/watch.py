@@ -43,7 +43,7 @@ class PythonCall:
 
 @dataclass(slots=True)
 class Observations:
-    """What one build of a logic did.
+    """The effects of one build of a logic.
 
     Arguments:
         started: the queries that it would have started.

@@ -125,7 +125,7 @@ def _moved(ref: str, queries: set[str], known: set[str], state: StateDirectory) 
     """Return the name under which a streamlet's checkpoints are found: a rename of their directory renames it.
 
     Arguments:
-        queries: those of its last run.
+        queries: the queries of its last run.
         known: all streamlets of the last run.
     """
     if not queries or (state.checkpoints / ref).exists():

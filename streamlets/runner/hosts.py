@@ -19,7 +19,7 @@ Log = Callable[[UnitId, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostContext:
-    """What a host is given; the callbacks may be called from any thread.
+    """The dependencies of a host; the callbacks may be called from any thread.
 
     Arguments:
         plan: the application with the streamlets of this host; its topics exist.
@@ -30,7 +30,7 @@ class HostContext:
         report: takes the units' facts.
         log: takes the full text of each failure.
         print_line: takes each line for the terminal.
-        secrets: the secrets of the application, which no file and no output shows; those that hosts read are added.
+        secrets: the secrets of the application, which no file and no output shows; secrets that hosts read are added.
     """
 
     plan: ApplicationPlan
@@ -57,7 +57,7 @@ class Host(Protocol):
         """The units before any of them is started. A streamlet has one of each host that it needs."""
 
     def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState | UnitWarned]:
-        """Return the rows that remain in the state of units when a bounded run is over, and other warnings.
+        """Return the rows that remain in the state of units when a bounded run has ended, and other warnings.
 
         Arguments:
             rows: for each unit of the run, of this host or not, the number of rows in state after its last batch; None

@@ -28,7 +28,7 @@ class Orders:
         refused: takes a line about each request that is not from the user of the run.
 
     Attributes:
-        upgrade: the request for the version that takes over when the run is over; None without one.
+        upgrade: the request for the version that takes over when the run has ended; None without one.
     """
 
     def __init__(

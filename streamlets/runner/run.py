@@ -248,7 +248,7 @@ def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mappin
 
 
 def _differences(topics: Iterable[TopicResource], log: RunLog) -> tuple[TopicDiffers, ...]:
-    """Return what is not as planned of topics; nothing if they cannot be compared, as they can be used all the same."""
+    """Return the differences between existing topics and the plan, or () if a topic cannot be compared."""
     try:
         return tuple(differences_of(topics))
     except (TopicLostError, TopicDamagedError, OSError) as error:

@@ -33,7 +33,7 @@ def stored_channels(state: StateDirectory) -> dict[str, Channel]:
 
 
 def stored_topics(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> tuple[TopicResource, ...]:
-    """Return all topics of a state directory, also those of earlier versions, sorted by channel and name.
+    """Return all topics of a state directory, including earlier versions, sorted by channel and name.
 
     Arguments:
         state: the state directory.
@@ -106,7 +106,7 @@ def contracts_of_writers(plan: ApplicationPlan, topic: str) -> tuple[Contract, .
 
 
 def connectors_of(plan: ApplicationPlan) -> tuple[Connector, ...]:
-    """Return what Spark needs on its class path for the channels of an application, and for its sinks."""
+    """Return the connectors that Spark needs on its class path for the channels and sinks of an application."""
     traits = [CHANNEL_TYPES[name].traits for name in sorted({topic.channel for topic in plan.topics})]
     of_channels = [channel.connector for channel in traits if channel.connector is not None]
     of_streamlets = [connector for streamlet in plan.streamlets for connector in streamlet.descriptor.connectors]

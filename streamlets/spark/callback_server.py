@@ -18,7 +18,7 @@ REFUSED = "refused a connection to the port for calls from Spark: it did not sen
 
 
 def open_callback_server(gateway: Any, print_line: Callable[[str], None]) -> None:
-    """Start the server for calls from Java, which answers only those that begin with the gateway's token.
+    """Start the server for calls from Java, which answers only calls that begin with the gateway's token.
 
     PySpark would start it with the first listener or `foreachBatch`. One that runs already is left as it is.
 

@@ -14,7 +14,7 @@ from typing import Any
 from streamlets.spark.plan_json import Expression, expressions_in
 
 UNKNOWN_CODE = "{?}"
-"""What follows the name of a function whose code cannot be read."""
+"""The suffix of the name of a function whose code cannot be read."""
 
 _INFIX = {
     "And": "AND", "Or": "OR", "EqualTo": "=", "EqualNullSafe": "<=>", "GreaterThan": ">", "LessThan": "<",
@@ -38,7 +38,7 @@ class ExpressionText:
     """Writes expressions.
 
     Arguments:
-        columns: the texts of columns by number; those of the sources are `source.column`.
+        columns: the texts of columns by number; columns of sources are `source.column`.
         code: the digests of Python functions by the number of their call.
         zone: the time zone of the session, in which Python functions get timestamps.
         mask: returns a literal without secrets.

@@ -18,7 +18,7 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<fun
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z][A-Z0-9_]+)*)\]")
 _CLASS = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(?P<name>[A-Za-z_$]\w*)(?:: |$)", re.MULTILINE)
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+;?")
-# Spark's message around the failure of a task; the cause is that of the last attempt.
+# Spark's message around the failure of a task; the cause is the last attempt's.
 _TASK = re.compile(
     r"^(?:SparkException: )?Job aborted due to stage failure: Task \S+ in stage \S+ failed (?P<times>\d+) times, most "
     r"recent failure: Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): (?:[a-z_]\w*\.)*(?P<cause>.*)"

@@ -29,7 +29,7 @@ class Claim:
     ended: Callable[[str | None], None]
 
 
-# How many events, of how many runs, are kept for unclaimed queries, such as those that an author starts and does not
+# How many events, of how many runs, are kept for unclaimed queries, such as queries that an author starts and does not
 # return. Spark itself keeps as many reports.
 _EVENTS = 100
 _RUNS = 32
@@ -92,7 +92,7 @@ class QueryListener:
         session.streams._jsqm.addListener(wrapped)  # noqa: SLF001
 
     def claim(self, run_id: str, claim: Claim) -> None:
-        """Receive the events of a query's run, including those that have already happened."""
+        """Receive the events of a query's run, including earlier ones."""
         with self._lock:
             early = self._unclaimed.pop(run_id, None) or _Early()
             if not early.ended:

@@ -346,7 +346,7 @@ def _object(value: Any) -> str:
 
 
 def _table(part: PlanPart) -> str:
-    """Return what a table is, by its path, its name or its rows; rows of the author's own are not known."""
+    """Return the identity of a table: its path, its name or its rows; rows of the author's own are not known."""
     try:
         match part.name:
             case "LocalRelation":

@@ -50,7 +50,7 @@ class SessionPlan:
 
     @property
     def jvm_log(self) -> Path:
-        """The file with the standard error of the Java process; that of an earlier process is `jvm.1.log`."""
+        """The file with the standard error of the Java process; an earlier process has `jvm.1.log`."""
         return self.logs / "jvm.log"
 
     @property

@@ -15,7 +15,7 @@ _READ = ("extraOptions", "foreachBatchWriter", "foreachWriter", "outputMode", "s
 _CONTINUOUS_TRIGGER, _CONTINUOUS_QUERY = "ContinuousTrigger", "ContinuousExecution"
 
 NOT_CONTINUOUS = "remove it, and set `trigger { real-time = 5 minutes }` for the query, or use `real_time(...)` in code"
-"""What to do instead of continuous processing."""
+"""The remedy for continuous processing."""
 FILES = ("parquet", "orc", "json", "csv", "text", "avro", "xml")
 
 

@@ -103,7 +103,7 @@ def read(path: Path) -> bytes | None:
 
 
 def identity(path: Path) -> tuple[int, int, int] | None:
-    """Return what distinguishes a file from a later one with its name; None if it does not exist."""
+    """Return the identity of a file, which differs for a later one with its name; None if it does not exist."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):

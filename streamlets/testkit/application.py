@@ -184,7 +184,7 @@ class ApplicationUnderTest:
         `SourceStep`. Spouts are stepped by themselves; see `spout`.
 
         Arguments:
-            seconds: the limit of each streamlet; default: that of the kit.
+            seconds: the limit of each streamlet; default: the kit's.
 
         Raises:
             StreamletError: as for `StreamletUnderTest.step`.
@@ -217,7 +217,7 @@ class ApplicationUnderTest:
 
     def _batch_source(self, create: Callable[[], BatchSource], plan: StreamletPlan) -> BatchSourceUnderTest:
         planned = {topic.id: topic for topic in self.plan.topics}
-        assert plan.tasks is not None and plan.dead_letters is not None  # those of every batch source
+        assert plan.tasks is not None and plan.dead_letters is not None  # every batch source has both
         tasks, letters = planned[plan.tasks], planned[plan.dead_letters]
         return BatchSourceUnderTest(create, plan, self._topics, tasks, letters, TestClock(), self._seconds)
 

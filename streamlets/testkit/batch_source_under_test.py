@@ -164,7 +164,7 @@ class BatchSourceUnderTest:
 
         Arguments:
             tasks: the largest number of tasks; default: `max-tasks-per-batch`.
-            seconds: the limit; default: that of the kit. It holds in the main thread.
+            seconds: the limit; default: the kit's. It holds in the main thread.
 
         Raises:
             TaskFailedError: a task has failed for good, and the source is set to fail then; nothing is committed.
@@ -185,7 +185,7 @@ class BatchSourceUnderTest:
         """Discover once and read all tasks, as a run with `--available-now` does.
 
         Arguments:
-            seconds: the limit of the discovery and of each batch; default: that of the kit.
+            seconds: the limit of the discovery and of each batch; default: the kit's.
 
         Raises:
             Exception: of the author's code in the discovery.

@@ -1,4 +1,4 @@
-"""Test cases as data: the records that a streamlet reads, and those that it is expected to write, in a YAML file.
+"""Test cases as data: the records that a streamlet reads, and the records that it is expected to write, in a YAML file.
 
 streamlet: shop.revenue.Revenue
 parameters: {lateness: 1 day}        # optional; a case may have more
@@ -109,7 +109,7 @@ class Case:
         return from_batches(to_batches(self._records(records), contract), contract)
 
     def _records(self, records: object) -> list[Any]:
-        """Return records, or those of the file that is named."""
+        """Return records, or the records of the named file."""
         if isinstance(records, list):
             return records
         if not isinstance(records, str):
@@ -264,7 +264,7 @@ def _entry(node: yaml.Node | None, name: str) -> tuple[yaml.Node, yaml.Node]:
 
 
 def _end(node: yaml.Node) -> int:
-    """Return the offset after the last character of a node; that of the parser is after the comments that follow."""
+    """Return the offset after the last character of a node; the parser's is after the comments that follow."""
     return max(_ends(node))
 
 

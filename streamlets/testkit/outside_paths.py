@@ -161,7 +161,7 @@ class OutsidePaths:
         return place
 
     def _files(self, real: Path) -> Iterator[Path]:
-        """Yield a file itself, or the files in a directory except those of the kit."""
+        """Yield a file itself, or the files in a directory except the kit's."""
         if real.is_file():
             yield real
         for root, directories, files in os.walk(real):

@@ -39,7 +39,7 @@ def start_session(
 
     Arguments:
         master: Spark's master.
-        settings: Spark settings that override those of the runner.
+        settings: Spark settings that override the runner's.
         directory: a directory for temporary files; default: a temporary directory of the system.
     """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -78,7 +78,7 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
 """The properties of log4j2. Warnings of Spark's start would be shown with the first test that fails. Without a level of
-the gateway, Spark prints how to change that of the others."""
+the gateway, Spark prints how to change the level of the others."""
 
 _QUICK = {
     "spark.sql.streaming.pollingDelay": "10ms",

@@ -167,7 +167,7 @@ class StreamletUnderTest:
         Watermarks advance between batches: a window is output in the step with the record that closes it.
 
         Arguments:
-            seconds: the limit for all queries; default: that of the kit.
+            seconds: the limit for all queries; default: the kit's.
 
         Raises:
             StreamletError: the logic uses the API in an invalid way.

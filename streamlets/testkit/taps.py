@@ -40,7 +40,7 @@ class InletTap:
 
         Arguments:
             records: dicts by field name, an Arrow table, or a DataFrame of pandas or Spark.
-            schema: the schema of a writer that differs from that of the inlet, in any form that an outlet accepts;
+            schema: the schema of a writer that differs from the inlet's, in any form that an outlet accepts;
                 relative paths start in the directory of the caller's file.
 
         Raises:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rule(enum.StrEnum):
-    """The rules of schema resolution. Those of the specification come first; the others are warnings."""
+    """The rules of schema resolution. The specification's come first; the others are warnings."""
 
     TYPES_DIFFER = "types-differ"  # "both schemas have same primitive type", or promotion, or both of one kind
     BRANCH_NOT_READ = "branch-not-read"  # "if writer's is a union, but reader's is not"
@@ -81,7 +81,7 @@ class Reason:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies a reason, independently of changes elsewhere in a schema.
+        """The identity of a reason, independent of changes elsewhere in a schema.
 
         Which of the three rules about types is broken depends on the enclosing union; other rules are independent.
         """

@@ -289,7 +289,7 @@ class Parser(Naming):
 
 
 def _branch_name(schema: Schema) -> str:
-    """Return what must be unique within a union: the full name, or the type."""
+    """Return the key that must be unique within a union: the full name, or the type."""
     match schema:
         case Record() | Enum() | Fixed() | Named():
             return schema.name

@@ -50,7 +50,7 @@ def id_header(schema_id: int) -> bytes:
 
 
 class Registry(Protocol):
-    """What Confluent's wire format needs of a schema registry."""
+    """The requests of Confluent's wire format to a schema registry."""
 
     def id_of(self, contract: Contract) -> int:
         """Return the id of a writer's schema, registered if it is new.
@@ -149,7 +149,7 @@ class PlainAvro:
         """Return a message for each record; see `WireFormat.encode`.
 
         Raises:
-            ValueError: the contract is not that of all messages.
+            ValueError: messages may have another contract.
         """
         if schema_fingerprint(contract) != schema_fingerprint(self.writer):
             raise ValueError(

@@ -86,7 +86,7 @@ class BinaryCodec:
             ) from error
 
     def _is_usual(self, value: object, data: bytes, start: int) -> bool:
-        """Return whether the bytes are those that a writer would write. Others may be an encoding that is less usual,
+        """Return whether a writer would write the same bytes. Others may be an encoding that is less usual,
         or bytes that fastavro takes for one."""
         from fastavro import schemaless_writer
 

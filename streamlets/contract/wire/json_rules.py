@@ -1,6 +1,6 @@
-"""What a value in a message of JSON must look like, for every decoder: with Spark's columns and without Spark.
+"""The form of values in messages of JSON, for every decoder: with Spark's columns and without Spark.
 
-Patterns are those that Python and Java read alike. A decoder must match the whole text with them.
+Python and Java read the patterns alike. A decoder must match the whole text with them.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class SchemaRegistry:
 
     def contracts(self) -> dict[int, Contract]:
         """Return the schemas of the topic's subject by id, without those that are not Avro or refer to others; with the
-        strategy `record`, which has no subject of a topic, those that this process knows.
+        strategy `record`, which has no subject of a topic, the schemas that this process knows.
 
         Raises:
             RegistryError: the registry cannot be reached.
@@ -141,7 +141,7 @@ class SchemaRegistry:
             if isinstance(error, SchemaRegistryError) and error.http_status_code == 404 and schema_id is not None:
                 message = f"the schema registry has no schema with the id {schema_id}"
                 raise UnknownSchemaError(str(schema_id), message) from None
-            # Errors of the network are those of the client's HTTP library, which depends on its version.
+            # Errors of the network come from the client's HTTP library, which depends on its version.
             raise RegistryError(f"the schema registry {self.settings.get('url')} {what}: {error}") from error
 
     def _connected(self) -> SchemaRegistryClient:

@@ -94,7 +94,7 @@ class Compaction:
                     yield from self._groups(list(alike))
 
     def _columns(self, path: Path) -> object:
-        """Return what files must have in common: a merged file could not have the columns of both."""
+        """Return the key that files must share: a merged file could not have the columns of both."""
         columns = contents.columns(self.record.root / path, self.format, self.options)
         return path.suffix, columns
 

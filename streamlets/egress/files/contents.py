@@ -1,4 +1,4 @@
-"""The content of files, as far as a sink must know it: codecs of text, numbers of records, and columns."""
+"""The facts about the content of files that a sink needs: codecs of text, numbers of records, and columns."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def has_records(path: Path, format: str, options: Mapping[str, str]) -> bool:
 
 
 def columns(path: Path, format: str, options: Mapping[str, str]) -> object:
-    """Return what two files must have in common to be merged without losing a column.
+    """Return the key that two files must share to be merged without losing a column.
 
     Arguments:
         path: the path of the file.

@@ -26,7 +26,7 @@ from streamlets.storage.crash import crash_point
 STAGING, BATCHES = "_staging", "_batches"
 
 _LAST_BATCH = re.compile(r"-(\d{6,})-(?:\d+|merged)\.[^/]*$")
-"""The number of the batch in the name of a published file; of the last one in that of a merged file."""
+"""The number of the batch in the name of a published file; a merged file has the number of its last batch."""
 
 
 @dataclass(frozen=True, slots=True)

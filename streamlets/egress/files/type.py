@@ -84,7 +84,7 @@ SPARK_OPTIONS = {
 
 
 SPARK = "spark."
-"""The beginning of the options that are those of Spark's writer."""
+"""The prefix of the options that are passed to Spark's writer."""
 
 _FIXED = ("path", "basepath")
 _NOT_COMPACTED = ("encoding", "charset", "linesep")
@@ -211,7 +211,7 @@ class TextSink(_FilesSink):
 
 
 def passed_on(options: Mapping[str, object]) -> dict[str, str]:
-    """Return the options that are those of Spark's writer, by its names."""
+    """Return the options for Spark's writer, by its names."""
     return {name.removeprefix(SPARK): str(value) for name, value in options.items() if name.startswith(SPARK)}
 
 
@@ -231,7 +231,7 @@ def spark_options(format: str, options: Mapping[str, object]) -> dict[str, str]:
 
 
 def spark_option_problems(options: Mapping[str, object]) -> Iterator[ParameterProblem]:
-    """Yield which options of Spark are those of the sink, or determine which files are written."""
+    """Yield the problems of options that belong to the sink, or that determine which files are written."""
     own = {theirs.lower(): name for name, theirs in SPARK_OPTIONS.items()}
     for name in passed_on(options):
         path = ("options", *f"{SPARK}{name}".split(".", 1))

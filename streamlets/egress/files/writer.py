@@ -150,7 +150,7 @@ class FilesWriter:
                 self.record.forget(writer.id)
 
     def _stage(self, rows: DataFrame, directory: Path, executed: Callable[[], int | None]) -> list[Path]:
-        """Write the files of a batch to a staging directory, and return those that have records.
+        """Write the files of a batch to a staging directory, and return the files that have records.
 
         Raises:
             SinkError: the file system does not accept them, or they do not have the records that Spark has executed.
@@ -187,7 +187,7 @@ class FilesWriter:
     def _places(self, directory: Path, files: Sequence[Path], batch: int) -> dict[str, str]:
         """Return the final path of each staged file by its path, both relative to the directory of the sink.
 
-        The number in a final path is that of the file in the batch, so no two of them are equal.
+        The number in a final path is the file's in the batch, so no two of them are equal.
         """
         stem, places = _stem(self.streamlet, self._query), {}
         for number, path in enumerate(files):

@@ -230,7 +230,7 @@ class JdbcBatches:
         )
 
     def _note_deletions(self, cursor: Any, table: str) -> None:
-        """Record when the rows that now do not exist were deleted, and forget those that exist again.
+        """Record when the rows that no longer exist were deleted, and forget the rows that exist again.
 
         An existing row needs no such record: it has its own value of `sequence-by`.
         """

@@ -99,7 +99,7 @@ class Database(ABC):
 
     @abstractmethod
     def same_column(self, first: str, second: str) -> bool:
-        """Return whether two names are those of one column."""
+        """Return whether two names refer to the same column."""
 
     @abstractmethod
     def load(self, cursor: Any, table: str, records: ds.Dataset) -> None:
@@ -281,7 +281,7 @@ def database(url: str, user: str = "", password: str = "", directory: Path = Pat
         directory: the directory in which the path of a file starts.
 
     Raises:
-        UrlError: the URL has no scheme, or not that of a known database.
+        UrlError: the URL has no scheme, or its scheme is not one of a known database.
     """
     scheme, colon, location = url.removeprefix("jdbc:").partition(":")
     if not colon or not location:

@@ -95,7 +95,7 @@ class DataSourceSink(SinkType):
 
 
 def _imported(path: str) -> Any:
-    """Return what a path such as `module.name` names.
+    """Return the object to which a path such as `module.name` refers.
 
     Raises:
         ImportError, AttributeError, ValueError: there is no such thing.

@@ -79,5 +79,5 @@ class SparkFilesSink(SinkType):
         """Yield why the format cannot have these columns."""
         traits = FORMATS[str(query.options["format"])]
         for problem in column_problems(traits, spark_types(columns), {}, partition_by=query.partition_by):
-            if problem.path == ("to",):  # the others are those of this sink
+            if problem.path == ("to",):  # the others belong to this sink
                 yield problem.message.replace("the sink", "the format")

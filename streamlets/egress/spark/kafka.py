@@ -78,7 +78,7 @@ class KafkaSink(SinkType):
             yield ParameterProblem(("options", "key"), message, ("remove `key`",), "key")
 
     def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
-        """Yield why the columns are not those of messages. Spark would ignore other columns."""
+        """Yield the columns that a message cannot have. Spark would ignore them."""
         types = {field.name: field.dataType.typeName() for field in columns.fields}
         if "topic" not in query.options and types.get("topic") != "string":
             yield "the sink `kafka` requires the option `topic`, or a column `topic` of type string"

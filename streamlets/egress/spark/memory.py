@@ -29,7 +29,7 @@ class MemorySink(SinkType):
         description="The last rows, in the temporary view `global_temp.<table>` of the driver.",
         guarantee="none",
         options=(
-            SinkOption(name="table", description="the name of the view; default: that of the streamlet or query"),
+            SinkOption(name="table", description="the name of the view; default: the name of the streamlet or query"),
             SinkOption(
                 name="max-rows",
                 description="the number of rows that are kept; older batches are dropped",

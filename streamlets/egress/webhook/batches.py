@@ -38,7 +38,7 @@ class WebhookBatches:
 
     Arguments:
         query: the query and its options.
-        server: the server; default: that of the options.
+        server: the server; default: the server of the options.
     """
 
     query: SinkQuery

@@ -44,7 +44,7 @@ class TaskCursor:
         self._topic = topic
         self._until: Position | None = None
         self._ahead: deque[tuple[Task, str | None]] = deque()  # with the start of the scan that has found it
-        self._before = self._last = -2  # the number before the first task of `_ahead`, and that of the last one
+        self._before = self._last = -2  # the numbers before the first task of `_ahead`, and of the last one
         self._after: str | None = None  # the start of the scan, or without one, of the next scan
         self._scan: Iterator[list[Task]] | None = None
         self._scan_end: str | None = None

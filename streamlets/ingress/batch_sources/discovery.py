@@ -212,7 +212,7 @@ class DiscoveryUnit:
         return read_upto(self._context.state, self._plan.ref)
 
     def failed(self) -> int:
-        """Return the number of tasks that have failed for good, retried or not; report those that are new."""
+        """Return the number of tasks that have failed for good, retried or not; report the new ones."""
         for warning in self.warnings():
             self.report(Seen(warning))
         return self._failed.count if self._failed is not None else 0

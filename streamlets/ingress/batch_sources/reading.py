@@ -82,7 +82,7 @@ class Records(Protocol):
 
 @dataclass(slots=True)
 class Attempt:
-    """What an attempt to read a task has yielded.
+    """The result of an attempt to read a task.
 
     Arguments:
         records: the records.
@@ -108,7 +108,7 @@ class Attempts(Protocol):
 
 
 class TaskReader:
-    """Reads tasks in several attempts, and makes dead letters of those that fail for good.
+    """Reads tasks in several attempts, and makes dead letters of tasks that fail for good.
 
     Arguments:
         settings: the settings of the source.

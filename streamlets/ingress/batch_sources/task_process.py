@@ -187,7 +187,7 @@ class TaskProcess:
         return f"{_as_traceback(dumped[:_MOST_DUMPED])}\n{reason}" if dumped else reason
 
     def _kill(self) -> None:
-        """End the process and those that it has started."""
+        """End the process and its descendants."""
         process, self._process = self._process, None
         for descriptor in (self._tasks, self._answers):
             if descriptor >= 0:
@@ -200,7 +200,7 @@ class TaskProcess:
 
 
 def _as_traceback(dump: str) -> str:
-    """Return what `faulthandler` has written with the frames in the order and the form of a traceback."""
+    """Return the output of `faulthandler`, with the frames in the order and the form of a traceback."""
     lines: list[str] = []
     for is_frame, group in groupby(dump.splitlines(), lambda line: line.startswith("  File ")):
         block = [re.sub(r", line (\d+) in ", r", line \1, in ", line) for line in group]

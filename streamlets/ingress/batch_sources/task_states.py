@@ -110,7 +110,7 @@ class SourceTasks:
 
     @property
     def progress(self) -> DiscoveryProgress:
-        """What the last run reported of the discoveries."""
+        """The discoveries, as the last run reported them."""
         return read_progress(self._file)
 
     @cached_property
@@ -138,12 +138,12 @@ class SourceTasks:
 
     @cached_property
     def failures(self) -> dict[int, TaskFailure]:
-        """The tasks that have failed for good by their number, also those that were retried."""
+        """The tasks that have failed for good by their number, retried ones included."""
         return {task.number: task.failure for topic in self._letters for task in _failures(topic, self.streamlet)}
 
     @cached_property
     def retries(self) -> dict[int, int | None]:
-        """The numbers of the retried tasks, with those of their repetitions; None for a request not carried out yet."""
+        """The number of each retried task, and the number of its repetition; None for a request not carried out yet."""
         requested: dict[int, int | None] = {request.number: None for request in retry_requests(self._file.parent)}
         return requested | dict(_retries(self._topic))
 
@@ -224,7 +224,7 @@ class FailedTasks:
         streamlet: the name of the source.
 
     Attributes:
-        count: the number of failed tasks until the last look, also those of earlier runs, retried or not.
+        count: the number of failed tasks until the last look, including earlier runs, retried or not.
     """
 
     def __init__(self, letters: TopicResource, streamlet: str) -> None:

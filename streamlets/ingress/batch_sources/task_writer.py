@@ -215,10 +215,10 @@ class TaskWriter:
 
 
 def _digest(key: str) -> bytes:
-    """Return what is remembered of a key: 16 bytes, so that a million keys take about 100 MB at most."""
+    """Return the digest by which a key is remembered: 16 bytes, so that a million keys take about 100 MB at most."""
     return hashlib.blake2b(key.encode(), digest_size=16).digest()
 
 
 def _retry_digest(number: int | None) -> bytes:
-    """Return what is remembered of the repetition of a failed task; no digest of a key has this length."""
+    """Return the mark of the repetition of a failed task; no digest of a key has its length."""
     return f"retry {number}".encode()

@@ -29,7 +29,7 @@ class CodecError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What becomes a record.
+    """The unit of a spout's data that becomes a record.
 
     Arguments:
         values: the values by field name; a string is the row's JSON text, not parsed yet.

@@ -116,7 +116,9 @@ class Deliveries:
         if greeting is None:  # a check of the port
             return
         if not hmac.compare_digest(str(greeting.get("token", "")).encode(), self._token.encode()):
-            raise RefusedError(f"the token in `{TOKEN}` is not that of this spout, or that of an earlier start of it")
+            raise RefusedError(
+                f"the token in `{TOKEN}` is not the token of this spout, or belongs to an earlier start of it"
+            )
         if greeting.get("query") == "marker":
             if greeting.get("outlet"):
                 self._writer.outlet(str(greeting["outlet"]))

@@ -1,4 +1,4 @@
-"""What a generator spout gets and yields: `SpoutOutput` and `SpoutTransaction`."""
+"""The argument and the yielded values of a generator spout: `SpoutOutput` and `SpoutTransaction`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ProgramEnd:
 def environment(own: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a program: its own variables, and a few that every program needs.
 
-    The directory of this Python comes first in `PATH`, so that `flow` and `python` are those of the runner.
+    The directory of this Python comes first in `PATH`, so that `flow` and `python` are the runner's.
     """
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     directory = str(Path(sys.executable).parent)

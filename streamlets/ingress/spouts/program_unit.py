@@ -73,7 +73,7 @@ class ProgramUnit:
 
     @property
     def parts(self) -> tuple[StreamletPlan, Mapping[str, TopicResource], HostContext, ProgramSettings]:
-        """What a run of the unit needs."""
+        """The dependencies of a run of the unit."""
         return self._plan, self._topics, self._context, self._settings
 
 

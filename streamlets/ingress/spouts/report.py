@@ -18,7 +18,7 @@ _WRITE_EVERY = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SpoutReport:
-    """What is known of a spout besides its status.
+    """Facts about a spout besides its status.
 
     Arguments:
         transactions: the number of committed transactions of this and earlier runs.

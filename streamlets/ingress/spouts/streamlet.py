@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Spout(Streamlet):
-    """What all spouts have in common."""
+    """The base class of all spouts."""
 
     kind = "spout"
 

@@ -46,7 +46,7 @@ class Committed:
 class TransactionWriter:
     """Appends transactions, one after the other; its methods may be called from any thread. It is a context manager.
 
-    All outlets share one sequence, so that the last marker of the spout is that of the highest sequence.
+    All outlets share one sequence, so that the last marker of the spout has the highest sequence.
 
     Arguments:
         plan: the plan of the spout.

@@ -1,4 +1,4 @@
-"""What wakes a batch source: triggerers, which call for a discovery at times, on new files or on a request."""
+"""Triggerers, which wake a batch source: they call for a discovery at times, on new files or on a request."""
 
 from streamlets.ingress.triggerers.base import Trigger, Triggerer, TriggererContext, TriggererProblem
 from streamlets.ingress.triggerers.clock import Clock, SystemClock

@@ -57,7 +57,7 @@ class TriggererContext:
 
         Arguments:
             work: what to run.
-            name: the name of the thread, such as the name of the triggerer; that of the source is added.
+            name: the name of the thread, such as the name of the triggerer; the name of the source is added.
         """
 
         def run() -> None:

@@ -59,7 +59,7 @@ class FileVersion:
 
     @property
     def key(self) -> str:
-        """What distinguishes it from other files and versions."""
+        """The identity of this version of the file."""
         return f"{self.path}@{self.modified}.{self.size}"
 
     def require_unchanged(self) -> None:
@@ -77,7 +77,7 @@ class FileVersion:
 
 
 def matching_files(path: Path) -> list[Path]:
-    """Return the files of a directory, or those that match a pattern, sorted. Names that begin with a dot are skipped.
+    """Return the files of a directory, or the ones that match a pattern, sorted, without names that begin with a dot.
 
     Arguments:
         path: a directory, or a path with `*`, `?`, `[...]` or `**`.
@@ -87,7 +87,7 @@ def matching_files(path: Path) -> list[Path]:
 
 
 class FilesTriggerer:
-    """Calls for a discovery when files are new or have changed, also those that exist when the source starts.
+    """Calls for a discovery when files are new or have changed, including the files that exist when the source starts.
 
     A file counts once it has the same size and time of modification in two successive looks, so that files that are
     being written are left alone. The event is a JSON object: `files` has the paths, up to 1,000 of them, and `count`

@@ -1,4 +1,4 @@
-"""The triggerers by name, those of the project as `module.Class`."""
+"""The triggerers by name; the names of a project's own are `module.Class`."""
 
 from __future__ import annotations
 

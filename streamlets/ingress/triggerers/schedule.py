@@ -1,6 +1,6 @@
 """`CronSchedule`: the firing times of a cron expression in a time zone.
 
-The dialect and the matching of days are those of cronsim, which follows Debian's cron. This module adds macros and
+The dialect and the matching of days are cronsim's, which follows Debian's cron. This module adds macros and
 daylight saving, by the rules of Debian's cron for expressions of any length:
 
 * A job at fixed times (neither the minute nor the hour begins with `*`) fires once on each day. A time that the clock
@@ -37,7 +37,7 @@ _STEPPED_RANGE = re.compile(r"(?<![^\s,])(\w+)-(\w+)/0*[1-9]\d*(?![^\s,])", re.A
 _STEPPED_LAST = re.compile(r"(?<![^\s,])LW?/[^\s,]*", re.ASCII | re.IGNORECASE)
 
 _SAMPLING = timedelta(days=7)
-"""No zone changes its offset twice within this time, as far as the time zone database knows of the present."""
+"""No zone changes its offset twice within this time, according to the time zone database of today."""
 
 _SECOND = timedelta(seconds=1)
 

@@ -20,7 +20,7 @@ class Batch:
         time: when it was planned, in seconds since the epoch.
         positions: its end in each source, as JSON text by the name of the source (by its number if sources have no
             names), without sources that had no data yet.
-        settings: the Spark settings stored in the checkpoint, which override those of the session.
+        settings: the Spark settings stored in the checkpoint, which override the session's.
     """
 
     number: int

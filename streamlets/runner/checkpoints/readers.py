@@ -17,7 +17,7 @@ def readers_of(topic: TopicResource, checkpoints: Sequence[Checkpoint], inlets: 
     """Return the readers of a topic.
 
     Arguments:
-        checkpoints: all checkpoints of the application, including those of removed streamlets, until they are reset.
+        checkpoints: all checkpoints of the application, including removed streamlets' until they are reset.
         inlets: the inlets that the plan joins to the topic. An inlet without a checkpoint that starts at the beginning
             of the topic is a reader that has committed nothing.
     """

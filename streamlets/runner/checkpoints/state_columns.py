@@ -47,7 +47,7 @@ def write_windows(checkpoint: Path, windows: tuple[str, ...]) -> None:
 
 
 def recorded_logic(checkpoint: Path) -> DescribedLogic | None:
-    """Return what determines the content of a checkpoint's state; None when it is unknown."""
+    """Return the logic that determines the content of a checkpoint's state; None when it is unknown."""
     try:
         return read_logic((checkpoint / _LOGIC).read_text(encoding="utf-8"), _LOGIC)
     except (OSError, ValueError):  # a damaged file is like none: the logic is unknown

@@ -1,4 +1,4 @@
-"""The rows that remain in state when a bounded run is over, read from the checkpoints."""
+"""The rows that remain in state when a bounded run has ended, read from the checkpoints."""
 
 from __future__ import annotations
 

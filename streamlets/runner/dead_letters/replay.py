@@ -1,4 +1,4 @@
-"""Replay of dead letters: those that fit the contract of their outlet by now are written to its topic, exactly once.
+"""Replay of dead letters: letters that now fit the contract of their outlet are written to its topic, exactly once.
 
 A letter is a row of an outlet, so a replay writes it through that outlet again. The schema may have been at fault and
 now has another symbol or allows a null. A message of an inlet is decoded again, as its schema may be known by now, and

@@ -180,7 +180,7 @@ class Control:
             write_atomically(self._directory / f"{id}{_ANSWER}", json.dumps(asdict(Answer(refused))))
 
     def close(self) -> None:
-        """Receive no more requests, and refuse the unanswered ones because the run is over."""
+        """Receive no more requests, and refuse the unanswered ones because the run has ended."""
         self._over.set()
         self._thread.join()
         for id in list(self._open):

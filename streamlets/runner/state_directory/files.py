@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 Damage = Literal["error", "fallback", "unused"]
-"""What happens if a file is missing or damaged: an error that names it, or no loss, because what it has can be done
+"""The effect of a missing or damaged file: an error that names it, or no loss, because what it has can be done
 without or found elsewhere, or nothing, because nothing reads it."""
 
 

@@ -46,7 +46,7 @@ class Roster:
         self._set(units)
 
     def over(self, watched: Watched) -> bool:
-        """Return whether a unit is over for good; a paused unit is over only if no resume is awaited."""
+        """Return whether a unit has ended for good; a paused unit has ended only if no resume is awaited."""
         return watched.state in FINAL or (watched.state == "paused" and (self.ending or self._in_order))
 
     def unfinished_producers(self, watched: Watched) -> list[str]:

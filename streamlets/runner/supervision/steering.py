@@ -56,9 +56,9 @@ class Steering:
         return ""
 
     def stop(self, unit: UnitId, cause: str) -> str:
-        """Drain one query and keep it stopped until its streamlet is restarted, or the run is over.
+        """Drain one query and keep it stopped until its streamlet is restarted, or the run has ended.
 
-        In contrast to a paused one, it is over: a run ends when all its queries are.
+        In contrast to a paused query, it has ended: a run ends when all its queries have.
         """
         if refusal := self._refusal(unit.streamlet):
             return refusal

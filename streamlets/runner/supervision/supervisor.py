@@ -82,7 +82,7 @@ class Supervisor:
 
     @property
     def done(self) -> bool:
-        """Whether every unit is over."""
+        """Whether every unit has ended."""
         return all(map(self._roster.over, self._roster))
 
     @property
@@ -249,7 +249,7 @@ class Supervisor:
             watched.enter("failed", failure.cause_with(count if tries else "restarts are off"), failure.frames)
 
     def _release(self) -> None:
-        """Start, or drain, the units that waited for one that is over now."""
+        """Start, or drain, the units that waited for one that has ended now."""
         if self.ending:
             self._drain()
             return

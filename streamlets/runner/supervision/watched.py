@@ -23,7 +23,7 @@ class Watched:
         run: the number of its current run, counted from 1.
         launched: whether `start` was called and its end has not been reported yet.
         asked: whether `drain` or `stop` was called in this run.
-        due: when to start it; None while it waits for others, is running, or is over.
+        due: when to start it; None while it waits for others, is running, or has ended.
         attempts: its recent failures.
         then: the request that is carried out once it has ended.
         because: the cause of that request.
@@ -112,7 +112,7 @@ class Watched:
         self.enter("paused", cause, frames)
 
     def end(self, cause: str, frames: tuple[str, ...] = ()) -> None:
-        """Keep it stopped: it is over."""
+        """Keep it stopped: it has ended."""
         self.then, self.due = None, None
         self.enter("stopped", cause, frames)
 

@@ -1,1 +1,1 @@
-"""What of a run is on Spark: its session, the place of each streamlet, its queries as units."""
+"""The part of a run that is on Spark: its session, the site of each streamlet, its queries as units."""

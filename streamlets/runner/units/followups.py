@@ -50,14 +50,14 @@ _POSITION = "the position of the inlet `{}` cannot be stored for other tools; th
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a batch has read of an inlet.
+    """The offsets that a batch has read of an inlet.
 
     Arguments:
         id: the id of the query in its checkpoint.
         start: where the batch began; None for the first batch.
         invalid: how much invalid data it has omitted.
         records: the number of records that it has read; None for batches of earlier runs.
-        letters_only: whether only dead letters are of interest: the source may be that of another inlet of the topic.
+        letters_only: whether only dead letters are of interest: the source may belong to another inlet of the topic.
     """
 
     query: str
@@ -112,7 +112,7 @@ class FollowUps:
         self._working = False
 
     def starting(self, query: str, checkpoint: Checkpoint) -> None:
-        """Prepare for the batches of a query that is about to start, and follow up those of earlier runs.
+        """Prepare for the batches of a query that is about to start, and follow up the batches of earlier runs.
 
         Raises:
             OSError: the checkpoint cannot be written.

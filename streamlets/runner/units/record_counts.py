@@ -1,6 +1,6 @@
-"""The records that a batch has read and those that remain, by the positions in its progress report.
+"""The number of records that a batch has read, and that remain, by the positions in its progress report.
 
-Spark counts the rows of a source in each execution of the batch, and only as far as it is executed: a function of
+Spark counts the rows of a source in each execution of the batch, and only the executed part: a function of
 `foreachBatch` that uses its rows twice doubles the count, one that takes the first few rows counts only those.
 """
 

@@ -63,7 +63,7 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteContext:
-    """What the sites of a driver share; the callbacks may be called from any thread.
+    """The dependencies that the sites of a driver share; the callbacks may be called from any thread.
 
     Arguments:
         application: the name of the application.
@@ -178,7 +178,7 @@ class Site:
         return trigger_of(self.plan, write.query, write.trigger)
 
     def written(self, query: str, batch: int) -> BatchWritten | None:
-        """Return what a finished batch wrote to topics, as reported by the channel."""
+        """Return the records that a finished batch wrote to topics, as reported by the channel."""
         with self._written_lock:
             return self._written.pop((query, batch), None)
 

@@ -34,7 +34,7 @@ def authors_frames(thread: int | None, users: Callable[[str], bool] = is_users) 
 
 
 def sparks_frames(query: StreamingQuery) -> tuple[str, ...]:
-    """Return the frames of Spark in a query's batch, innermost first, without those that are in every stack.
+    """Return the frames of Spark in a query's batch, innermost first, without the frames that are in every stack.
 
     They are from a task of the query on this machine, or else from the thread of the query.
     """

@@ -257,7 +257,7 @@ class StreamletUnit(_SparkUnit):
 
     @property
     def bounded(self) -> bool:
-        """Whether its queries end by themselves: those that the author started do so only in a bounded run."""
+        """Whether its queries end by themselves: queries that the author started do so only in a bounded run."""
         return self._site.bounded
 
     def _begin(self, run: int) -> None:

@@ -228,7 +228,7 @@ def test_only_the_program_may_deliver(spouts: Testkit) -> None:
     with feed._deliveries() as client:
         stranger = SpoutClient({ADDRESS: client._environment[ADDRESS]})
         with (
-            pytest.raises(SpoutError, match="is not that of this spout, or that of an earlier start"),
+            pytest.raises(SpoutError, match="is not the token of this spout, or belongs to an earlier start"),
             stranger.transaction(),
         ):
             pass

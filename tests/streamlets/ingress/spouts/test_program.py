@@ -191,8 +191,8 @@ def test_secrets_do_not_reach_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", ["sleep 1000 & echo up; wait", "sh -c 'sleep 1000 & echo up; wait' & wait"])
 def test_a_killed_guard_is_named(tmp_path: Path, script: str) -> None:
-    """The end of the program says which process was killed, and not that the program cannot be started. What the program
-    has started ends, too: it would hold the output of the program for as long as it runs."""
+    """The end of the program names the killed process. Processes that the program has started end, too: they would hold
+    its output for as long as they run."""
     started = Started(tmp_path, script)
     assert started.line() == "up"
     processes = psutil.Process(started.program.pid).children(recursive=True)
